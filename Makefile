@@ -1,0 +1,70 @@
+# Every target works from a fresh clone: it creates .venv and installs what it needs there, once.
+
+VENV := .venv
+BIN := $(VENV)/bin
+# The second name is the one that newer versions of pip read for the build backend.
+PIP_INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 \
+	PIP_ROOT_USER_ACTION=ignore $(BIN)/python -m pip install --quiet
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+.PHONY: help
+help: ## Show this list
+	@echo "penstock: make TARGET"
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: test
+test: $(VENV)/installed-test ## Run all tests (ARGS="-k take" is passed on to pytest)
+	@scripts/ensure-java
+	$(BIN)/python -m pytest --ignore tests/spark --numprocesses auto --dist worksteal $(ARGS)
+	@# Spark tests start clusters and kill processes; one that fails is shown, then run once more in a fresh session.
+	$(BIN)/python -m pytest tests/spark $(ARGS) || $(BIN)/python -m pytest tests/spark --last-failed --last-failed-no-failures none $(ARGS)
+
+.PHONY: fast
+fast: $(VENV)/installed-test ## Run the tests that need no Spark
+	$(BIN)/python -m pytest --ignore tests/spark --numprocesses auto --dist worksteal $(ARGS)
+
+.PHONY: demo
+demo: $(VENV)/installed-test ## Show demand at work in the terminal
+	$(BIN)/python examples/demo.py
+
+.PHONY: check
+check: $(VENV)/installed-check ## Check style, types and layers (ruff, mypy, pyright, import-linter)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports --no-cache
+
+.PHONY: format
+format: $(VENV)/installed-check ## Format the code and mend what ruff can mend
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+.PHONY: bench
+bench: $(VENV)/installed-bench ## Measure penstock against hand-written loops and its peers
+	$(BIN)/python -m benchmarks $(ARGS)
+
+.PHONY: docs
+docs: $(VENV)/installed-docs ## Build the documentation into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+.PHONY: lock
+lock: ## Pin the newest allowed version of everything in constraints.txt
+	scripts/lock constraints.txt
+
+.PHONY: clean
+clean: ## Remove .venv and everything built or cached
+	rm -rf $(VENV) site dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests benchmarks examples scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# One file per group of dependencies says when it was installed, so that later runs start at once.
+$(VENV)/installed-%: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing penstock[$*] into $(VENV)"
+	@$(PIP_INSTALL) --editable '.[$*]'
+	@touch $@
+
+$(BIN)/python:
+	@scripts/create-venv $(VENV)

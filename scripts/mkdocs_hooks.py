@@ -1,0 +1,59 @@
+"""mkdocs_hooks: pages and navigation that are derived, so that nobody has to keep them up to date."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from penstock.spec import markdown_table
+from scripts.operator_reference import reference_page
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+
+RULES_INTRODUCTION = """---
+hide: [toc]
+---
+
+# Rules
+
+Every rule of the contract, in our own words, with its number in the three texts that penstock follows and the tests of
+the [conformance kit](guides/conformance.md) that show it. This page is written from `penstock.spec.rules`, as are the
+messages and the reports of the kit.
+
+"""
+
+
+def rules_page() -> str:
+    """Return the page of the rules as Markdown."""
+    return RULES_INTRODUCTION + markdown_table()
+
+
+def expand(entry: Any, docs: Path) -> Any:
+    """Put the pages of a folder, its index first, in place of `folder/*` anywhere in a navigation."""
+    match entry:
+        case list():
+            return [expand(item, docs) for item in entry]
+        case dict():
+            return {title: expand(target, docs) for title, target in entry.items()}
+        case str() if entry.endswith("/*"):
+            pages = sorted((docs / entry[:-2]).glob("*.md"), key=lambda page: (page.stem != "index", page.stem))
+            return [page.relative_to(docs).as_posix() for page in pages]
+        case _:
+            return entry
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Fill in the folders of the navigation."""
+    config.nav = expand(config.nav, Path(config.docs_dir))
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the page of the rules and the reference of the operators."""
+    from mkdocs.structure.files import File  # noqa: PLC0415  the tests read this module where mkdocs is not installed
+
+    files.append(File.generated(config, "rules.md", content=rules_page()))
+    files.append(File.generated(config, "operators/reference.md", content=reference_page()))
+    return files

@@ -1,0 +1,101 @@
+"""operator_reference: the reference of the operators, written from their own docstrings and signatures."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import penstock.operators
+from penstock.stage import Joint, Source, Stage
+from penstock.stream import Stream
+
+INTRODUCTION = """# Reference
+
+Every operator with when it emits, backpressures, completes and cancels. *Stage* is a synchronous step, woven into one
+loop with its neighbours; *joint* is a step that sees signals; *source* is where elements come from. *Item* means that
+each element is treated alone, *stream* that order or neighbours matter.
+
+"""
+
+QUESTIONS = ("Emits", "Backpressures", "Completes", "Cancels")
+
+
+@dataclass(frozen=True)
+class Form:
+    """Hold what one class of an operator says of itself."""
+
+    kind: str
+    sight: str
+    sentence: str
+    answers: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Hold the reference of one operator."""
+
+    name: str
+    signature: str
+    summary: str
+    example: str
+    forms: tuple[Form, ...]
+
+
+def answers_of(text: str) -> Iterator[tuple[str, str]]:
+    """Split the answers of a docstring at the words that begin them."""
+    parts = re.split(r"\b(Emits|Backpressures|Completes|Cancels)\b", " ".join(text.split()))
+    for word, answer in zip(parts[1::2], parts[2::2], strict=True):
+        yield word, answer.strip(" .,").removesuffix(" and") + "."
+
+
+def form_of(step: type) -> Form:
+    """Read what a class says of itself."""
+    kind = next(
+        name for base, name in ((Stage, "stage"), (Joint, "joint"), (Source, "source")) if issubclass(step, base)
+    )
+    sentence, _, rest = inspect.cleandoc(step.__doc__ or "").partition("\n\n")
+    sight = step.sight.value if issubclass(step, Stage | Joint) else ""
+    return Form(kind, sight, " ".join(sentence.split()), tuple(answers_of(rest)))
+
+
+def entries() -> Iterator[Entry]:
+    """Read every operator, in the order of their names."""
+    for module in sorted(pkgutil.iter_modules(penstock.operators.__path__), key=lambda found: found.name):
+        loaded = importlib.import_module(f"penstock.operators.{module.name}")
+        steps = [
+            member
+            for name, member in vars(loaded).items()
+            if isinstance(member, type)
+            and issubclass(member, Stage | Joint | Source)
+            and dataclasses.is_dataclass(member)
+            and member.__module__ == loaded.__name__
+            and not name.startswith("_")
+        ]
+        method = getattr(Stream, module.name)
+        summary, _, example = inspect.cleandoc(method.__doc__ or "").partition("\n\n")
+        signature = re.sub(r"\bself(: [^,)]*)?(, )?", "", str(inspect.signature(method)))
+        signature = signature.replace("T_co", "T").replace("builtins.", "").replace("typing.", "").replace("'", "")
+        static = "Stream." if isinstance(inspect.getattr_static(Stream, module.name), staticmethod) else "stream."
+        yield Entry(module.name, f"{static}{module.name}{signature}", summary, example, tuple(map(form_of, steps)))
+
+
+def reference_page() -> str:
+    """Return the page as Markdown."""
+    parts = [INTRODUCTION]
+    for entry in entries():
+        parts.append(f"## {entry.name}\n\n{entry.summary}\n\n```\n{entry.signature}\n```\n")
+        for form in entry.forms:
+            parts.append(f"*{form.kind}{f', {form.sight}' if form.sight else ''}.* {form.sentence}\n")
+            parts.extend(f"- **{word}** {answer}" for word, answer in form.answers)
+            parts.append("")
+        parts.append(f"```pycon\n{entry.example.strip()}\n```\n")
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    print(reference_page())
