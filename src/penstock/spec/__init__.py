@@ -1,0 +1,38 @@
+"""spec: the contract, as four interfaces and as rules that are data."""
+
+from __future__ import annotations
+
+# The rules come from where they are kept, not by way of `penstock.spec.rules`, which is run as a command.
+from penstock.spec.element_count import UNBOUNDED, ElementCount
+from penstock.spec.erased import AnyPublisher, AnySubscriber, AnySubscription
+from penstock.spec.interfaces import Processor, Publisher, Subscriber, Subscription
+from penstock.spec.predicates import is_processor, is_publisher, is_subscriber, is_subscription
+from penstock.spec.rules_lookup import RULES, rule, rules_of
+from penstock.spec.rules_model import Dialect, Level, Party, Rule, Variant
+from penstock.spec.rules_table import explain, markdown_table
+
+__all__ = [
+    "RULES",
+    "UNBOUNDED",
+    "AnyPublisher",
+    "AnySubscriber",
+    "AnySubscription",
+    "Dialect",
+    "ElementCount",
+    "Level",
+    "Party",
+    "Processor",
+    "Publisher",
+    "Rule",
+    "Subscriber",
+    "Subscription",
+    "Variant",
+    "explain",
+    "is_processor",
+    "is_publisher",
+    "is_subscriber",
+    "is_subscription",
+    "markdown_table",
+    "rule",
+    "rules_of",
+]

@@ -1,0 +1,172 @@
+"""ElementCount saturates at 2^63-1, stays there, and is an int everywhere else."""
+
+from __future__ import annotations
+
+import pickle
+from copy import copy, deepcopy
+from operator import index
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.spec import UNBOUNDED, ElementCount
+
+numbers = st.one_of(
+    st.integers(0, 10),
+    st.integers(0, UNBOUNDED * 2),
+    st.sampled_from([UNBOUNDED - 1, UNBOUNDED, UNBOUNDED + 1]),
+)
+counts = numbers.map(ElementCount)
+
+
+@given(numbers)
+def test_equals_its_number_until_it_saturates(number: int) -> None:
+    assert int(ElementCount(number)) == min(number, UNBOUNDED)
+    assert ElementCount(number).is_unbounded == (number >= UNBOUNDED)
+
+
+@given(counts, counts)
+def test_addition_is_commutative(a: ElementCount, b: ElementCount) -> None:
+    assert a + b == b + a
+
+
+@given(counts, counts, counts)
+def test_addition_is_associative(a: ElementCount, b: ElementCount, c: ElementCount) -> None:
+    assert (a + b) + c == a + (b + c)
+
+
+@given(counts)
+def test_zero_is_neutral(a: ElementCount) -> None:
+    assert a + 0 == 0 + a == a - 0 == a
+
+
+@given(numbers, numbers)
+def test_addition_agrees_with_int_until_it_saturates(a: int, b: int) -> None:
+    total = ElementCount(min(a + b, UNBOUNDED))
+    assert ElementCount(a) + ElementCount(b) == total
+    assert ElementCount(a) + b == total
+    assert a + ElementCount(b) == total
+
+
+@given(numbers)
+def test_unbounded_absorbs(number: int) -> None:
+    unbounded = ElementCount.unbounded()
+    assert unbounded + number == unbounded
+    assert number + unbounded == unbounded
+    assert unbounded - number == unbounded
+    assert unbounded - ElementCount(number) == unbounded
+    assert (UNBOUNDED + number) - ElementCount(number) == unbounded
+
+
+@given(counts, st.integers(0, 1000))
+def test_subtraction_undoes_an_addition_that_did_not_saturate(a: ElementCount, b: int) -> None:
+    total = a + b
+    assert total - b == (total if total.is_unbounded else a)
+
+
+@given(counts, counts)
+def test_compares_and_hashes_as_int(a: ElementCount, b: ElementCount) -> None:
+    assert (a < b, a <= b, a == b) == (int(a) < int(b), int(a) <= int(b), int(a) == int(b))
+    assert hash(a) == hash(int(a))
+
+
+@given(counts, st.integers(0, pickle.HIGHEST_PROTOCOL))
+def test_pickles_and_copies_to_an_equal_count(a: ElementCount, protocol: int) -> None:
+    for twin in (pickle.loads(pickle.dumps(a, protocol)), copy(a), deepcopy(a)):
+        assert type(twin) is ElementCount
+        assert twin == a
+
+
+def test_arithmetic_yields_counts() -> None:
+    three = ElementCount(3)
+    results = [three + 1, 1 + three, three - 1, 7 - three, sum([three, three]), ElementCount(ElementCount(3))]
+    assert [type(result) for result in results] == [ElementCount] * len(results)
+    assert results == [4, 4, 2, 4, 6, 3]
+
+
+def test_in_place_arithmetic_makes_a_new_count() -> None:
+    before = after = ElementCount(3)
+    after += 2
+    after -= 1
+    assert (before, after) == (3, 4)
+    assert type(after) is ElementCount
+
+
+def test_stands_where_an_index_is_expected() -> None:
+    assert index(ElementCount(2)) == 2
+    assert "abc"[ElementCount(2)] == "c"
+    assert list(range(ElementCount(2))) == [0, 1]
+
+
+def test_is_falsy_when_zero() -> None:
+    assert not ElementCount()
+    assert ElementCount(1)
+
+
+def test_has_no_attributes_to_set() -> None:
+    with pytest.raises(AttributeError):
+        ElementCount(1).extra = 1  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("count", "expected_repr", "expected_str"),
+    [
+        (ElementCount(3), "ElementCount(3)", "3"),
+        (ElementCount.unbounded(), "ElementCount.unbounded()", "unbounded"),
+        (ElementCount(2**80), "ElementCount.unbounded()", "unbounded"),
+    ],
+)
+def test_prints_what_it_is(count: ElementCount, expected_repr: str, expected_str: str) -> None:
+    assert repr(count) == expected_repr
+    assert str(count) == f"{count}" == expected_str
+
+
+def test_refuses_a_negative_count() -> None:
+    with pytest.raises(ValueError, match=r"^ElementCount: count must be >= 0, got -1$"):
+        ElementCount(-1)
+
+
+@pytest.mark.parametrize(("number", "shown"), [(1.0, r"1\.0"), (None, "None"), ("3", "'3'"), (int, "<class 'int'>")])
+def test_refuses_what_is_not_whole(number: object, shown: str) -> None:
+    with pytest.raises(TypeError, match=rf"^ElementCount: count must be an int, got {shown}$"):
+        ElementCount(number)  # type: ignore[arg-type]
+
+
+def test_refuses_to_add_a_negative() -> None:
+    for count in (ElementCount(3), ElementCount.unbounded()):
+        with pytest.raises(ValueError, match=r"^ElementCount: addend must be >= 0, got -1$"):
+            count + -1
+        with pytest.raises(ValueError, match=r"^ElementCount: addend must be >= 0, got -1$"):
+            -1 + count
+
+
+def test_refuses_to_subtract_a_negative() -> None:
+    for count in (ElementCount(3), ElementCount.unbounded()):
+        with pytest.raises(ValueError, match=r"^ElementCount: subtrahend must be >= 0, got -1$"):
+            count - -1
+
+
+def test_refuses_to_go_below_zero() -> None:
+    with pytest.raises(ValueError, match=r"^ElementCount: subtrahend must be <= 2, got 5$"):
+        ElementCount(2) - 5
+    with pytest.raises(ValueError, match=r"^ElementCount: subtrahend must be <= 2, got 5$"):
+        2 - ElementCount(5)
+    with pytest.raises(ValueError, match=rf"^ElementCount: subtrahend must be <= 2, got {UNBOUNDED}$"):
+        ElementCount(2) - ElementCount.unbounded()
+
+
+def test_is_a_mere_int_to_a_float() -> None:
+    assert ElementCount(1) + 0.5 == 0.5 + ElementCount(1) == 1.5
+
+
+@pytest.mark.parametrize("other", ["1", None])
+def test_does_no_arithmetic_with_what_is_not_an_int(other: object) -> None:
+    with pytest.raises(TypeError):
+        ElementCount(1) + other  # type: ignore[operator]
+    with pytest.raises(TypeError):
+        other + ElementCount(1)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        ElementCount(1) - other  # type: ignore[operator]
+    with pytest.raises(TypeError):
+        other - ElementCount(1)  # type: ignore[operator]
