@@ -1,0 +1,1 @@
+"""engine: how a chain runs."""

@@ -1,0 +1,97 @@
+"""blame: say which step of a chain an error came from, without a cost while nothing fails."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from functools import partial
+from pathlib import PurePath
+from typing import Any
+
+from penstock.engine.weave import Loop
+from penstock.stage import Source, Step
+
+_MARK = "in "
+
+
+def function_name(fn: object) -> str:
+    """Return a readable name for a function or another callable."""
+    while isinstance(fn, partial):
+        fn = fn.func
+    name = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None)
+    return name.replace("<locals>.", "") if isinstance(name, str) else type(fn).__name__
+
+
+def place_of(fn: object) -> str:
+    """Return `, file.py:12` for a function written in Python, else nothing."""
+    while isinstance(fn, partial):
+        fn = fn.func
+    code = getattr(fn, "__code__", None)
+    return "" if code is None else f", {PurePath(code.co_filename).name}:{code.co_firstlineno}"
+
+
+def operator_name(step: Step | Source[Any]) -> str:
+    """Return the operator's name as users write it: that of its module, or `drop_repeats` for DropRepeats."""
+    package, _, module = type(step).__module__.rpartition(".")
+    if package == "penstock.operators":
+        return module
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in type(step).__name__).strip("_")
+
+
+def callable_of(step: object) -> object | None:
+    """Return the first field of a step that is a function, or None."""
+    for field in dataclasses.fields(step):  # type: ignore[arg-type]
+        value: object = getattr(step, field.name)
+        if callable(value):
+            return value
+    return None
+
+
+def describe(step: Step) -> str:
+    """Return `map(parse_line)` for a step with a function, else its operator's name."""
+    fn = callable_of(step)
+    return operator_name(step) if fn is None else f"{operator_name(step)}({function_name(fn)})"
+
+
+def note_on(error: BaseException, note: str) -> None:
+    """Add a note unless an inner chain has said already where the error was raised."""
+    if not any(known.startswith(_MARK) for known in getattr(error, "__notes__", ())):
+        error.add_note(note)
+
+
+Where = tuple[Sequence[Step], Loop, int, int]
+"""A segment's stages, the loop of theirs that failed, how many steps come before them, and how many there are."""
+
+
+def blamed(error: Exception, step: Step | Source[Any], fn: object) -> Exception:
+    """Note which function of a step raised, for steps that call functions themselves; a stop is made an error."""
+    name = f"{operator_name(step)}({function_name(fn)})"
+    error = no_stop(error, f"{name}: the function")
+    note_on(error, f"{_MARK}{name}{place_of(fn)}")
+    return error
+
+
+def no_stop(error: Exception, who: str) -> Exception:
+    """Make an error of a stop that leaks: PEP 479 for every form of the loop, it is a mistake and not an end."""
+    if not isinstance(error, StopIteration | StopAsyncIteration):
+        return error
+    leaked = RuntimeError(f"{who} raised {type(error).__name__}; that is an error, not an end")
+    leaked.__cause__ = error
+    return leaked
+
+
+def blame(error: Exception, where: Where) -> Exception:
+    """Note the step that failed by the loop's line; a stop that leaks from a user's function is made an error."""
+    stages, loop, first, total = where
+    traceback = error.__traceback__
+    owner = loop.owners[traceback.tb_lineno - 1] if traceback is not None else -1
+    if owner < 0:
+        error = no_stop(error, "the source")
+        if first + loop.first == 0:
+            note_on(error, f"{_MARK}the source, step 0 of {total}")
+        return error
+    step = stages[owner]
+    name = describe(step)
+    error = no_stop(error, f"{name}: the function")
+    note_on(error, f"{_MARK}{name}, step {first + owner + 1} of {total}{place_of(callable_of(step))}")
+    return error

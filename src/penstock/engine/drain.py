@@ -1,0 +1,272 @@
+"""drain: the loop that delivers an iterator's elements under demand.
+
+Theory of operation. Exactly one thread drains at a time: whoever adds demand while nobody drains. The others leave
+their demand behind and return, and so does a `request` made inside `on_next`, which keeps the stack flat (rules 3.2,
+3.3). The lock guards four small facts and is never held while a user's code runs.
+
+- `_draining`: somebody is in the loop, or nobody ever will be again.
+- `_demand`: what was requested and not yet taken into a batch; UNBOUNDED is never counted down (rule 3.17).
+- `_gate`: whoever sets `over` ends the run; the woven loop looks at it too, so that a run whose filter rejects
+  everything stops.
+- `_held`: an element that was computed when the end was looked for, and waits for demand.
+
+A run starts as draining, so demand that arrives inside `on_subscribe` is served after it has returned (rule 1.3).
+The end is delivered with the last element where it is known: a sized source that is used up, or a stage that has had
+all it takes (`final`).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from itertools import chain
+from threading import Lock
+from typing import Any
+
+from penstock.engine.demand import UNBOUNDED, add, refused
+from penstock.engine.dropped import drop, signal_end
+from penstock.engine.segment import STARVED, Segment, close
+from penstock.errors import InterruptionError
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Gate, Opener
+
+BATCH = 1 << 20  # small integers count faster than 2**63
+
+# Iterators that know how many items they have left, exactly and without running anybody's code.
+_SIZED: frozenset[type] = frozenset(
+    (
+        type(iter([])),
+        type(iter(())),
+        type(iter(range(0))),
+        type(iter("")),
+        type(iter(b"")),
+        type(iter({})),
+        type(iter(set())),
+    )
+)
+_END = object()
+
+
+class Run:
+    """Be one subscription to an iterated source: deliver what was asked for, close the source, signal the end."""
+
+    __slots__ = (
+        "_demand", "_draining", "_expands", "_failure", "_gate", "_held", "_iterator", "_left", "_lock",
+        "_loop", "_opener", "_segment", "_size", "_subscriber",
+    )  # fmt: skip
+
+    def __init__(self, segment: Segment, opener: Opener[Any], size: int | None, subscriber: Subscriber[Any]) -> None:
+        self._lock = Lock()
+        self._draining = True
+        self._demand = 0
+        self._gate = Gate()
+        self._held = False
+        self._failure: Exception | None = None
+        self._segment = segment
+        self._expands = segment.expands
+        self._opener: Opener[Any] | None = opener
+        self._size = size
+        self._left: Any = None
+        self._loop: Iterator[Any] | None = None
+        self._iterator: Iterator[Any] | None = None
+        self._subscriber: Subscriber[Any] | None = subscriber
+
+    def start(self) -> None:
+        """Signal `on_subscribe`, then serve the demand it left behind."""
+        assert self._subscriber is not None
+        welcome = False
+        try:
+            self._subscriber.on_subscribe(self)
+            welcome = True
+        except Exception as error:  # noqa: BLE001  rule 2.13: the subscriber is out, and somebody must be told
+            self._rejected("on_subscribe", error)
+        finally:
+            if not welcome:
+                self._abandon()
+        if welcome:
+            self._drain()
+
+    def request(self, n: int, /) -> None:
+        """Ask for `n` more elements."""
+        if type(n) is not int or n <= 0:
+            error = refused(n)
+            if error is not None:
+                self._refuse(error)
+                return
+            n = int(n)
+        with self._lock:
+            if self._gate.over:
+                return  # rule 3.6
+            self._demand = add(self._demand, n)
+            if self._draining:
+                return
+            self._draining = True
+        self._drain()
+
+    def cancel(self) -> None:
+        """End the run without a signal."""
+        with self._lock:
+            if self._gate.over:
+                return  # rule 3.7
+            self._gate.over = True
+            if self._draining:
+                return
+            self._draining = True
+        self._stopped()
+
+    def _refuse(self, error: Exception) -> None:
+        """End the run with the error of an illegal request (rule 3.9)."""
+        with self._lock:
+            if self._gate.over:
+                return
+            self._gate.over = True
+            self._failure = error
+            if self._draining:
+                return
+            self._draining = True
+        self._stopped()
+
+    def _drain(self) -> None:
+        """Deliver until there is no more demand, no more element, or a reason to stop."""
+        returned = False
+        try:
+            self._drain_batches()
+            returned = True
+        finally:
+            if not returned:
+                self._interrupted()
+
+    def _drain_batches(self) -> None:
+        gate = self._gate
+        while True:
+            with self._lock:
+                if gate.over:
+                    break
+                demand = self._demand
+                if not demand and not self._near_end():
+                    self._draining = False
+                    return
+                todo = demand if demand < BATCH else BATCH
+                if demand < UNBOUNDED:
+                    self._demand = demand - todo
+            if not todo:
+                if self._look_for_end():
+                    return
+            elif self._deliver(todo):
+                return
+        self._stopped()
+
+    def _deliver(self, todo: int) -> bool:
+        """Deliver up to `todo` elements; tell whether the drain is over."""
+        gate = self._gate
+        self._held = False
+        subscriber = self._subscriber
+        assert subscriber is not None
+        on_next = subscriber.on_next
+        try:
+            for element in self._iterator or self._open():
+                if element is STARVED:
+                    return self._starved(todo)
+                try:
+                    on_next(element)
+                except Exception as error:  # noqa: BLE001  rule 2.13
+                    self._rejected("on_next", error)
+                    return True
+                todo -= 1
+                if gate.over or not todo:
+                    return False
+        except Exception as error:  # noqa: BLE001  rule 1.4: whatever it is, it is signalled
+            self._finish(error)
+            return True
+        self._finish(None)
+        return True
+
+    def _open(self) -> Iterator[Any]:
+        """Open the loop over the source on its first use."""
+        opener = self._opener
+        assert opener is not None
+
+        def remember(gate: Gate | None) -> Iterator[Any]:
+            source = opener(gate)
+            if type(source) in _SIZED:
+                self._left = source.__length_hint__  # type: ignore[attr-defined]
+            return source
+
+        self._iterator = self._loop = self._segment.open(remember, self._gate)
+        return self._iterator
+
+    def _near_end(self) -> bool:
+        """Tell whether the end can be looked for without asking the source for an element."""
+        if self._held or self._expands:
+            return False
+        if self._iterator is None:
+            return self._size == 0
+        return self._gate.final or (self._left is not None and not self._left())
+
+    def _look_for_end(self) -> bool:
+        """Resume the loop once: it ends, or a stage's tail comes first and is held for later demand."""
+        try:
+            element = next(self._iterator or self._open(), _END)
+        except Exception as error:  # noqa: BLE001  rule 1.4
+            self._finish(error)
+            return True
+        if element is _END:
+            self._finish(None)
+            return True
+        assert self._loop is not None
+        self._iterator = chain((element,), self._loop)
+        self._held = True
+        return False
+
+    def _starved(self, todo: int) -> bool:
+        """Handle an empty queue; only a fed run has one."""
+        raise NotImplementedError
+
+    def _finish(self, error: Exception | None) -> None:
+        """Signal the end, unless the run was cancelled just before."""
+        with self._lock:
+            cancelled = self._gate.over
+            self._gate.over = True
+        if cancelled:
+            if error is not None:
+                drop("the source failed after the cancel", error)
+            self._stopped()
+            return
+        signal_end(self._let_go(), error)
+
+    def _stopped(self) -> None:
+        """Let go of everything after a cancel, or signal the error of an illegal request."""
+        subscriber = self._let_go()
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            signal_end(subscriber, failure)
+
+    def _rejected(self, signal: str, error: Exception) -> None:
+        """Treat a subscriber that raised as one that cancelled (rule 2.13)."""
+        self._abandon()
+        drop(f"rule 2.13: the subscriber raised in {signal}", error)
+
+    def _interrupted(self) -> None:
+        """Let go behind a KeyboardInterrupt or its like, which passes; if the loop raised it, tell who is below."""
+        raised_above = getattr(self._loop, "gi_frame", self) is None
+        subscriber = self._subscriber
+        self._abandon()
+        if raised_above and subscriber is not None:
+            signal_end(subscriber, InterruptionError(f"the stream was interrupted by {sys.exception()!r}"))
+
+    def _abandon(self) -> None:
+        with self._lock:
+            self._gate.over = True
+        if self._subscriber is not None:
+            self._let_go()
+
+    def _let_go(self) -> Subscriber[Any]:
+        """Close the source and forget both ends (rule 3.13)."""
+        subscriber, self._subscriber = self._subscriber, None
+        loop, self._loop, self._iterator, self._opener, self._left = self._loop, None, None, None, None
+        try:
+            close(loop)
+        except Exception as error:  # noqa: BLE001  the end has been decided already
+            drop("the source failed to close", error)
+        assert subscriber is not None
+        return subscriber

@@ -1,0 +1,66 @@
+"""dropped: the one place for what cannot be delivered to anybody.
+
+A subscriber that raises, an error after the end, a source that fails to close when it was cancelled: there is no
+signal left for these, and none of them may be swallowed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.spec.interfaces import Subscriber
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """Describe what could not be delivered: `what` in words, and the error or element itself."""
+
+    what: str
+    error: Exception | None = None
+    element: object = None
+
+
+Hook = Callable[[Dropped], None]
+
+_log = logging.getLogger("penstock")
+
+
+def log_dropped(dropped: Dropped) -> None:
+    """Log what was dropped; the hook unless another was set."""
+    if dropped.error is None:
+        _log.error("%s: %r", dropped.what, dropped.element)
+    else:
+        _log.error("%s: %r", dropped.what, dropped.error, exc_info=dropped.error)
+
+
+_hook: Hook = log_dropped
+
+
+def set_on_dropped(hook: Hook | None) -> Hook:
+    """Set the hook (None for the default, which logs) and return the one before."""
+    global _hook  # noqa: PLW0603
+    before = _hook
+    _hook = log_dropped if hook is None else hook
+    return before
+
+
+def signal_end(subscriber: Subscriber[Any], error: BaseException | None) -> None:
+    """Signal completion or a failure; what the subscriber raises then goes to the hook (rule 2.13)."""
+    try:
+        if error is None:
+            subscriber.on_complete()
+        else:
+            subscriber.on_error(error)  # type: ignore[arg-type]
+    except Exception as failure:  # noqa: BLE001
+        drop(f"rule 2.13: the subscriber raised in {'on_complete' if error is None else 'on_error'}", failure)
+
+
+def drop(what: str, error: Exception | None = None, element: object = None) -> None:
+    """Hand something undeliverable to the hook; a hook that raises is logged, never passed on."""
+    try:
+        _hook(Dropped(what, error, element))
+    except Exception as failure:  # noqa: BLE001  the last resort has nobody left to tell
+        _log.error("on_dropped hook failed: %r", failure, exc_info=failure)

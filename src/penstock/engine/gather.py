@@ -1,0 +1,188 @@
+"""gather: the ground of joints that deliver from several inputs at once.
+
+Every input has its own credit: it is asked for `window` elements at first and again by halves as they are delivered,
+so at most `window` per input are queued. The first failure ends the whole and cancels the other inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+from typing import Any
+
+from penstock.engine.flat import height_of
+from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.spec.interfaces import Subscriber, Subscription
+
+
+class Input:
+    """Be the subscriber of one input."""
+
+    __slots__ = ("_gather", "_half", "_taken", "_window", "cancelled", "ended", "height", "queued", "subscription")
+
+    def __init__(self, gather: Gather, window: int) -> None:
+        self._gather = gather
+        self.height = gather.height
+        self._window = window
+        self._half = (window + 1) // 2
+        self._taken = 0
+        self.cancelled = False
+        self.ended = False
+        self.queued = 0
+        self.subscription: Subscription | None = None
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        """Take the subscription and fill the window."""
+        if not accepts(subscription, self.subscription, closed=self.cancelled):
+            return
+        self.subscription = subscription
+        if self.cancelled:
+            subscription.cancel()
+        else:
+            subscription.request(self._window)
+
+    def on_next(self, element: Any, /) -> None:
+        """Queue one element."""
+        if element is None:
+            element_or_raise(element, "on_next")
+        self._gather.arrived(self, element)
+
+    def on_error(self, error: Exception, /) -> None:
+        """End the whole."""
+        element_or_raise(error, "on_error")
+        self._gather.failed(self, error)
+
+    def on_complete(self) -> None:
+        """End this input."""
+        self._gather.finished(self)
+
+    def taken(self) -> None:
+        """Ask for more once half the window was delivered."""
+        self._gather.delivered(self)
+        self._taken += 1
+        if self._taken >= self._half and not self.ended:
+            taken, self._taken = self._taken, 0
+            if self.subscription is not None and not self.cancelled:
+                self.subscription.request(taken)
+
+    def cancel(self) -> None:
+        """Ask for nothing more."""
+        self.cancelled = True
+        if self.subscription is not None:
+            self.subscription.cancel()
+
+
+class _Unpack:
+    """Stand between the outlet and the subscriber: deliver an element and credit the input it came from."""
+
+    __slots__ = ("_chunk", "_downstream", "on_chunk")
+
+    def __init__(self, downstream: Subscriber[Any]) -> None:
+        self._downstream = downstream
+        self._chunk: Callable[[list[Any]], None] | None = getattr(downstream, "on_chunk", None)
+        # Only who takes chunks itself gets them: the others may cancel between two elements.
+        self.on_chunk: Callable[[list[tuple[Input, Any]]], None] | None = self._pass_chunk if self._chunk else None
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        self._downstream.on_subscribe(subscription)
+
+    def on_next(self, pair: tuple[Input, Any], /) -> None:
+        self._downstream.on_next(pair[1])
+        pair[0].taken()
+
+    def _pass_chunk(self, pairs: list[tuple[Input, Any]], /) -> None:
+        assert self._chunk is not None
+        self._chunk([element for _, element in pairs])
+        for source, _ in pairs:
+            source.taken()
+
+    def on_error(self, error: Exception, /) -> None:
+        self._downstream.on_error(error)
+
+    def on_complete(self) -> None:
+        self._downstream.on_complete()
+
+
+class Gather:
+    """Deliver the elements of any number of inputs in the order of their arrival."""
+
+    def __init__(self, downstream: Subscriber[Any], window: int) -> None:
+        self.height = height_of(downstream) + 1
+        self._window = window
+        self._lock = Lock()
+        self._inputs: set[Input] = set()
+        self._open_ended = True
+        self.outlet: Outlet[tuple[Input, Any]] = Outlet(_Unpack(downstream))
+        self.outlet.on_cancel = self.cancel_inputs
+
+    def start(self) -> None:
+        """Signal `on_subscribe`."""
+        self.outlet.open()
+
+    def add(self) -> Input | None:
+        """Return the subscriber for one more input, or None when the whole is over."""
+        source = Input(self, self._window)
+        with self._lock:
+            if self.outlet.closed:
+                return None
+            self._inputs.add(source)
+        return source
+
+    def close(self) -> None:
+        """Say that no more inputs will be added."""
+        with self._lock:
+            self._open_ended = False
+            over = not self._inputs
+        if over:
+            self.outlet.complete()
+
+    @property
+    def active(self) -> int:
+        """Return how many inputs have not ended."""
+        with self._lock:
+            return len(self._inputs)
+
+    def arrived(self, source: Input, element: Any) -> None:
+        """Queue an element together with the input it came from."""
+        if not source.cancelled:
+            with self._lock:
+                source.queued += 1
+            self.outlet.offer((source, element))
+
+    def delivered(self, source: Input) -> None:
+        """Count an element as delivered; an input that has ended is used up with its last one."""
+        with self._lock:
+            source.queued -= 1
+            last = source.ended and not source.queued
+        if last:
+            self.used_up()
+
+    def used_up(self) -> None:
+        """Handle an input that has ended and whose elements are all delivered; joints override this."""
+
+    def finished(self, source: Input) -> None:
+        """Forget an input that has completed."""
+        with self._lock:
+            source.ended = True
+            used_up = not source.queued
+            self._inputs.discard(source)
+            over = not self._inputs and not self._open_ended
+        if over:
+            self.outlet.complete()
+        if used_up:
+            self.used_up()
+
+    def failed(self, source: Input, error: Exception) -> None:
+        """End the whole with the error of one input."""
+        with self._lock:
+            self._inputs.discard(source)
+        self.outlet.complete(error)
+        self.cancel_inputs()
+
+    def cancel_inputs(self) -> None:
+        """Cancel whatever has not ended."""
+        with self._lock:
+            inputs = list(self._inputs)
+            self._inputs.clear()
+        for source in inputs:
+            source.cancel()

@@ -1,0 +1,43 @@
+"""spread: what a stage that turns one element into several asks for, and accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import GeneratorType
+from typing import Any
+
+from penstock.stage import Gate
+
+READ_AHEAD = 16
+"""How many elements such a stage asks of a joint at a time."""
+
+
+_PLAIN = frozenset((list, tuple, range, str, bytes, dict, set, frozenset, GeneratorType))
+
+
+def _closed_when_used_up(iterator: Iterator[Any]) -> Iterator[Any]:
+    """Return the iterator, or for one that has to be closed, a file say, a generator that does so at its end."""
+    return _closing(iterator) if hasattr(iterator, "close") and type(iterator) is not GeneratorType else iterator
+
+
+def _closing(iterator: Any) -> Iterator[Any]:
+    try:
+        for item in iterator:  # noqa: UP028  `yield from` would close it as well
+            yield item
+    finally:
+        iterator.close()
+
+
+def items_of(given: Any, gate: Gate | None) -> Iterator[Any]:
+    """Iterate over what a user's function returned; a stream that needs signals would block, so it is refused."""
+    if type(given) in _PLAIN:
+        return iter(given)
+    if not hasattr(given, "subscribe"):
+        return _closed_when_used_up(iter(given))
+    pulled = getattr(given, "pulled", None)
+    iterator: Iterator[Any] | None = None if pulled is None else pulled(gate)
+    if iterator is None:
+        raise TypeError(
+            f"flat_map: fn returned {given!r}, which needs to be subscribed; say flat_map(fn, concurrency=1)"
+        )
+    return iterator

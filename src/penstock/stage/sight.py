@@ -1,0 +1,12 @@
+"""sight: how much of a stream a step has to see."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Sight(Enum):
+    """Say whether a step treats each element alone, or whether order and neighbours matter."""
+
+    ITEM = "item"
+    STREAM = "stream"

@@ -1,0 +1,80 @@
+"""step: what a chain is made of: a Source, then Stages (synchronous) and Joints (signals)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any, ClassVar, Generic, TypeVar
+
+from penstock.spec.interfaces import Subscriber
+from penstock.stage.body import Body
+from penstock.stage.gate import Gate
+from penstock.stage.sight import Sight
+
+A = TypeVar("A")
+B = TypeVar("B")
+T = TypeVar("T")
+
+Opener = Callable[[Gate | None], Iterator[T]]
+"""Start one run; it stops at the gate, or, without one, when it is closed."""
+AsyncOpener = Callable[[Gate | None], AsyncIterator[T]]
+
+
+class Stage(Generic[A, B]):
+    """Be a synchronous step: a frozen dataclass with a body that the engine weaves into a loop."""
+
+    __slots__ = ()
+    loop: ClassVar[Body]
+    """The body, where it does not depend on the stage's fields."""
+    sight: ClassVar[Sight] = Sight.STREAM
+
+    @property
+    def body(self) -> Body:
+        """Return what to do with one element."""
+        return self.loop
+
+    def demand(self, n: int) -> int:
+        """Return how many elements of upstream may be asked for when `n` are wanted."""
+        return n
+
+    @property
+    def cap(self) -> int | None:
+        """Return the most elements this step will ever take, or None."""
+        return None
+
+
+class Joint(Generic[A, B]):
+    """Be a step that sees signals and demand: time, other threads, several inputs, sharing."""
+
+    __slots__ = ()
+    sight: ClassVar[Sight] = Sight.STREAM
+
+    def open(self, downstream: Subscriber[B], /) -> Subscriber[A]:
+        """Return the subscriber that stands in front of `downstream` for one run."""
+        raise NotImplementedError(f"{type(self).__name__} cannot be opened")
+
+
+class Source(Generic[T]):
+    """Be where elements come from: by iteration, by asynchronous iteration, or by signals."""
+
+    __slots__ = ()
+    clean: ClassVar[bool] = False
+    """Whether None can never be among the elements, so that nobody has to look."""
+
+    def opener(self) -> Opener[T] | None:
+        """Return how to iterate over a fresh run, or None if that would block or is impossible."""
+        return None
+
+    def length(self) -> int | None:
+        """Return the number of elements where it is known without touching the source."""
+        return None
+
+    def async_opener(self) -> AsyncOpener[T] | None:
+        """Return how to iterate asynchronously over a fresh run, or None."""
+        return None
+
+    def connect(self, downstream: Subscriber[T], /) -> None:
+        """Start a run that signals `downstream`; only for sources that cannot be iterated."""
+        raise NotImplementedError(f"{type(self).__name__} cannot be connected")
+
+
+Step = Stage[Any, Any] | Joint[Any, Any]
