@@ -1,0 +1,188 @@
+"""broken_processors: for each rule that only a processor can break ones that do, and some that break a side's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.spec.interfaces import Subscription
+from penstock.tck.outcome import Limits
+from tests.tck.broken_processors_sound import Action, Hub, Outlet, Relay
+from tests.tck.broken_subscribers import PROMPT
+
+
+class FailsOnlyTheFirst(Hub):
+    """Tell one subscriber that its upstream failed, and the others that it completed."""
+
+    def end(self, outlet: Outlet) -> Action:
+        action = super().end(outlet)
+        self.error = None
+        return action
+
+
+class LeavesTheOthersHanging(Hub):
+    """Take the end for sent once one subscriber has it."""
+
+    def end(self, outlet: Outlet) -> Action:
+        action = super().end(outlet)
+        if self.error is not None:
+            self.outlets.clear()
+        return action
+
+
+class AsksWhileDraining(Relay):
+    """Ask upstream for every element that leaves the queue, whether or not any can still come."""
+
+    def send(self, outlet: Outlet, element: Any) -> None:
+        super().send(outlet, element)
+        if self.ended and self.upstream is not None:
+            self.upstream.request(1)
+
+
+class KeepsItsUpstream(Relay):
+    def left(self, outlet: Outlet) -> None:
+        upstream, self.upstream = self.upstream, None
+        super().left(outlet)
+        self.upstream = upstream
+
+
+class LeavesWithTheFirst(Hub):
+    """Cancel upstream as soon as anybody cancels."""
+
+    def left(self, outlet: Outlet) -> None:
+        super().left(outlet)
+        if self.upstream is not None and not self.ended and not self.deserted:
+            self.upstream.cancel()
+
+
+class AsksWhereItIsAsked(Hub):
+    """Ask upstream on whatever thread a subscriber asks."""
+
+    def next_request(self) -> Action | None:
+        return None
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        super().on_subscribe(subscription)
+        self.ask_upstream()
+
+    def wanted(self, outlet: Outlet, n: int) -> None:
+        super().wanted(outlet, n)
+        self.ask_upstream()
+
+    def ask_upstream(self) -> None:
+        request = super().next_request()
+        if request is not None:
+            request()
+
+
+class AsksWhereElementsCome(Relay):
+    """Ask upstream where elements come in, as well as where a subscriber asks."""
+
+    size = 1
+
+    def next_request(self) -> Action | None:
+        return None
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        super().on_subscribe(subscription)
+        self.ask_upstream()
+
+    def on_next(self, element: Any, /) -> None:
+        super().on_next(element)
+        self.ask_upstream()
+
+    def wanted(self, outlet: Outlet, n: int) -> None:
+        super().wanted(outlet, n)
+        self.asking += n  # more than it has room for, which is not what is wrong with it
+        self.ask_upstream()
+
+    def ask_upstream(self) -> None:
+        request = super().next_request()
+        if request is not None:
+            request()
+
+
+class ForgetsEarlyDemand(Relay):
+    def wanted(self, outlet: Outlet, n: int) -> None:
+        if self.upstream is not None:
+            super().wanted(outlet, n)
+
+
+class NoPublisher:
+    """Take what comes and hand nothing on."""
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        """Ask for nothing."""
+
+    def on_next(self, element: Any, /) -> None:
+        """Take an element."""
+
+    def on_error(self, error: Exception, /) -> None:
+        """Take the failure."""
+
+    def on_complete(self) -> None:
+        """Take the end."""
+
+
+class ExceedsDemand(Relay):
+    """Send one element that nobody asked for."""
+
+    unasked = 1
+
+    def next_action(self) -> Action | None:
+        for outlet in self.outlets:
+            if outlet.begun and outlet.demand == 0 and len(self.queue) == self.size:
+                outlet.demand, self.unasked = self.unasked, 0
+        return super().next_action()
+
+
+class SwapsTwo(Relay):
+    def hand_on(self, element: Any, outlets: list[Outlet]) -> Action:
+        return super().hand_on({4: 5, 5: 4}.get(element, element), outlets)
+
+
+class TakesASecondUpstream(Relay):
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        self.refuse_none(subscription)
+        if self.upstream is None:
+            super().on_subscribe(subscription)
+
+
+class ErrorWaitsForElements(Relay):
+    """Hand on what it holds before the failure."""
+
+    def on_error(self, error: Exception, /) -> None:
+        self.refuse_none(error)
+        with self.lock:
+            self.ended, self.error = True, error
+        self.work()
+
+
+class AsksAfterRecovery(Relay):
+    """Take a failure for a pause and go on asking."""
+
+    recovered = False
+
+    def on_error(self, error: Exception, /) -> None:
+        self.refuse_none(error)
+        self.recovered = True
+
+    def wanted(self, outlet: Outlet, n: int) -> None:
+        super().wanted(outlet, n)
+        if self.recovered and self.upstream is not None:
+            self.upstream.request(n)
+
+
+@dataclass(frozen=True)
+class BrokenProcessor:
+    """Say what a processor breaks: the tests that must fail, by rule, and what the first of them says."""
+
+    make: Callable[[], Any]
+    tests: dict[str, tuple[str, ...]]
+    detail: str
+    claims: dict[str, Any] = field(default_factory=dict)
+    limits: Limits = PROMPT
+
+    def __str__(self) -> str:
+        return self.make.__name__

@@ -1,0 +1,208 @@
+"""test_processor: sound processors pass whole, and broken ones are caught by the rule they break."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from penstock.spec.rules import rule
+from penstock.tck.outcome import Report, Status
+from penstock.tck.processor import verify_processor
+from penstock.tck.processor_case import processor
+from penstock.tck.publisher_trials import publisher_trials
+from penstock.tck.subscriber_case import whitebox
+from tests.tck import broken_processors as broken
+from tests.tck.broken_processors import BrokenProcessor
+from tests.tck.broken_processors_sound import Hub, Lockstep, Offloaded, Recovering, Relay
+from tests.tck.broken_subscribers import PROMPT, THREADED, WAITED_FOR
+
+SEVERAL = {"multicast": True}
+SUMMARY = "processor.keeps_both_contracts"  # fails with either side
+
+
+def left_open(report: Report) -> set[str]:
+    return {outcome.test for outcome in report.outcomes if outcome.status is Status.NOT_APPLICABLE}
+
+
+UNICAST = {
+    "publisher.several_subscribers_one_by_one",
+    "publisher.several_subscribers_up_front",
+    "monitor.subscription_has_one_user",
+    "processor.requests_upstream_are_serial",
+}
+SYNCHRONOUS = {"subscriber.slow_work_does_not_block", "publisher.request_returns"}
+NOT_RECOVERING = {"processor.recovery_ends_upstream"}
+NEVER_FAILING = {
+    "processor.failure_reaches_every_subscriber",
+    "processor.error_is_passed_on_at_once",
+    "publisher.failure_is_signalled",
+    "publisher.silent_after_failure",
+}
+NO_SOURCE = {"publisher.last_cancel_closes_the_source"}
+
+
+def test_passes_a_sound_processor_of_one_subscriber_whole() -> None:
+    report = verify_processor(Relay, limits=PROMPT)
+    assert report.failed == ()
+    assert left_open(report) == UNICAST | SYNCHRONOUS | NOT_RECOVERING | NO_SOURCE
+
+
+def test_passes_a_sound_processor_that_waits_for_its_slowest_subscriber_whole() -> None:
+    report = verify_processor(Lockstep, limits=PROMPT, multicast=True)
+    assert report.failed == ()
+    assert left_open(report) == SYNCHRONOUS | NOT_RECOVERING | NO_SOURCE
+
+
+def test_passes_a_sound_processor_that_runs_with_its_fastest_subscriber_whole() -> None:
+    report = verify_processor(Hub, limits=PROMPT, multicast=True)
+    assert report.failed == ()
+    assert left_open(report) == SYNCHRONOUS | NOT_RECOVERING | NO_SOURCE | {"processor.drains_without_asking"}
+
+
+def test_passes_a_sound_processor_with_a_thread_of_its_own_whole() -> None:
+    report = verify_processor(Offloaded, asynchronous=True)
+    assert report.failed == ()
+    assert left_open(report) >= UNICAST | NOT_RECOVERING | NO_SOURCE
+
+
+def test_passes_a_sound_recovering_processor_whole() -> None:
+    report = verify_processor(Recovering, limits=PROMPT, recovers=True)
+    assert report.failed == ()
+    assert left_open(report) == UNICAST | SYNCHRONOUS | NEVER_FAILING | NO_SOURCE
+
+
+def test_holds_the_trials_of_all_three_parties() -> None:
+    report = verify_processor(Relay, limits=PROMPT, subject="relay")
+    members = [trial for trials in (publisher_trials, whitebox, processor) for trial in trials.of("jvm")]
+    assert report.subject == "relay"
+    assert sorted(outcome.test for outcome in report.outcomes) == sorted(trial.name for trial in members)
+
+
+def test_every_trial_belongs_to_a_rule_of_the_text() -> None:
+    for trial in processor.members:
+        assert rule(trial.rule).id == trial.rule
+
+
+def test_sends_the_elements_it_is_told_to_make() -> None:
+    class Reading(Relay):
+        def on_next(self, element: Any, /) -> None:
+            super().on_next(element if element is None else element + "")
+
+    assert verify_processor(Reading, element=lambda number: f"element {number}", limits=PROMPT).ok
+
+
+@pytest.mark.parametrize(
+    ("make", "claim", "test"),
+    [
+        (broken.KeepsItsUpstream, "cancels_upstream", "processor.last_cancel_reaches_upstream"),
+        (broken.ErrorWaitsForElements, "delays_errors", ""),
+    ],
+)
+def test_holds_it_to_what_it_claims_only(make: type[Relay], claim: str, test: str) -> None:
+    assert not verify_processor(make, limits=WAITED_FOR).ok
+    claims: dict[str, Any] = {claim: claim == "delays_errors"}
+    report = verify_processor(make, limits=WAITED_FOR, **claims)
+    assert report.failed == ()
+    assert {test} - {""} <= left_open(report)
+
+
+BROKEN = [
+    BrokenProcessor(
+        broken.FailsOnlyTheFirst,
+        {"1.4": ("failure_reaches_every_subscriber",)},
+        "its upstream failed, it sent on_complete",
+        SEVERAL,
+    ),
+    BrokenProcessor(
+        broken.LeavesTheOthersHanging,
+        {"1.4": ("failure_reaches_every_subscriber",)},
+        "its upstream failed, 2 of 3 subscribers got no on_error",
+        SEVERAL,
+        WAITED_FOR,
+    ),
+    BrokenProcessor(
+        broken.AsksWhileDraining,
+        {"2.4": ("drains_without_asking",)},
+        "request(1) was called on its upstream after on_complete",
+    ),
+    BrokenProcessor(
+        broken.LeavesWithTheFirst,
+        {"2.6": ("last_cancel_reaches_upstream",)},
+        "its upstream was cancelled while a subscriber was left",
+        SEVERAL,
+        WAITED_FOR,
+    ),
+    BrokenProcessor(
+        broken.AsksWhereItIsAsked,
+        {"2.7": ("requests_upstream_are_serial",)},
+        "request(20) was called on one thread while a request ran on another",
+        SEVERAL,
+        THREADED,
+    ),
+    BrokenProcessor(
+        broken.ForgetsEarlyDemand,
+        {"3.8": ("early_demand_reaches_upstream",)},
+        "20 elements were requested of it, it asked its upstream for 4",
+        {},
+        WAITED_FOR,
+    ),
+    BrokenProcessor(broken.NoPublisher, {"4.1": ("keeps_both_contracts",)}, "it lacks subscribe"),
+    BrokenProcessor(
+        broken.SwapsTwo,
+        {"4.1": ("keeps_both_contracts", "elements_pass_in_order")},
+        "failed: subscriber.signals_are_processed_in_order",
+    ),
+    BrokenProcessor(
+        broken.ErrorWaitsForElements,
+        {"4.2": ("error_is_passed_on_at_once",)},
+        "its upstream failed, 1 of 1 subscribers got no on_error",
+        {},
+        WAITED_FOR,
+    ),
+    BrokenProcessor(
+        Relay,
+        {"4.2": ("recovery_ends_upstream",)},
+        "it claims to recover, but sent on_error(PlannedFailure('planned to fail upstream of a processor'))",
+        {"recovers": True},
+    ),
+]
+
+
+@pytest.mark.parametrize("case", BROKEN, ids=str)
+def test_catches(case: BrokenProcessor) -> None:
+    report = verify_processor(case.make, limits=case.limits, **case.claims)
+    expected = [(rule, f"processor.{test}") for rule, tests in case.tests.items() for test in tests]
+    failed = [
+        outcome
+        for outcome in report.failed
+        if outcome.test.startswith("processor.") and ("4.1" in case.tests or outcome.test != SUMMARY)
+    ]
+    assert [(outcome.rule, outcome.test) for outcome in failed] == expected
+    assert failed[0].detail == case.detail
+    assert failed[0].hint
+
+
+def test_no_rule_and_no_trial_lacks_a_broken_processor() -> None:
+    caught = {(rule, f"processor.{test}") for case in BROKEN for rule, tests in case.tests.items() for test in tests}
+    assert caught == {(trial.rule, trial.name) for trial in processor.members}
+
+
+@pytest.mark.parametrize(
+    ("make", "claims", "test"),
+    [
+        (broken.ExceedsDemand, {}, "publisher.demand_never_exceeded"),
+        (broken.KeepsItsUpstream, {}, "subscriber.unneeded_subscription_is_cancelled"),
+        (broken.AsksWhereElementsCome, {}, "subscriber.subscription_calls_are_serial"),
+        (broken.TakesASecondUpstream, {}, "subscriber.second_subscription_is_cancelled"),
+        (broken.SwapsTwo, {}, "subscriber.signals_are_processed_in_order"),
+        (broken.AsksAfterRecovery, {"recovers": True}, "subscriber.no_calls_after_end"),
+    ],
+)
+def test_a_side_that_fails_fails_the_whole(make: type[Relay], claims: dict[str, bool], test: str) -> None:
+    limits = THREADED if make is broken.AsksWhereElementsCome else WAITED_FOR
+    report = verify_processor(make, limits=limits, **claims)  # type: ignore[arg-type]
+    summary = report.outcome(SUMMARY)
+    assert report.outcome(test).status is Status.FAILED
+    assert summary.status is Status.FAILED
+    assert test in summary.detail

@@ -1,0 +1,135 @@
+"""The kit fails every broken publisher, under the rule it breaks and no other that it could help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from penstock.tck.outcome import Limits, Status
+from penstock.tck.publisher import verify_publisher
+from penstock.tck.publisher_trials import publisher_trials
+from tests.tck import broken_publishers as broken
+from tests.tck.correct_publishers import FailsAfter, PascalPublisher, SyncPublisher, SyncRun, numbers
+
+QUICK = Limits(elements=200, timeout=5, quiet=0.01)
+HANGING = Limits(elements=200, timeout=0.3, quiet=0.01)
+
+
+def nothing():
+    """Settle what is synchronous: nothing is ever left to run."""
+
+
+@dataclass(frozen=True)
+class Broken:
+    """One broken publisher, the rule it breaks, the test that says so, and what it cannot help breaking with it."""
+
+    kind: type
+    rule: str
+    test: str
+    also: tuple[str, ...] = ()
+    options: dict[str, object] = field(default_factory=dict)
+
+    def publisher(self, source):
+        if not issubclass(self.kind, SyncRun):
+            return self.kind(source)
+        made = SyncPublisher(source)
+        made.run = self.kind
+        return made
+
+    def verify(self):
+        wrap = PascalPublisher if self.options.get("dialect") == "dotnet" else lambda publisher: publisher
+        defaults = {"over": lambda source: wrap(self.publisher(source)), "limits": QUICK, "settle": nothing}
+        return verify_publisher(
+            lambda n: wrap(self.publisher(numbers(n))),
+            failing=lambda k: wrap(self.publisher(FailsAfter(k))),
+            subject=self.kind.__name__,
+            **{**defaults, **self.options},
+        )
+
+
+CPP = {"dialect": "cpp"}
+DOTNET = {"dialect": "dotnet"}
+UNICAST = {"unicast": True, "over": None}
+CLOSES = {"closes": True}
+
+BROKEN = [
+    Broken(broken.SendsOneTooMany, "1.1", "publisher.demand_never_exceeded"),
+    Broken(broken.WaitsForFullDemand, "1.2", "publisher.may_end_early"),
+    Broken(broken.ServesEveryThread, "1.3", "publisher.signals_are_serial"),
+    Broken(broken.SwallowsFailure, "1.4", "publisher.failure_is_signalled"),
+    Broken(broken.CompletesOnFailure, "1.4", "publisher.failure_is_signalled"),
+    Broken(broken.NeverCompletes, "1.5", "publisher.completion_is_signalled"),
+    Broken(broken.NeverCompletesWhenEmpty, "1.5", "publisher.empty_stream_completes"),
+    # an answer after the end is a signal after the end
+    Broken(broken.AnswersAfterTheEnd, "1.6", "publisher.end_cancels_subscription", also=("1.7",)),
+    Broken(broken.KeepsEndedSubscriber, "1.6", "publisher.ended_subscriber_is_released"),
+    Broken(broken.CompletesTwice, "1.7", "publisher.silent_after_completion"),
+    Broken(broken.CompletesAfterFailure, "1.7", "publisher.silent_after_failure"),
+    Broken(broken.CompletesAfterCancelInOnSubscribe, "1.8", "publisher.cancel_in_on_subscribe_brings_silence"),
+    Broken(broken.CompletesAfterCancelInLast, "1.8", "publisher.cancel_in_last_on_next_brings_silence"),
+    Broken(broken.AcceptsNone, "1.9", "publisher.none_subscriber_refused"),
+    Broken(broken.RaisesAttributeErrorForNone, "1.9", "publisher.none_subscriber_refused"),
+    Broken(broken.SendsBeforeOnSubscribe, "1.9", "publisher.on_subscribe_comes_first"),
+    Broken(broken.NeverCallsOnSubscribe, "1.9", "publisher.on_subscribe_comes_first"),
+    Broken(broken.RejectsByCompleting, "1.9", "publisher.rejection_by_on_error", options=UNICAST),
+    Broken(broken.RejectsByRaising, "1.9", "publisher.subscribe_never_raises", options=UNICAST),
+    Broken(broken.RaisesWhenSourceDoes, "1.9", "publisher.subscribe_never_raises"),
+    Broken(broken.IgnoresSecondSubscriber, "1.10", "publisher.subscribe_again_keeps_the_rules"),
+    Broken(broken.ShowsEachItsOwn, "1.11", "publisher.several_subscribers_one_by_one"),
+    Broken(broken.ShowsEachItsOwn, "1.11", "publisher.several_subscribers_up_front"),
+    Broken(broken.CallsOnSubscribeTwice, "2.12", "publisher.on_subscribe_at_most_once"),
+    Broken(broken.SendsNone, "2.13", "publisher.raising_subscriber_is_cut_off"),
+    Broken(broken.GoesOnAfterSubscriberRaised, "2.13", "publisher.raising_subscriber_is_cut_off"),
+    # what the second subscriber asks for goes to the first: too much for the one, nothing for the other
+    Broken(broken.SharesSubscription, "3.1", "monitor.subscription_has_one_user", also=("1.1", "3.8")),
+    Broken(broken.LosesRequestInsideOnNext, "3.2", "publisher.request_inside_on_next"),
+    Broken(broken.LosesRequestInsideOnSubscribe, "3.2", "publisher.request_inside_on_subscribe"),
+    Broken(broken.Deadlocks, "3.2", "publisher.request_inside_on_next", options={"limits": HANGING}),
+    Broken(broken.Recurses, "3.3", "publisher.recursion_is_bounded"),
+    Broken(SyncRun, "3.4", "publisher.request_returns", options={"asynchronous": True, "limits": HANGING}),
+    Broken(broken.CancelWaitsForOnNext, "3.5", "publisher.cancel_returns", options={"settle": None, "limits": HANGING}),
+    Broken(broken.CancelDrainsTheSource, "3.5", "publisher.cancel_returns"),
+    Broken(broken.CancelIsForOneThread, "3.5", "publisher.cancel_from_many_threads"),
+    Broken(broken.AnswersRequestAfterCancel, "3.6", "publisher.request_after_cancel_is_ignored"),
+    Broken(broken.RefusesRequestAfterCancel, "3.6", "publisher.request_after_cancel_is_ignored"),
+    Broken(broken.SecondCancelCompletes, "3.7", "publisher.cancel_after_cancel_is_ignored"),
+    Broken(broken.LosesOneOfSeven, "3.8", "publisher.requests_add_up"),
+    Broken(broken.IgnoresZero, "3.9", "publisher.zero_request_is_an_error"),
+    Broken(broken.IgnoresNegative, "3.9", "publisher.negative_request_is_an_error"),
+    Broken(broken.RefusesWithTypeError, "3.9", "publisher.zero_request_is_an_error"),
+    # what is raised instead of signalled is raised out of request
+    Broken(broken.RaisesForZero, "3.9", "publisher.zero_request_is_an_error", also=("3.16",)),
+    Broken(broken.SpoilsElementAskedForInside, "3.10", "publisher.elements_inside_request"),
+    Broken(broken.DropsLastInsideOnSubscribe, "3.11", "publisher.end_inside_request"),
+    Broken(broken.CancelsWhenDemandIsMet, "3.12", "publisher.cancel_stops_the_stream"),
+    Broken(broken.KeepsCancelledSubscriber, "3.13", "publisher.cancelled_subscriber_is_released"),
+    Broken(broken.NeverCloses, "3.14", "publisher.last_cancel_closes_the_source", options=CLOSES),
+    Broken(broken.ClosesTwice, "3.14", "publisher.last_cancel_closes_the_source", options=CLOSES),
+    Broken(broken.ClosesUnderTheOthers, "3.14", "publisher.last_cancel_closes_the_source", options=CLOSES),
+    Broken(broken.CancelRaisesWithTheSource, "3.15", "publisher.cancel_never_raises"),
+    Broken(broken.CancelRaisesAfterTheEnd, "3.15", "publisher.cancel_never_raises"),
+    Broken(broken.RaisesAfterTheEnd, "3.16", "publisher.request_never_raises"),
+    Broken(broken.RaisesWithTheSource, "3.16", "publisher.request_never_raises"),
+    Broken(broken.RefusesUnbounded, "3.17", "publisher.demand_of_two_to_the_63_minus_1"),
+    Broken(broken.Overflows, "3.17", "publisher.demand_past_two_to_the_63_minus_1"),
+    Broken(broken.CountsRequests, "3.17", "publisher.many_requests"),
+    Broken(broken.EndsWithItsPublisher, "C++ 1.11", "publisher.subscription_outlives_publisher", options=CPP),
+    Broken(broken.DroppingDoesNothing, "3.12", "publisher.dropping_the_subscription_cancels", options=CPP),
+    Broken(broken.RefusesZero, "3.8", "publisher.zero_request_asks_nothing", options=CPP),
+    Broken(broken.UnnamedRefusal, "3.9", "publisher.zero_request_is_an_error", options=DOTNET),
+]
+
+
+@pytest.mark.parametrize("case", BROKEN, ids=lambda case: f"{case.rule} {case.kind.__name__} {case.test}")
+def test_fails_the_rule_that_is_broken(case):
+    report = case.verify()
+    outcome = report.outcome(case.test)
+    assert (outcome.rule, outcome.status) == (case.rule, Status.FAILED), outcome
+    assert outcome.detail
+    assert outcome.hint
+    assert {failed.rule for failed in report.failed} == {case.rule, *case.also}, report.failed
+
+
+def test_every_trial_is_failed_by_a_broken_publisher():
+    assert {trial.name for trial in publisher_trials.members} == {case.test for case in BROKEN}

@@ -1,0 +1,271 @@
+"""test_subscriber_broken: for each rule seen from inside, subscribers that break just that one are caught by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.tck.subscriber import verify_subscriber
+from penstock.tck.subscriber_case import whitebox
+from tests.tck import broken_subscribers as broken
+from tests.tck.broken_subscribers import THREADED, WAITED_FOR, Broken
+from tests.tck.broken_subscribers_sound import Sound
+
+BROKEN = [
+    Broken(
+        "2.1",
+        broken.NeverAsks,
+        ("asks_before_elements",),
+        "it was to ask for an element, but request was not called",
+        limits=WAITED_FOR,
+    ),
+    Broken(
+        "2.1",
+        broken.AsksOnce,
+        ("asks_before_elements",),
+        "it asked for 2 elements and then neither asked for more nor cancelled",
+        limits=WAITED_FOR,
+    ),
+    Broken(
+        "2.1",
+        broken.ReportsNothing,
+        ("asks_before_elements",),
+        "it never reported an element as processed: call probe.processed where it works",
+        limits=WAITED_FOR,
+    ),
+    Broken(
+        "2.1",
+        broken.HidesItsTriggers,
+        ("asks_before_elements",),
+        "it never handed its triggers to the probe: call probe.subscribed from on_subscribe",
+        limits=WAITED_FOR,
+    ),
+    Broken(
+        "2.2",
+        Sound,
+        ("slow_work_does_not_block",),
+        "with its work held up, on_next did not return within 0.2 s",
+        claims={"asynchronous": True},
+        limits=WAITED_FOR,
+    ),
+    Broken(
+        "2.3", broken.CancelsInOnComplete, ("on_complete_calls_nothing",), "cancel() was called from inside on_complete"
+    ),
+    Broken("2.3", broken.RequestsInOnError, ("on_error_calls_nothing",), "request(1) was called from inside on_error"),
+    Broken("2.4", broken.AsksAfterTheEnd, ("no_calls_after_end",), "request(1) was called after on_complete"),
+    Broken(
+        "2.4",
+        broken.CancelsSoonAfterTheEnd,
+        ("no_calls_after_end",),
+        "cancel() was called after on_complete",
+        limits=THREADED,
+    ),
+    Broken(
+        "2.5",
+        broken.IgnoresTheSecond,
+        ("second_subscription_is_cancelled",),
+        "the second subscription was not cancelled",
+        limits=WAITED_FOR,
+    ),
+    Broken(
+        "2.5",
+        broken.SwitchesToTheSecond,
+        ("second_subscription_is_cancelled",),
+        "the second subscription was not cancelled",
+        limits=WAITED_FOR,
+    ),
+    Broken(
+        "2.5",
+        broken.CancelsBoth,
+        ("second_subscription_is_cancelled",),
+        "the first subscription was cancelled instead of the second",
+    ),
+    Broken(
+        "2.5",
+        broken.AsksTheSecond,
+        ("second_subscription_is_cancelled",),
+        "elements were requested of the second subscription",
+    ),
+    Broken(
+        "2.5",
+        broken.RaisesAtTheSecond,
+        ("second_subscription_is_cancelled",),
+        "on_subscribe raised RuntimeError('already subscribed') after its cancel()",
+    ),
+    Broken(
+        "2.5",
+        broken.ForgetsTheFirst,
+        ("second_subscription_is_cancelled",),
+        "1 elements were sent, 0 were reported as processed",
+        limits=WAITED_FOR,
+    ),
+    Broken(
+        "2.6",
+        broken.StopsWithoutCancel,
+        ("unneeded_subscription_is_cancelled",),
+        "no more was wanted, but cancel() was not called",
+        limits=WAITED_FOR,
+    ),
+    Broken(
+        "2.7",
+        broken.AsksOnTwoThreads,
+        ("subscription_calls_are_serial",),
+        "request(1) was called on one thread while a request ran on another",
+        claims={"asynchronous": True},
+        limits=THREADED,
+    ),
+    Broken(
+        "2.7",
+        Sound,
+        ("subscription_calls_are_serial",),
+        "request(1) was called on one thread while a request ran on another",
+        claims={"concurrent": True},
+        limits=THREADED,
+    ),
+    Broken(
+        "2.8",
+        broken.RaisesAfterCancel,
+        ("takes_elements_after_cancel",),
+        "on_next raised RuntimeError('cancelled, and yet an element came') after its cancel()",
+    ),
+    Broken(
+        "2.9",
+        broken.CompletionNeedsDemand,
+        ("takes_completion_without_demand",),
+        "on_complete raised RuntimeError('completed before it was asked anything')",
+    ),
+    Broken(
+        "2.9",
+        broken.CompletionOwesElements,
+        ("takes_completion_with_demand",),
+        "on_complete raised RuntimeError('elements were still to come')",
+    ),
+    Broken(
+        "2.9",
+        broken.LosesEarlyCompletion,
+        ("takes_completion_without_demand",),
+        "on_complete was sent, but no end was reported as processed",
+        limits=WAITED_FOR,
+    ),
+    Broken(
+        "2.9",
+        broken.CompletesTwice,
+        ("takes_completion_with_demand", "takes_completion_without_demand"),
+        "one end was sent, 2 were reported as processed",
+    ),
+    Broken(
+        "2.10",
+        broken.ErrorNeedsDemand,
+        ("takes_error_without_demand",),
+        "on_error raised RuntimeError('failed before it was asked anything')",
+    ),
+    Broken(
+        "2.10",
+        broken.ErrorOwesElements,
+        ("takes_error_with_demand",),
+        "on_error raised RuntimeError('elements were still to come')",
+    ),
+    Broken(
+        "2.10",
+        broken.WrapsErrors,
+        ("takes_error_with_demand", "takes_error_without_demand"),
+        "on_error was sent, but RuntimeError('upstream failed, as the trial wants it') was reported as the end",
+    ),
+    Broken(
+        "2.10",
+        broken.TakesErrorsForCompletion,
+        ("takes_error_with_demand", "takes_error_without_demand"),
+        "on_error was sent, but None was reported as the end",
+    ),
+    Broken(
+        "2.11",
+        broken.SwapsTwo,
+        ("signals_are_processed_in_order",),
+        "11 was processed before 10, which was sent earlier",
+    ),
+    Broken("2.11", broken.LosesOne, ("signals_are_processed_in_order",), "[10] was sent and not processed"),
+    Broken(
+        "2.11", broken.RepeatsOne, ("signals_are_processed_in_order",), "10 was processed more often than it was sent"
+    ),
+    Broken(
+        "2.11",
+        broken.EndOvertakesWork,
+        ("signals_are_processed_in_order",),
+        "the end was processed before all elements were",
+        claims={"asynchronous": True},
+    ),
+    Broken(
+        "2.13",
+        broken.TakesNoneForASubscription,
+        ("none_subscription_refused",),
+        "on_subscribe(None) returned normally instead of raising TypeError",
+    ),
+    Broken(
+        "2.13",
+        broken.TakesNoneForAnElement,
+        ("none_element_refused",),
+        "on_next(None) returned normally instead of raising TypeError",
+    ),
+    Broken(
+        "2.13",
+        broken.TakesNoneForAnError,
+        ("none_error_refused",),
+        "on_error(None) returned normally instead of raising TypeError",
+    ),
+    Broken(
+        "2.13",
+        broken.RefusesNoneWrongly,
+        ("none_subscription_refused", "none_element_refused", "none_error_refused"),
+        "on_subscribe(None) raised ValueError('a signal must not carry None') instead of TypeError",
+    ),
+    Broken(
+        "2.13",
+        broken.RaisesWhenReentered,
+        ("signals_return_normally",),
+        "on_next raised TypeError('an element came inside request')",
+    ),
+    Broken(
+        "2.13",
+        broken.RaisesAtAnEndAfterCancel,
+        ("signals_return_normally",),
+        "on_complete raised RuntimeError('cancelled, and yet the end came') after its cancel()",
+    ),
+    Broken(
+        "3.1",
+        broken.AsksForOthers,
+        ("uses_only_its_own_subscription",),
+        "request(1) was called on the subscription of another subscriber, which had no signal",
+    ),
+    Broken(
+        "3.8",
+        broken.CountsOnlyTheLargestRequest,
+        ("takes_all_it_asked_for",),
+        "it was made to ask for 2 elements and for 3, the demand was 3",
+        limits=WAITED_FOR,
+    ),
+    Broken(
+        "3.9",
+        broken.AsksForNothing,
+        ("requests_are_positive",),
+        "request(0) was called: a request must be positive (seen in subscriber.asks_before_elements)",
+    ),
+    Broken(
+        "3.9",
+        broken.AsksForHalves,
+        ("requests_are_positive",),
+        "request(0.5) was called: a request must be positive (seen in subscriber.asks_before_elements)",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", BROKEN, ids=str)
+def test_catches(case: Broken) -> None:
+    report = verify_subscriber(case.make, limits=case.limits, **case.claims)
+    assert [outcome.test for outcome in report.failed] == [f"subscriber.{test}" for test in case.tests]
+    assert {outcome.rule for outcome in report.failed} == {case.rule}
+    assert report.failed[0].detail == case.detail
+    assert report.failed[0].hint
+
+
+def test_no_rule_and_no_trial_lacks_a_broken_subscriber() -> None:
+    caught = {(case.rule, f"subscriber.{test}") for case in BROKEN for test in case.tests}
+    assert caught == {(trial.rule, trial.name) for trial in whitebox.members}
