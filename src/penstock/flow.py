@@ -1,0 +1,324 @@
+"""flow: chains without a source (Flow), with an end (Sink), and with both (Pipeline), composed as values.
+
+Composition follows pull-stream's table: Stream | Flow = Stream, Flow | Flow = Flow, Flow | Sink = Sink,
+Stream | Sink = Pipeline. Composing runs nothing.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar, overload, runtime_checkable
+
+from penstock.engine.blame import describe, operator_name
+from penstock.engine.chain import Chain, connect, graft
+from penstock.engine.inlet import Inlet, Receiver
+from penstock.engine.iterate import value_async
+from penstock.run import InProcess, Place, Plan, Run
+from penstock.spec.interfaces import Processor, Subscriber
+from penstock.stage import Joint, Source, Stage
+from penstock.stream import Stream
+
+A = TypeVar("A")
+A_contra = TypeVar("A_contra", contravariant=True)
+B_co = TypeVar("B_co", covariant=True)
+R_co = TypeVar("R_co", covariant=True)
+B = TypeVar("B")
+C = TypeVar("C")
+R = TypeVar("R")
+X = TypeVar("X")  # static methods need variables of their own: the class's are unknown to pyright there
+Y = TypeVar("Y")
+
+
+@dataclass(frozen=True, slots=True)
+class Hole(Source[Any]):
+    """Stand for the source that a Flow or a Sink does not have yet."""
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Refuse to run without a source."""
+        raise TypeError("flow: this chain has no source yet; put one in front of it: stream | flow")
+
+
+_HOLE = Chain(Hole())
+
+
+def _fill(chain: Chain, start: Chain) -> Chain:
+    return graft(chain, lambda source: start if isinstance(source, Hole) else None)
+
+
+def _has_hole(chain: Chain) -> bool:
+    found = False
+
+    def look(source: Source[Any]) -> None:
+        nonlocal found
+        found = found or isinstance(source, Hole)
+
+    graft(chain, look)
+    return found
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Flow(Generic[A_contra, B_co]):
+    """Be a chain without a source, recorded from a function; made by `@flow`.
+
+    >>> @flow
+    ... def odd(numbers: Stream[int]) -> Stream[int]:
+    ...     return numbers.filter(lambda n: n % 2)
+    >>> list(Stream.range(5) | odd)
+    [1, 3]
+    """
+
+    chain: Chain
+    parts: tuple[Any, ...] = field(default=(), compare=False, repr=False)
+    """What it was composed of with `|`; empty if it is of one piece."""
+    takes: Any = field(default=None, compare=False, repr=False)
+    """The type of the elements it takes, where the function's annotations say so."""
+    gives: Any = field(default=None, compare=False, repr=False)
+    """The type of the elements it gives, where the function's annotations say so."""
+
+    def __repr__(self) -> str:
+        return f"Flow({self.chain})"
+
+    def __call__(self, stream: Stream[A_contra]) -> Stream[B_co]:
+        return Stream(_fill(self.chain, stream.chain), pieces(stream) + pieces(self))
+
+    def follow(self, stream: Stream[A_contra]) -> Stream[B_co]:
+        """Return the stream continued by this flow; what `|` does."""
+        return self(stream)
+
+    @overload
+    def __or__(self, after: Flow[B_co, C]) -> Flow[A_contra, C]: ...
+    @overload
+    def __or__(self, after: Sink[B_co, C]) -> Sink[A_contra, C]: ...
+    def __or__(self, after: Any) -> Any:
+        if isinstance(after, Flow):
+            return Flow(_fill(after.chain, self.chain), pieces(self) + pieces(after), self.takes, after.gives)
+        if isinstance(after, Sink):
+            return Sink(_fill(after.chain, self.chain), pieces(self) + pieces(after))
+        return NotImplemented
+
+
+def flow(fn: Callable[[Stream[A]], Stream[B]]) -> Flow[A, B]:
+    """Record the chain that a function from stream to stream builds.
+
+    >>> flow(lambda lines: lines.map(str.strip))
+    Flow(hole | map(str.strip))
+    """
+    if not callable(fn):
+        raise TypeError(f"flow: fn must be a function from Stream to Stream, got {fn!r}")
+    made = fn(Stream(_HOLE))
+    if not isinstance(made, Stream):
+        raise TypeError(f"flow: {getattr(fn, '__name__', fn)!r} must return a Stream, got {made!r}")
+    if not _has_hole(made.chain):
+        raise TypeError(f"flow: {getattr(fn, '__name__', fn)!r} must return a stream made from its argument")
+    takes, gives = _annotated(fn)
+    rest = list(made.parts[1:])
+    if rest and made.parts[0].chain != _HOLE:
+        rest.insert(0, Flow(made.parts[0].chain, (), takes))
+    return Flow(made.chain, tuple(rest) if len(rest) > 1 else (), takes, gives)
+
+
+def pieces(given: Stream[Any] | Flow[Any, Any] | Sink[Any, Any]) -> tuple[Any, ...]:
+    """Return what something was composed of, or itself if it is of one piece."""
+    return given.parts or (given,)
+
+
+def _annotated(fn: Callable[..., Any]) -> tuple[Any, Any]:
+    """Return the types of the elements that a function from stream to stream takes and gives, None if unknown."""
+    try:
+        hints = typing.get_type_hints(fn)
+    except Exception:  # noqa: BLE001  a name that is not known yet; nothing in this process needs it
+        return None, None
+    gives = hints.pop("return", None)
+    return _element(next(iter(hints.values()), None)), _element(gives)
+
+
+def _element(hint: Any) -> Any:
+    found = typing.get_args(hint)[0] if typing.get_origin(hint) is Stream else None
+    return None if found is Any or isinstance(found, TypeVar) else found
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Sink(Generic[A_contra, R_co]):
+    """Be the end of a pipeline: a chain without a source that comes down to one result."""
+
+    chain: Chain
+    parts: tuple[Any, ...] = field(default=(), compare=False, repr=False)
+    """What it was composed of with `|`; empty if it is of one piece."""
+
+    def __repr__(self) -> str:
+        return f"Sink({self.chain})"
+
+    def follow(self, stream: Stream[A_contra]) -> Pipeline[R_co]:
+        """Return the pipeline that ends in this sink; what `|` does."""
+        return Pipeline(_fill(self.chain, stream.chain), pieces(stream) + pieces(self))
+
+    @staticmethod
+    def of(fn: Callable[[Stream[X]], Stream[Y]]) -> Sink[X, Y]:
+        """Make a sink of a function that brings a stream down to one result.
+
+        >>> (Stream.range(5) | Sink.of(lambda numbers: numbers.reduce(max))).run().wait()
+        4
+        """
+        return Sink(flow(fn).chain)
+
+    @staticmethod
+    def for_each(fn: Callable[[X], object]) -> Sink[X, int]:
+        """Call the function with each element; the result is how many there were.
+
+        >>> (Stream.just("a", "b") | Sink.for_each(print)).run().wait()
+        a
+        b
+        2
+        """
+        return Sink.of(lambda stream: stream.tap(fn).count())
+
+    @staticmethod
+    def to_list() -> Sink[X, list[X]]:
+        """Collect all elements.
+
+        >>> (Stream.range(3) | Sink.to_list()).run().wait()
+        [0, 1, 2]
+        """
+        return Sink.of(lambda stream: stream.to_list())
+
+    @staticmethod
+    def count() -> Sink[Any, int]:
+        """Count the elements.
+
+        >>> (Stream.range(3) | Sink.count()).run().wait()
+        3
+        """
+        return Sink.of(lambda stream: stream.count())
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Be where pipelines run that do not run in this process."""
+
+    def run(self, pipeline: Pipeline[Any], checkpoint: str | Path | None, /) -> Run[Any]:
+        """Start a pipeline."""
+        ...
+
+    def explain(self, pipeline: Pipeline[Any], /) -> Plan:
+        """Plan a pipeline."""
+        ...
+
+
+@runtime_checkable
+class Elsewhere(Protocol):
+    """Be a source that cannot run in this process, and knows where it can."""
+
+    def engine(self) -> Engine:
+        """Return where it can run."""
+        ...
+
+
+_UNHURRIED = "asks for all there is, one after the other"
+
+
+def text_of(part: Any) -> str:
+    """Return a part of a pipeline as people write it, without the source that it does not have."""
+    if isinstance(part, Stage | Joint):
+        return describe(part)
+    steps = [describe(step) for step in part.chain.steps]
+    source = part.chain.source
+    return " | ".join(steps if isinstance(source, Hole) and steps else [operator_name(source), *steps])
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Pipeline(Generic[R_co]):
+    """Be a whole: a source, what happens on the way, and an end; a value that can be drawn and run."""
+
+    chain: Chain
+    parts: tuple[Any, ...] = field(default=(), compare=False, repr=False)
+    """What it was composed of with `|`: a stream, then flows and steps, then a sink."""
+
+    def __repr__(self) -> str:
+        return f"Pipeline({self.chain})"
+
+    def run(self, spark: Engine | None = None, checkpoint: str | Path | None = None) -> Run[R_co]:
+        """Start it and return a handle: `.wait()` blocks for the result.
+
+        It runs on the given Spark, or on one of its own if a part needs Spark; else in this process. `checkpoint` is a
+        folder from which a run on Spark goes on where the one before has ended.
+
+        >>> (Stream.range(3) | Sink.count()).run().wait()
+        3
+        """
+        engine = self._engine(spark)
+        if engine is not None:
+            return engine.run(self, checkpoint)
+        if checkpoint is not None:
+            raise ValueError("run: checkpoint is for pipelines on Spark, and this one runs in this process")
+        return Run(InProcess(self.chain))
+
+    def explain(self, spark: Engine | None = None) -> Plan:
+        """Return what would run where and what bounds what; print it to read it.
+
+        >>> print((Stream.range(3).map(str) | Sink.count()).explain())
+        in this process
+          source ├─ range | map(str)
+                 │
+             end ├─ count
+                 │    asks for all there is, one after the other
+        """
+        engine = self._engine(spark)
+        if engine is not None:
+            return engine.explain(self)
+        *before, end = self.parts or (Stream(self.chain),)
+        places = [Place("source" if not number else "then", text_of(part)) for number, part in enumerate(before)]
+        return Plan((*places, Place("end", text_of(end), _UNHURRIED)), "in this process")
+
+    def _engine(self, given: Engine | None) -> Engine | None:
+        """Return the engine that was given, or the one that a part needs, or None for this process."""
+        if given is not None and not isinstance(given, Engine):
+            raise TypeError(f"run: spark must be a penstock.spark.Spark, got {given!r}")
+        needs = (part.chain.source for part in self.parts if not isinstance(part, Stage | Joint))
+        return given or next((source.engine() for source in needs if isinstance(source, Elsewhere)), None)
+
+    def __await__(self) -> Generator[Any, None, R_co]:
+        return value_async(self.chain).__await__()
+
+
+def processor(flow: Flow[A, B]) -> Processor[A, B]:
+    """Make a Processor of a Flow, for one upstream and one subscriber.
+
+    >>> upper = processor(flow(lambda lines: lines.map(str.upper)))
+    >>> Stream.just("a").subscribe(upper)
+    >>> list(Stream.from_publisher(upper))
+    ['A']
+    """
+    if not isinstance(flow, Flow):
+        raise TypeError(f"processor: flow must be a Flow, got {flow!r}")
+    return Inlet(lambda source, subscriber: connect(_fill(flow.chain, Chain(source)), subscriber))
+
+
+def subscriber(sink: Sink[A, R]) -> Receiver[A, R]:
+    """Make a Subscriber of a Sink; its result is waited for with `get()` or `await`.
+
+    >>> total = subscriber(Sink.count())
+    >>> Stream.range(5).subscribe(total)
+    >>> total.get()
+    5
+    """
+    if not isinstance(sink, Sink):
+        raise TypeError(f"subscriber: sink must be a Sink, got {sink!r}")
+    return Receiver(Inlet(lambda source, below: connect(_fill(sink.chain, Chain(source)), below)))
+
+
+__all__ = [
+    "Elsewhere",
+    "Engine",
+    "Flow",
+    "Hole",
+    "Pipeline",
+    "Sink",
+    "flow",
+    "pieces",
+    "processor",
+    "subscriber",
+    "text_of",
+]

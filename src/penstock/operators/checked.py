@@ -1,0 +1,35 @@
+"""checked: watch the contract at this place of a chain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.engine.chain import Chain, connect
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Checked(Source[Any]):
+    """Report whoever breaks a rule at this place, the stream above or the subscriber below, by the rule's name.
+
+    Emits when the stream does. Backpressures when downstream does. Completes when the stream completes; fails with
+    ProtocolError when the stream breaks a rule. Cancels the stream.
+    """
+
+    stream: Chain
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Put a monitor between the two."""
+        from penstock.tck.monitor import monitor  # noqa: PLC0415  the kit is loaded by those who use it
+
+        monitor(_Unchecked(self.stream)).subscribe(downstream)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unchecked:
+    stream: Chain
+
+    def subscribe(self, subscriber: Subscriber[Any], /) -> None:
+        connect(self.stream, subscriber)

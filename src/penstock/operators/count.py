@@ -1,0 +1,24 @@
+"""count: say how many elements there were."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from penstock.engine.demand import UNBOUNDED
+from penstock.stage import Body, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Count(Stage[Any, int]):
+    """Emit one element: the number of elements.
+
+    Emits when upstream completes. Backpressures never: it asks for everything and holds a number. Completes when
+    upstream completes. Cancels when downstream cancels.
+    """
+
+    loop: ClassVar[Body] = Body("{total} += 1\nskip", state=(("total", "0"),), tail="({total},)")
+
+    def demand(self, n: int) -> int:
+        """Ask for everything."""
+        return UNBOUNDED

@@ -1,0 +1,47 @@
+"""create: emit what callbacks bring, with a policy for when they are too fast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from penstock.engine.arguments import count_given, function_given
+from penstock.engine.blame import blamed
+from penstock.engine.emitter import Emitter, Overflow
+from penstock.engine.outlet import Outlet
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Source
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Create(Source[T]):
+    """Hand an emitter to `attach` for each subscriber; it may be used from any thread.
+
+    Emits when downstream asks and there is an element. Backpressures by `overflow`: the callbacks cannot be slowed, so
+    beyond `size` waiting elements they are refused, dropped, replaced by the latest, or the stream fails. Completes
+    when the emitter does. Cancels by calling what was given to the emitter's `on_close`.
+    """
+
+    attach: Callable[[Emitter[T]], None]
+    overflow: Overflow = Overflow.BUFFER
+    size: int = 256
+
+    def __post_init__(self) -> None:
+        function_given("create", "attach", self.attach)
+        count_given("create", "size", self.size, 1)
+        if not isinstance(self.overflow, Overflow):
+            raise TypeError(f"create: overflow must be an Overflow, got {self.overflow!r}")
+
+    def connect(self, downstream: Subscriber[T], /) -> None:
+        """Attach an emitter."""
+        outlet: Outlet[Any] = Outlet(downstream)
+        emitter: Emitter[Any] = Emitter("create", outlet, self.overflow, self.size)
+        outlet.open()
+        if not outlet.closed:
+            try:
+                self.attach(emitter)
+            except Exception as error:  # noqa: BLE001  rule 1.4
+                emitter.fail(blamed(error, self, self.attach))

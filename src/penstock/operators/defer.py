@@ -1,0 +1,40 @@
+"""defer: make the stream when it is subscribed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from penstock.engine.arguments import function_given
+from penstock.engine.blame import blamed
+from penstock.engine.chain import connect_to
+from penstock.engine.relay import Relay
+from penstock.spec.interfaces import Publisher, Subscriber
+from penstock.stage import Source
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Defer(Source[T]):
+    """Subscribe to what the function makes, one for each subscriber.
+
+    Emits when what was made does. Backpressures when downstream does. Completes when what was made completes; fails if
+    the function raises. Cancels what was made.
+    """
+
+    make: Callable[[], Publisher[T] | Iterable[T] | AsyncIterable[T]]
+
+    def __post_init__(self) -> None:
+        function_given("defer", "make", self.make)
+
+    def connect(self, downstream: Subscriber[T], /) -> None:
+        """Make the stream and subscribe to it."""
+        relay: Relay[Any] = Relay(downstream)
+        leg = relay.leg
+        assert leg is not None
+        try:
+            connect_to("defer", self.make(), leg)
+        except Exception as error:  # noqa: BLE001  rule 1.9: a failure is signalled, never raised
+            relay.end(blamed(error, self, self.make))

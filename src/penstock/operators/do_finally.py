@@ -1,0 +1,47 @@
+"""do_finally: call a function when the stream is over, however it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from penstock.engine.arguments import function_given
+from penstock.engine.dropped import drop
+from penstock.engine.relay import Relay
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Joint
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class DoFinally(Joint[T, T]):
+    """Call the function once for each run: before the end is passed on, or when downstream cancels.
+
+    Emits when upstream emits. Backpressures when downstream does. Completes when upstream completes. Cancels when
+    downstream cancels.
+    """
+
+    fn: Callable[[], object]
+
+    def __post_init__(self) -> None:
+        function_given("do_finally", "fn", self.fn)
+
+    def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
+        """Put a relay in front of what follows."""
+        leg = _DoFinallyRun(downstream, self.fn).leg
+        assert leg is not None
+        return leg
+
+
+class _DoFinallyRun(Relay[Any]):
+    def __init__(self, downstream: Subscriber[Any], fn: Callable[[], object]) -> None:
+        super().__init__(downstream)
+        self._fn = fn
+
+    def released(self) -> None:
+        try:
+            self._fn()
+        except Exception as error:  # noqa: BLE001  the stream has ended already
+            drop("do_finally: fn raised", error)

@@ -1,0 +1,38 @@
+"""drop_repeats: let a run of equal elements through once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from penstock.engine.arguments import function_given
+from penstock.stage import Body, Stage
+
+T = TypeVar("T")
+
+# None is never an element, so it can stand for "nothing yet"; a key may be None, so it is kept in a tuple.
+_BY_ELEMENT = Body("if v == {last}: skip\n{last} = v", state=(("last", "None"),))
+_BY_KEY = Body(
+    "{now} = ({key}(v),)\nif {now} == {last}: skip\n{last} = {now}", state=(("last", "None"), ("now", "None"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DropRepeats(Stage[T, T]):
+    """Emit an element only when its key differs from that of the one before it.
+
+    Emits when the key changes. Backpressures when downstream does. Completes when upstream completes. Cancels when
+    downstream cancels.
+    """
+
+    key: Callable[[T], object] | None = None
+
+    def __post_init__(self) -> None:
+        if self.key is not None:
+            function_given("drop_repeats", "key", self.key)
+
+    @property
+    def body(self) -> Body:
+        """Compare elements, or their keys."""
+        return _BY_ELEMENT if self.key is None else _BY_KEY

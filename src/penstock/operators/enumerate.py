@@ -1,0 +1,26 @@
+"""enumerate: number the elements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+from penstock.engine.arguments import count_given
+from penstock.stage import Body, Stage
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Enumerate(Stage[T, tuple[int, T]]):
+    """Emit each element with its number, counting from `start`.
+
+    Emits when upstream emits. Backpressures when downstream does. Completes when upstream completes.
+    Cancels when downstream cancels.
+    """
+
+    start: int = 0
+    loop: ClassVar[Body] = Body("v = ({number}, v)\n{number} += 1", state=(("number", "{start}"),))
+
+    def __post_init__(self) -> None:
+        count_given("enumerate", "start", self.start, 0)

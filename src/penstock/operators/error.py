@@ -1,0 +1,31 @@
+"""error: fail without an element."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.engine.outlet import Outlet
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Error(Source[Any]):
+    """Fail at once.
+
+    Emits never. Backpressures never. Completes never: it fails when subscribed, without being asked. Cancels at once.
+    """
+
+    error: Exception
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.error, Exception):
+            raise TypeError(f"error: error must be an Exception, got {self.error!r}")
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Signal the error; it is never raised here, since its traceback would keep the subscriber alive."""
+        outlet: Outlet[Any] = Outlet(downstream)
+        outlet.open()
+        if not outlet.closed:
+            outlet.complete(self.error)

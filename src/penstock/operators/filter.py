@@ -1,0 +1,28 @@
+"""filter: let only some elements through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+from penstock.engine.arguments import function_given
+from penstock.stage import Body, Sight, Stage
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Filter(Stage[T, T]):
+    """Emit the elements for which the predicate is true.
+
+    Emits when the predicate is true for an element. Backpressures when downstream does; an element that is rejected is
+    replaced by asking for one more. Completes when upstream completes. Cancels when downstream cancels.
+    """
+
+    predicate: Callable[[T], object]
+    sight: ClassVar[Sight] = Sight.ITEM
+    loop: ClassVar[Body] = Body("if not {predicate}(v): skip")
+
+    def __post_init__(self) -> None:
+        function_given("filter", "predicate", self.predicate)

@@ -1,0 +1,129 @@
+"""flat_map: turn each element into several, from an iterable or a publisher."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Callable, Iterable
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, ClassVar, TypeVar
+
+from penstock.engine.arguments import count_given, function_given
+from penstock.engine.blame import blamed
+from penstock.engine.chain import connect_to
+from penstock.engine.demand import UNBOUNDED
+from penstock.engine.gather import Gather
+from penstock.engine.outlet import accepts, element_or_raise
+from penstock.engine.spread import READ_AHEAD
+from penstock.spec.interfaces import Publisher, Subscriber, Subscription
+from penstock.stage import Body, Joint, Sight, Stage
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+@dataclass(frozen=True, slots=True)
+class FlatMap(Stage[A, B]):
+    """Emit the items of the iterable that the function returns for each element, in order.
+
+    Emits when the iterable at hand has another item. Backpressures when downstream does, in the middle of an iterable
+    if need be. Completes when upstream has completed and the last iterable is used up. Cancels when downstream
+    cancels, closing the iterable at hand.
+    """
+
+    fn: Callable[[A], Iterable[B]]
+    sight: ClassVar[Sight] = Sight.ITEM
+    loop: ClassVar[Body] = Body(each="{fn}(v)")
+
+    def __post_init__(self) -> None:
+        function_given("flat_map", "fn", self.fn)
+
+    def demand(self, n: int) -> int:
+        """Ask for few elements, since one may become many."""
+        return n if n == UNBOUNDED else min(n, READ_AHEAD)
+
+
+@dataclass(frozen=True, slots=True)
+class FlatMapPublishers(Joint[A, B]):
+    """Emit the elements of the publishers that the function returns, up to `concurrency` of them at a time.
+
+    Emits when any of the publishers does. Backpressures when downstream does: each publisher is asked for `prefetch`
+    elements, and no more publishers are opened than `concurrency`. Completes when upstream and all publishers have
+    completed; fails with the first failure. Cancels when downstream cancels, all publishers included.
+    """
+
+    fn: Callable[[A], Publisher[B] | Iterable[B] | AsyncIterable[B]]
+    concurrency: int = 1
+    prefetch: int = 32
+    sight: ClassVar[Sight] = Sight.ITEM
+
+    def __post_init__(self) -> None:
+        function_given("flat_map", "fn", self.fn)
+        count_given("flat_map", "concurrency", self.concurrency, 1)
+        count_given("flat_map", "prefetch", self.prefetch, 1)
+
+    def open(self, downstream: Subscriber[B], /) -> Subscriber[A]:
+        """Return the subscriber of the elements to be mapped."""
+        return _FlatMapRun(self, downstream)
+
+
+class _FlatMapRun(Gather):
+    """Subscribe to one publisher per element.
+
+    One that has completed and whose elements are delivered makes room for the next element; it is asked for at once,
+    or, if nobody asks below, when somebody does: publishers without elements must not make this run ahead of demand.
+    """
+
+    def __init__(self, step: FlatMapPublishers[Any, Any], downstream: Subscriber[Any]) -> None:
+        super().__init__(downstream, step.prefetch)
+        self._step = step
+        self._upstream: Subscription | None = None
+        self._guard = Lock()
+        self._room = 0
+        self.outlet.on_request = self._ask
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        if not accepts(subscription, self._upstream):
+            return
+        self._upstream = subscription
+        self.start()
+        if not self.outlet.closed:
+            subscription.request(self._step.concurrency)
+
+    def on_next(self, element: Any, /) -> None:
+        element_or_raise(element, "on_next")
+        source = self.add()
+        if source is None:
+            return
+        try:
+            connect_to("flat_map", self._step.fn(element), source)
+        except Exception as error:  # noqa: BLE001  rule 1.4
+            self.failed(source, blamed(error, self._step, self._step.fn))
+
+    def on_error(self, error: Exception, /) -> None:
+        element_or_raise(error, "on_error")
+        self._upstream = None
+        self.outlet.complete(error)
+        self.cancel_inputs()
+
+    def on_complete(self) -> None:
+        self._upstream = None
+        self.close()
+
+    def used_up(self) -> None:
+        with self._guard:
+            self._room += 1
+        if self.outlet.demand:
+            self._ask(0)
+
+    def _ask(self, _: int) -> None:
+        with self._guard:
+            room, self._room = self._room, 0
+        upstream = self._upstream
+        if room and upstream is not None and not self.outlet.closed:
+            upstream.request(room)
+
+    def cancel_inputs(self) -> None:
+        upstream, self._upstream = self._upstream, None
+        if upstream is not None:
+            upstream.cancel()
+        super().cancel_inputs()

@@ -1,0 +1,30 @@
+"""flatten: emit the items of each element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+from penstock.engine.demand import UNBOUNDED
+from penstock.engine.spread import READ_AHEAD
+from penstock.stage import Body, Sight, Stage
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Flatten(Stage[Iterable[T], T]):
+    """Emit the items of each element, one element after the other.
+
+    Emits when the element at hand has another item. Backpressures when downstream does, in the middle of an element if
+    need be. Completes when upstream has completed and its last element is used up. Cancels when downstream cancels,
+    closing the element at hand.
+    """
+
+    sight: ClassVar[Sight] = Sight.ITEM
+    loop: ClassVar[Body] = Body(each="v")
+
+    def demand(self, n: int) -> int:
+        """Ask for few elements, since one may hold many items."""
+        return n if n == UNBOUNDED else min(n, READ_AHEAD)

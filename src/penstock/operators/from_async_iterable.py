@@ -1,0 +1,38 @@
+"""from_async_iterable: emit the items of an asynchronous iterable."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from penstock.engine.once import Once
+from penstock.stage import AsyncOpener, Gate, Source
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class FromAsyncIterable(Source[T]):
+    """Emit the items of an asynchronous iterable, on the running event loop or on one of penstock's own.
+
+    Emits when downstream asks and the item has come. Backpressures by not asking for the next item. Completes when the
+    iterator ends. Cancels by cancelling what the iterator waits for, then closing it.
+    """
+
+    items: AsyncIterable[T]
+    once: Once = field(default_factory=Once, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.items, AsyncIterable):
+            raise TypeError(f"from_async_iterable: items must be an asynchronous iterable, got {self.items!r}")
+
+    def async_opener(self) -> AsyncOpener[T]:
+        """Iterate over the items."""
+        return self._open
+
+    def _open(self, _: Gate | None) -> AsyncIterator[T]:
+        iterator = aiter(self.items)
+        if iterator is self.items:
+            self.once.take("from_async_iterable: this iterator")
+        return iterator

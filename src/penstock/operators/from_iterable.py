@@ -1,0 +1,44 @@
+"""from_iterable: emit the items of an iterable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from penstock.engine.once import Once
+from penstock.stage import Gate, Opener, Source
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class FromIterable(Source[T]):
+    """Emit the items of an iterable; an iterator serves one subscriber, anything else a fresh run to each.
+
+    Emits when downstream asks. Backpressures by not advancing the iterator. Completes when the iterator ends; with the
+    last item, if the iterable is sized. Cancels by closing the iterator.
+    """
+
+    items: Iterable[T]
+    once: Once = field(default_factory=Once, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.items, Iterable):
+            raise TypeError(f"from_iterable: items must be an iterable, got {self.items!r}")
+
+    def opener(self) -> Opener[T]:
+        """Iterate over the items."""
+        return self._open
+
+    def _open(self, _: Gate | None) -> Iterator[T]:
+        iterator = iter(self.items)
+        if iterator is self.items:
+            self.once.take("from_iterable: this iterator")
+        return iterator
+
+    def length(self) -> int | None:
+        """Return the length of a built-in collection."""
+        if isinstance(self.items, list | tuple):
+            return len(self.items)
+        return 0 if isinstance(self.items, range) and not self.items else None  # len cannot tell of a huge one

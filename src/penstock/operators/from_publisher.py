@@ -1,0 +1,32 @@
+"""from_publisher: take the elements of any publisher."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from penstock.engine.foreign import subscribe_to
+from penstock.spec.interfaces import Publisher, Subscriber
+from penstock.spec.predicates import is_publisher
+from penstock.stage import Source
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class FromPublisher(Source[T]):
+    """Subscribe to a publisher of another make, and hold it to the contract.
+
+    Emits when the publisher does; an element that was not requested fails the stream by rule 1.1. Backpressures by
+    passing demand on. Completes when the publisher completes. Cancels the publisher's subscription.
+    """
+
+    publisher: Publisher[T]
+
+    def __post_init__(self) -> None:
+        if not is_publisher(self.publisher):
+            raise TypeError(f"from_publisher: publisher must have subscribe(subscriber), got {self.publisher!r}")
+
+    def connect(self, downstream: Subscriber[T], /) -> None:
+        """Subscribe through a relay."""
+        subscribe_to(self.publisher, downstream)

@@ -1,0 +1,33 @@
+"""just: emit the given elements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+from penstock.stage import Opener, Source
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Just(Source[T]):
+    """Emit the given elements.
+
+    Emits when downstream asks. Backpressures by waiting. Completes with the last element. Cancels at once.
+    """
+
+    items: tuple[T, ...]
+    clean: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if any(item is None for item in self.items):
+            raise TypeError("just: None is not an element (rule 2.13)")
+
+    def opener(self) -> Opener[T]:
+        """Iterate over the elements."""
+        return lambda _: iter(self.items)
+
+    def length(self) -> int:
+        """Return how many were given."""
+        return len(self.items)

@@ -1,0 +1,269 @@
+"""map_async: turn each element into another with an asynchronous function, several at a time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from penstock.engine.arguments import async_function_given, count_given, function_given
+from penstock.engine.blame import blamed, describe, function_name, no_stop, note_on, place_of
+from penstock.engine.loops import Loop, lease_loop
+from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.segment import no_element
+from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.stage import Joint, Sight
+
+if TYPE_CHECKING:
+    import asyncio
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+@dataclass(frozen=True, slots=True)
+class MapAsync(Joint[A, B]):
+    """Emit what the function's awaitables give, with at most `concurrency` of them under way.
+
+    Emits when a result is there: in the order of the elements if `ordered`, else as they finish; elements with the
+    same `key` are worked on one after the other. Backpressures when downstream does: `concurrency` elements are under
+    way and as many more wait, before or after their work. Completes when upstream has completed and all work is done;
+    fails with the first failure. Cancels all work under way.
+    """
+
+    fn: Callable[[A], Awaitable[B]]
+    concurrency: int = 1
+    ordered: bool = True
+    key: Callable[[A], Hashable] | None = None
+    sight: ClassVar[Sight] = Sight.ITEM
+
+    def __post_init__(self) -> None:
+        async_function_given("map_async", "fn", self.fn)
+        count_given("map_async", "concurrency", self.concurrency, 1)
+        if self.key is not None:
+            function_given("map_async", "key", self.key)
+
+    def open(self, downstream: Subscriber[B], /) -> Subscriber[A]:
+        """Lease an event loop and work on it."""
+        return _MapAsyncRun(self, downstream)
+
+
+class _Job:
+    """Be one element on its way to a result."""
+
+    __slots__ = ("done", "element", "error", "key", "result")
+
+    def __init__(self, element: Any) -> None:
+        self.element = element
+        self.key: Hashable = None
+        self.done = False
+        self.result: Any = None
+        self.error: Exception | None = None
+
+
+class _MapAsyncRun:
+    """Feed up to `concurrency` workers, each a task that goes on while there are jobs.
+
+    Jobs are added on any thread; everything else happens on the loop's thread, so it needs no lock. A worker that has
+    finished a job takes the next one at once: `_ready` holds those. Results are delivered together, once per turn of
+    the loop. `_line` holds jobs in the order of their results, `_waiting` those whose key is being worked on. Upstream
+    is asked for twice `concurrency` at first and then for as many as were delivered.
+    """
+
+    def __init__(self, step: MapAsync[Any, Any], downstream: Subscriber[Any]) -> None:
+        self._step = step
+        self._lease: Loop = lease_loop()
+        self._arrivals: deque[_Job] = deque()
+        self._ready: deque[_Job] = deque()
+        self._line: deque[_Job] = deque()
+        self._waiting: dict[Hashable, deque[_Job]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._unfinished = 0
+        self._upstream: Subscription | None = None
+        self._upstream_done = False
+        self._stopped = False
+        self._closed = False
+        self._admitting = False
+        self._flushing = False
+        self._outlet: Outlet[Any] = Outlet(downstream)
+        self._outlet.on_taken = self._taken
+        self._outlet.on_cancel = self._cancelled
+        self._outlet.on_close = self._close
+
+    # Signals from upstream, on any thread.
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        if not accepts(subscription, self._upstream):
+            return
+        self._upstream = subscription
+        self._outlet.open()
+        if not self._outlet.closed:
+            subscription.request(2 * self._step.concurrency)
+
+    def on_next(self, element: Any, /) -> None:
+        element_or_raise(element, "on_next")
+        self._arrivals.append(_Job(element))
+        if not self._admitting:
+            self._wake()
+
+    def on_error(self, error: Exception, /) -> None:
+        element_or_raise(error, "on_error")
+        job = _Job(None)
+        job.done, job.error = True, error
+        self._arrivals.append(job)
+        self.on_complete()
+
+    def on_complete(self) -> None:
+        self._upstream_done = True
+        self._wake()
+
+    def _wake(self) -> None:
+        """Have the arrivals admitted; the word is taken back before they are looked at, so none is forgotten."""
+        self._admitting = True
+        self._lease.call(self._admit)
+
+    def _taken(self, count: int) -> None:
+        if self._upstream is not None and not self._upstream_done:
+            self._upstream.request(count)
+
+    # The rest, on the loop's thread.
+
+    def _admit(self) -> None:
+        """Sort arrivals into jobs that can start and jobs whose key is busy, and start workers for them."""
+        self._admitting = False
+        key = self._step.key
+        while self._arrivals:
+            job = self._arrivals.popleft()
+            if self._stopped:
+                continue
+            self._unfinished += 1
+            if self._step.ordered:
+                self._line.append(job)
+            if job.done:
+                self._finished(job)
+            elif key is None:
+                self._ready.append(job)
+            else:
+                self._admit_by_key(job, key)
+        for _ in range(min(len(self._ready), self._step.concurrency - len(self._tasks))):
+            task = self._lease.spawn(self._work())
+            self._tasks.add(task)
+            task.add_done_callback(self._left)
+        self._end_if_done()
+
+    def _admit_by_key(self, job: _Job, key: Callable[[Any], Hashable]) -> None:
+        try:
+            job.key = key(job.element)
+            queue = self._waiting.get(job.key)
+        except Exception as error:  # noqa: BLE001  rule 1.4
+            job.error = no_stop(error, f"{describe(self._step)}: the key function")
+            note_on(job.error, f"in {describe(self._step)}, key {function_name(key)}{place_of(key)}")
+            self._finished(job)
+            return
+        if queue is None:
+            self._waiting[job.key] = deque()
+            self._ready.append(job)
+        else:
+            queue.append(job)
+
+    async def _work(self) -> None:
+        fn, by_key, ready = self._step.fn, self._step.key is not None, self._ready
+        while ready and not self._stopped:
+            job = ready.popleft()
+            try:
+                awaitable = fn(job.element)
+                if not hasattr(awaitable, "__await__"):
+                    raise TypeError(f"map_async: fn must return an awaitable, got {awaitable!r}")
+                job.result = await awaitable
+                if job.result is None:
+                    raise no_element()
+            except Exception as error:  # noqa: BLE001  rule 1.4
+                job.error = blamed(error, self._step, fn)
+            if self._stopped:
+                return
+            if by_key:
+                self._free_key(job.key)
+            self._finished(job)
+
+    def _free_key(self, key: Hashable) -> None:
+        queue = self._waiting[key]
+        if queue:
+            self._ready.append(queue.popleft())
+        else:
+            del self._waiting[key]
+
+    def _finished(self, job: _Job) -> None:
+        """Have the result delivered in this turn of the loop."""
+        job.done = True
+        if not self._step.ordered:
+            self._line.append(job)
+        if not self._flushing:
+            self._flushing = True
+            self._lease.call(self._flush)
+
+    def _flush(self) -> None:
+        """Deliver what is finished, up to the first failure."""
+        self._flushing = False
+        line, results = self._line, self._outlet.queue
+        failure: Exception | None = None
+        while line and line[0].done and not self._stopped:
+            job = line.popleft()
+            self._unfinished -= 1
+            if job.error is not None:
+                failure = job.error
+                self._stop()
+            else:
+                results.append(job.result)
+        if failure is not None:
+            self._outlet.complete(failure)
+            return
+        # Delivering makes room, and upstream may fill it at once: admit all of that together.
+        self._admitting = True
+        self._outlet.wake()
+        self._admit()
+
+    def _end_if_done(self) -> None:
+        if self._upstream_done and not self._unfinished and not self._arrivals and not self._stopped:
+            self._stopped = True
+            self._outlet.complete()
+
+    def _left(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        failure = None if task.cancelled() else task.exception()
+        if not self._stopped and (task.cancelled() or failure is not None):
+            self._stop()
+            cause = "was cancelled" if failure is None else f"was ended by {failure!r}"
+            self._outlet.complete(RuntimeError(f"{describe(self._step)}: the work under way {cause}"))
+        elif not self._stopped and self._ready:
+            self._admit()  # a key was freed while this worker was leaving
+        self._release_if_idle()
+
+    def _stop(self) -> None:
+        """Start nothing more and cancel what is under way."""
+        self._stopped = True
+        if self._upstream is not None and not self._upstream_done:
+            self._upstream.cancel()
+        for task in list(self._tasks):
+            task.cancel()
+        for jobs in (self._arrivals, self._ready, self._line, self._waiting):
+            jobs.clear()
+
+    def _release_if_idle(self) -> None:
+        if self._closed and not self._tasks:
+            self._lease.release()
+
+    # The end, from any thread.
+
+    def _cancelled(self) -> None:
+        if self._upstream is not None and not self._upstream_done:
+            self._upstream.cancel()
+
+    def _close(self) -> None:
+        self._lease.call(self._let_go)
+
+    def _let_go(self) -> None:
+        if not self._stopped:
+            self._stop()
+        self._closed = True
+        self._release_if_idle()

@@ -1,0 +1,62 @@
+"""merge: emit the elements of several streams as they come."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.engine.arguments import count_given
+from penstock.engine.chain import Chain, connect, pull_all
+from penstock.engine.gather import Gather
+from penstock.engine.segment import close_quietly
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Gate, Opener, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Merge(Source[Any]):
+    """Emit the elements of all streams in the order they come; streams that can be iterated take turns.
+
+    Emits when any stream does. Backpressures when downstream does: at most `prefetch` elements of each stream are
+    held. Completes when all streams have completed; fails with the first failure. Cancels all streams.
+    """
+
+    streams: tuple[Chain, ...]
+    prefetch: int = 32
+
+    def __post_init__(self) -> None:
+        count_given("merge", "prefetch", self.prefetch, 1)
+
+    def opener(self) -> Opener[Any] | None:
+        """Iterate in turns, if each can be iterated."""
+        openers = pull_all(self.streams)
+        return None if openers is None else lambda gate: _in_turns(openers, gate)
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Subscribe to all."""
+        gather = Gather(downstream, self.prefetch)
+        gather.start()
+        for chain in self.streams:
+            source = gather.add()
+            if source is None:
+                return
+            connect(chain, source)
+        gather.close()
+
+
+def _in_turns(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[Any]:
+    waiting = deque(opener(gate) for opener in openers)
+    try:
+        while waiting:
+            iterator = waiting[0]
+            for element in iterator:
+                yield element
+                waiting.rotate(-1)
+                break
+            else:
+                waiting.popleft()
+    finally:
+        for iterator in waiting:
+            close_quietly(iterator)

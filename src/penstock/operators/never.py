@@ -1,0 +1,22 @@
+"""never: neither emit nor end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.engine.outlet import Outlet
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Never(Source[Any]):
+    """Stay silent.
+
+    Emits never. Backpressures never. Completes never. Cancels at once.
+    """
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Signal `on_subscribe` and nothing else."""
+        Outlet(downstream).open()

@@ -1,0 +1,37 @@
+"""publish_on: let what follows run somewhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+from penstock.engine.arguments import count_given
+from penstock.engine.boundary import Boundary
+from penstock.engine.executors import Executor
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Joint, Sight
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class PublishOn(Joint[T, T]):
+    """Deliver on a worker of the executor, in chunks and under credit.
+
+    Emits when upstream has emitted and the worker gets to it. Backpressures when downstream does: at most `prefetch`
+    elements are between the two sides. Completes after the last element has been delivered. Cancels upstream at once
+    and lets the worker go.
+    """
+
+    executor: Executor
+    prefetch: int = 256
+    sight: ClassVar[Sight] = Sight.ITEM
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.executor, Executor):
+            raise TypeError(f"publish_on: executor must be an Executor, got {self.executor!r}")
+        count_given("publish_on", "prefetch", self.prefetch, 1)
+
+    def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
+        """Put a boundary in front of what follows."""
+        return Boundary(downstream, self.executor.worker(), self.prefetch)

@@ -1,0 +1,31 @@
+"""range: emit whole numbers in order."""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import dataclass
+from typing import ClassVar
+
+from penstock.stage import Opener, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Range(Source[int]):
+    """Emit the numbers of a range.
+
+    Emits when downstream asks. Backpressures by waiting. Completes with the last number. Cancels at once.
+    """
+
+    numbers: builtins.range
+    clean: ClassVar[bool] = True
+
+    def opener(self) -> Opener[int]:
+        """Iterate over the numbers."""
+        return lambda _: iter(self.numbers)
+
+    def length(self) -> int | None:
+        """Return how many there are, if `len` can tell."""
+        try:
+            return len(self.numbers)
+        except OverflowError:
+            return None

@@ -1,0 +1,57 @@
+"""reduce: fold all elements into one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal, TypeVar
+
+from penstock.engine.arguments import function_given
+from penstock.engine.demand import UNBOUNDED
+from penstock.stage import Body, Stage
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+class Missing(Enum):
+    """Stand for an argument that was not given; an enum, so that it survives pickling."""
+
+    MISSING = "missing"
+
+
+_FROM_INITIAL = Body(
+    "{result} = {fn}({result}, v)\nskip",
+    state=(("result", "{initial}"),),
+    tail="({result},)",
+)
+_FROM_FIRST = Body(
+    "if {none_yet}:\n    {none_yet} = False\n    {result} = v\n    skip\n{result} = {fn}({result}, v)\nskip",
+    state=(("none_yet", "True"), ("result", "None")),
+    tail="() if {none_yet} else ({result},)",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce(Stage[A, B]):
+    """Emit one element: the result of folding all of them, from `initial` or else from the first element.
+
+    Emits when upstream completes; nothing if it was empty and there is no initial value. Backpressures never: it asks
+    for everything and holds one result. Completes when upstream completes. Cancels when downstream cancels.
+    """
+
+    fn: Callable[[B, A], B]
+    initial: B | Literal[Missing.MISSING] = Missing.MISSING
+
+    def __post_init__(self) -> None:
+        function_given("reduce", "fn", self.fn)
+
+    @property
+    def body(self) -> Body:
+        """Fold from the initial value, or from the first element."""
+        return _FROM_FIRST if self.initial is Missing.MISSING else _FROM_INITIAL
+
+    def demand(self, n: int) -> int:
+        """Ask for everything."""
+        return UNBOUNDED

@@ -1,0 +1,37 @@
+"""share: let several subscribers take part in one run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.engine.arguments import count_given
+from penstock.engine.chain import Chain
+from penstock.engine.hub import Hub, Slow
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Share(Source[Any]):
+    """Run the stream once for all subscribers that are there: start with the first, cancel after the last.
+
+    Emits to each subscriber what comes from the time it subscribed. Backpressures by `slow`: a subscriber that is
+    `size` elements behind fails with OverflowedError, or misses elements, or holds back all others if told to WAIT.
+    Completes when the stream completes. Cancels the stream when the last subscriber has cancelled; a later one starts
+    it anew.
+    """
+
+    stream: Chain
+    size: int = 256
+    slow: Slow = Slow.ERROR
+    hub: Hub = field(default_factory=Hub, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        count_given("share", "size", self.size, 1)
+        if not isinstance(self.slow, Slow):
+            raise TypeError(f"share: slow must be a Slow, got {self.slow!r}")
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Join the run, or start it."""
+        self.hub.join("share", self.stream, downstream, self.size, self.slow, 0)

@@ -1,0 +1,26 @@
+"""skip: leave out the first elements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+from penstock.engine.arguments import count_given
+from penstock.stage import Body, Stage
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Skip(Stage[T, T]):
+    """Emit every element after the first `count`.
+
+    Emits when upstream emits, from the element after `count` on. Backpressures when downstream does; an element that is
+    left out is replaced by asking for one more. Completes when upstream completes. Cancels when downstream cancels.
+    """
+
+    count: int
+    loop: ClassVar[Body] = Body("if {left}:\n    {left} -= 1\n    skip", state=(("left", "{count}"),))
+
+    def __post_init__(self) -> None:
+        count_given("skip", "count", self.count, 0)

@@ -1,0 +1,93 @@
+"""subscribe_on: let what comes before run somewhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.engine.boundary import Boundary
+from penstock.engine.chain import Chain, connect
+from penstock.engine.executors import Executor, Worker
+from penstock.engine.flat import height_of
+from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.stage import Source
+
+
+@dataclass(frozen=True, slots=True)
+class SubscribeOn(Source[Any]):
+    """Subscribe to the stream, and ask it for elements, on a worker of the executor.
+
+    Emits when the stream does, on that worker. Backpressures when downstream does. Completes when the stream
+    completes. Cancels the stream and lets the worker go.
+    """
+
+    stream: Chain
+    executor: Executor
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.executor, Executor):
+            raise TypeError(f"subscribe_on: executor must be an Executor, got {self.executor!r}")
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Subscribe on the worker."""
+        worker = self.executor.worker()
+        front = _Elsewhere(downstream, worker)
+        worker.submit(lambda: connect(self.stream, front))
+
+
+def _closing(signal: Callable[[Any], None], worker: Worker) -> Callable[[Any], None]:
+    """Return the signal to a subscriber that may raise: a worker must not outlive the run that is then over."""
+
+    def passed_on(value: Any, /) -> None:
+        returned = False
+        try:
+            signal(value)
+            returned = True
+        finally:
+            if not returned:
+                worker.close()
+
+    return passed_on
+
+
+class _Elsewhere:
+    """Stand before the subscriber: elements pass untouched, requests go by way of the worker."""
+
+    __slots__ = ("_downstream", "_worker", "height", "on_next")
+
+    def __init__(self, downstream: Subscriber[Any], worker: Worker) -> None:
+        self._downstream = downstream
+        self._worker = worker
+        self.height = height_of(downstream) + 1
+        harmless = isinstance(downstream, Boundary)  # it only queues
+        self.on_next = downstream.on_next if harmless else _closing(downstream.on_next, worker)
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        _closing(self._downstream.on_subscribe, self._worker)(_Requests(subscription, self._worker))
+
+    def on_error(self, error: Exception, /) -> None:
+        self._worker.close()
+        self._downstream.on_error(error)
+
+    def on_complete(self) -> None:
+        self._worker.close()
+        self._downstream.on_complete()
+
+
+class _Requests:
+    """Be the subscription handed on: requests run on the worker, a cancel at once."""
+
+    __slots__ = ("_subscription", "_worker")
+
+    def __init__(self, subscription: Subscription, worker: Worker) -> None:
+        self._subscription = subscription
+        self._worker = worker
+
+    def request(self, n: int, /) -> None:
+        subscription = self._subscription
+        self._worker.submit(lambda: subscription.request(n))
+
+    def cancel(self) -> None:
+        self._subscription.cancel()
+        self._worker.close()

@@ -1,0 +1,101 @@
+"""tap: look at the signals that pass by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, TypeVar
+
+from penstock.engine.arguments import function_given
+from penstock.engine.blame import blamed
+from penstock.engine.dropped import drop
+from penstock.engine.relay import Leg, Relay
+from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.stage import Body, Joint, Sight, Stage
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Tap(Stage[T, T]):
+    """Call the function with each element and pass the element on.
+
+    Emits when upstream emits; fails if the function raises. Backpressures when downstream does. Completes when upstream
+    completes. Cancels when downstream cancels.
+    """
+
+    on_next: Callable[[T], object]
+    sight: ClassVar[Sight] = Sight.ITEM
+    loop: ClassVar[Body] = Body("{on_next}(v)")
+
+    def __post_init__(self) -> None:
+        function_given("tap", "on_next", self.on_next)
+
+
+@dataclass(frozen=True, slots=True)
+class TapSignals(Joint[T, T]):
+    """Call a function for each kind of signal that passes, in both directions.
+
+    Emits when upstream emits; fails if `on_next` raises. Backpressures when downstream does. Completes when upstream
+    completes. Cancels when downstream cancels. What the other functions raise goes to the on_dropped hook.
+    """
+
+    on_next: Callable[[T], object] | None = None
+    on_error: Callable[[Exception], object] | None = None
+    on_complete: Callable[[], object] | None = None
+    on_cancel: Callable[[], object] | None = None
+    on_request: Callable[[int], object] | None = None
+    on_subscribe: Callable[[], object] | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            fn = getattr(self, field.name)
+            if fn is not None:
+                function_given("tap", field.name, fn)
+
+    def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
+        """Put a relay in front of what follows."""
+        leg = _TapRun(self, downstream).leg
+        assert leg is not None
+        return leg
+
+
+class _TapRun(Relay[Any]):
+    def __init__(self, step: TapSignals[Any], downstream: Subscriber[Any]) -> None:
+        super().__init__(downstream)
+        self._step = step
+
+    def _tell(self, fn: Callable[..., object] | None, *args: object) -> None:
+        if fn is not None:
+            try:
+                fn(*args)
+            except Exception as error:  # noqa: BLE001  these signals carry no failure of their own
+                drop("tap: a function raised", error)
+
+    def subscribed(self, leg: Leg, subscription: Subscription) -> None:
+        self._tell(self._step.on_subscribe)
+        super().subscribed(leg, subscription)
+
+    def requested(self, n: int, first: bool) -> None:
+        self._tell(self._step.on_request, n)
+
+    def arrived(self, element: Any) -> None:
+        fn = self._step.on_next
+        if fn is not None:
+            try:
+                fn(element)
+            except Exception as error:  # noqa: BLE001  rule 1.4
+                self.end(blamed(error, self._step, fn), cancel=True)
+                return
+        super().arrived(element)
+
+    def failed(self, error: Exception) -> None:
+        self._tell(self._step.on_error, error)
+        super().failed(error)
+
+    def completed(self) -> None:
+        self._tell(self._step.on_complete)
+        super().completed()
+
+    def cancelled(self) -> None:
+        self._tell(self._step.on_cancel)

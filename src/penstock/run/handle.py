@@ -1,0 +1,252 @@
+"""handle: Run, a pipeline that runs: to be waited for, awaited, stopped, cancelled and watched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import suppress
+from dataclasses import replace
+from threading import Event, Lock, Thread
+from typing import Any, Generic, Protocol, TypeVar
+
+from penstock.engine.chain import Chain, connect
+from penstock.engine.clocks import SYSTEM_CLOCK, Clock
+from penstock.engine.dropped import drop
+from penstock.engine.loops import blocking
+from penstock.errors import EmptyError, RunCancelledError
+from penstock.run.progress import Progress, Reports
+from penstock.run.valve import Valve, Valved
+from penstock.spec.interfaces import Subscription
+from penstock.stream import Stream
+
+R = TypeVar("R")
+Settle = Callable[[Any, Exception | None], object]
+
+
+class Controls(Protocol):
+    """Be what a run has its hands on."""
+
+    def start(self, settle: Settle, /) -> None:
+        """Begin; the result or the failure goes to `settle`, now or later."""
+        ...
+
+    def stop(self) -> None:
+        """Take nothing more in; what is inside goes on to the end."""
+        ...
+
+    def cancel(self) -> None:
+        """End at once."""
+        ...
+
+    def progress(self) -> Progress:
+        """Return how far it is."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything; called once, after the end."""
+        ...
+
+
+class Run(Generic[R]):
+    """Be a pipeline that runs, on a thread of its own.
+
+    `wait()` blocks for the result and `await run` awaits it; a failure is raised there. `stop()` takes nothing more in
+    and lets what is inside come to the end; `cancel()` ends at once.
+    """
+
+    def __init__(self, controls: Controls, clock: Clock = SYSTEM_CLOCK) -> None:
+        self.clock = clock
+        self._controls = controls
+        self._lock = Lock()
+        self._settled = Event()
+        self._done = Event()
+        self._result: Any = None
+        self._error: Exception | None = None
+        self._on_done: list[Callable[[], None]] = []
+        self._began = clock.now()
+        self._last: Progress | None = None
+        Thread(target=self._work, name="penstock-run", daemon=True).start()
+
+    def __repr__(self) -> str:
+        if not self._done.is_set():
+            return "Run(running)"
+        return f"Run({self._result!r})" if self._error is None else f"Run(failed: {self._error!r})"
+
+    @property
+    def done(self) -> bool:
+        """Tell whether it has ended, well or not."""
+        return self._done.is_set()
+
+    def wait(self, timeout: float | None = None) -> R:
+        """Block for the result; a KeyboardInterrupt meanwhile cancels the run."""
+        try:
+            ended = self._done.wait(timeout)
+        except KeyboardInterrupt:
+            self.cancel()
+            raise
+        if not ended:
+            raise TimeoutError(f"run: no result within {timeout} seconds; it goes on")
+        return self._outcome()
+
+    def __await__(self) -> Generator[Any, None, R]:
+        import asyncio  # noqa: PLC0415  only programs that use it pay for it
+
+        loop = asyncio.get_running_loop()
+        arrived = asyncio.Event()
+
+        def wake() -> None:
+            with suppress(RuntimeError):  # its loop was closed, so nobody waits there any more
+                loop.call_soon_threadsafe(arrived.set)
+
+        self.on_done(wake)
+        yield from arrived.wait().__await__()
+        return self._outcome()
+
+    def stop(self) -> None:
+        """Take nothing more from the source and let what is inside come to the end; does not wait for it."""
+        if not self._settled.is_set():
+            self._controls.stop()
+
+    def cancel(self) -> None:
+        """End at once; whoever waits gets RunCancelledError."""
+        if self._settle(None, RunCancelledError("run: cancelled before there was a result")):
+            self._controls.cancel()
+
+    @property
+    def progress(self) -> Stream[Progress]:
+        """Return reports of the progress, one per second and a last one at the end."""
+        return self.progress_every(1.0)
+
+    def progress_every(self, seconds: float) -> Stream[Progress]:
+        """Return reports of the progress, at a pace of one's own."""
+        if not seconds > 0:
+            raise ValueError(f"progress: seconds must be > 0, got {seconds!r}")
+        return Stream(Chain(Reports(self, seconds)))
+
+    def now(self) -> Progress:
+        """Return how far it is."""
+        return self._last or replace(self._controls.progress(), elapsed=self.clock.now() - self._began)
+
+    def on_done(self, fn: Callable[[], None], /) -> None:
+        """Call a function when the run has ended, at once if it has."""
+        with self._lock:
+            ended = self._done.is_set()
+            if not ended:
+                self._on_done.append(fn)
+        if ended:
+            fn()
+
+    # The run itself.
+
+    def _outcome(self) -> R:
+        if self._error is not None:
+            raise self._error
+        return self._result  # type: ignore[no-any-return]
+
+    def _settle(self, result: Any, error: Exception | None) -> bool:
+        """Keep the result or the failure, the first one only; tell whether it was."""
+        with self._lock:
+            if self._settled.is_set():
+                return False
+            self._result, self._error = result, error
+            self._settled.set()
+            return True
+
+    def _work(self) -> None:
+        try:
+            self._controls.start(self._settle)
+        except Exception as error:  # noqa: BLE001  whoever waits gets it
+            self._settle(None, error)
+        self._settled.wait()
+        last = None
+        try:
+            last = replace(self._controls.progress(), elapsed=self.clock.now() - self._began, done=True)
+            self._controls.close()
+        except Exception as error:  # noqa: BLE001  the outcome is known
+            drop("run: it did not end cleanly", error)
+        with self._lock:
+            self._last = last or Progress(done=True)
+            self._done.set()
+            waiting, self._on_done = self._on_done, []
+        for fn in waiting:
+            try:
+                fn()
+            except Exception as error:  # noqa: BLE001  the others must be called as well
+                drop("run: a function of on_done raised", error)
+
+
+class Result:
+    """Be the subscriber at the end: ask for one element, which is the result."""
+
+    def __init__(self, name: str, settle: Settle) -> None:
+        self._name = name
+        self._settle = settle
+        self._lock = Lock()
+        self._cancelled = False
+        self._subscription: Subscription | None = None
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        """Ask for the result."""
+        with self._lock:
+            self._subscription = subscription
+            cancelled = self._cancelled
+        if cancelled:
+            subscription.cancel()
+        else:
+            subscription.request(1)
+
+    def on_next(self, element: Any, /) -> None:
+        """Take the result; the rest is not needed."""
+        self.cancel()
+        self._settle(element, None)
+
+    def on_error(self, error: Exception, /) -> None:
+        """Take the failure."""
+        self._settle(None, error)
+
+    def on_complete(self) -> None:
+        """Refuse to end without a result."""
+        self._settle(None, EmptyError(f"{self._name}: the stream completed without an element"))
+
+    def cancel(self) -> None:
+        """Cancel the upstream, once there is one."""
+        with self._lock:
+            self._cancelled = True
+            subscription = self._subscription
+        if subscription is not None:
+            subscription.cancel()
+
+
+class InProcess:
+    """Run a chain in this process."""
+
+    def __init__(self, chain: Chain) -> None:
+        self._valve = Valve()
+        self._chain = Chain(Valved(Chain(chain.source), self._valve), chain.steps)
+        self._name = str(chain)
+        self._end: Result | None = None
+        self._over = False
+
+    def start(self, settle: Settle, /) -> None:
+        """Run it, on the thread that calls."""
+        end = self._end = Result(self._name, settle)
+        if self._over:
+            end.cancel()
+        with blocking():
+            connect(self._chain, end)
+
+    def stop(self) -> None:
+        """End the source."""
+        self._valve.close()
+
+    def cancel(self) -> None:
+        """Cancel the subscription."""
+        self._over = True
+        if self._end is not None:
+            self._end.cancel()
+
+    def progress(self) -> Progress:
+        """Return what the valve has counted."""
+        return Progress(rows_in=self._valve.rows)
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to let go of."""

@@ -1,0 +1,124 @@
+"""progress: how far a run is, as a value and as a stream of values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Any, Protocol
+
+from penstock.engine.clocks import Clock
+from penstock.engine.outlet import Outlet
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Say how far a run is; what cannot be known of it is None."""
+
+    rows_in: int = 0
+    """Rows that came from the source."""
+    rows_out: int | None = None
+    """Rows that reached the end."""
+    rows_per_second: float = 0.0
+    """Rows from the source per second, since the report before."""
+    demand: int | None = None
+    """Rows that the source was asked for and has not given."""
+    lag: int | None = None
+    """Rows that came in and that Spark has not processed."""
+    batch_seconds: float | None = None
+    """How long the last micro-batch took."""
+    batches: int | None = None
+    """How many micro-batches there were."""
+    elapsed: float = 0.0
+    """Seconds since the run began."""
+    done: bool = False
+    """Whether this is the last report."""
+
+
+class Watched(Protocol):
+    """Be what progress is reported of."""
+
+    @property
+    def clock(self) -> Clock:
+        """Return the clock of the run."""
+        ...
+
+    def now(self) -> Progress:
+        """Return how far it is."""
+        ...
+
+    def on_done(self, fn: Callable[[], None], /) -> None:
+        """Call a function when it has ended, at once if it has."""
+        ...
+
+
+class _Reporter:
+    """Report to one subscriber."""
+
+    def __init__(self, run: Watched, every: float, downstream: Subscriber[Any]) -> None:
+        outlet = self._outlet = Outlet(downstream)
+        outlet.on_close = self._closed
+        self._run = run
+        self._every = every
+        self._lock = Lock()
+        self._over = False
+        self._last = Progress()
+        self._call_off: Callable[[], None] | None = None
+
+    def open(self) -> None:
+        self._outlet.open()
+        self._later()
+        self._run.on_done(self._done)
+
+    def _later(self) -> None:
+        with self._lock:
+            if not self._over and not self._outlet.closed:
+                self._call_off = self._run.clock.call_later(self._every, self._tick)
+
+    def _report(self) -> Progress:
+        found, last = self._run.now(), self._last
+        seconds = found.elapsed - last.elapsed
+        rate = (found.rows_in - last.rows_in) / seconds if seconds > 0 else last.rows_per_second
+        self._last = replace(found, rows_per_second=rate)
+        return self._last
+
+    def _tick(self) -> None:
+        outlet = self._outlet
+        with self._lock:
+            if not self._over and outlet.demand > len(outlet.queue):  # nobody needs old news
+                outlet.queue.append(self._report())
+        outlet.wake()
+        self._later()
+
+    def _done(self) -> None:
+        with self._lock:
+            if self._over:
+                return
+            self._over = True
+            average = self._run.now()
+            rate = average.rows_in / average.elapsed if average.elapsed > 0 else 0.0
+            self._outlet.queue.append(replace(average, rows_per_second=rate, done=True))
+        self._outlet.complete()
+
+    def _closed(self) -> None:
+        call_off = self._call_off
+        if call_off is not None:
+            call_off()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reports(Source[Progress]):
+    """Report the progress of a run.
+
+    Emits when the time has come and downstream asks. Backpressures by leaving reports out. Completes with the run,
+    after a last report, whose rate is that of the whole run. Cancels nothing but itself.
+    """
+
+    run: Watched
+    every: float = field(default=1.0)
+
+    def connect(self, downstream: Subscriber[Progress], /) -> None:
+        """Begin to report."""
+        _Reporter(self.run, self.every, downstream).open()

@@ -1,0 +1,147 @@
+"""valve: the way into a run, which counts what passes and can be closed; what has passed by then goes on to the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from penstock.engine.chain import Chain, connect, pull
+from penstock.engine.outlet import Outlet, element_or_raise
+from penstock.engine.segment import close
+from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.stage import Opener, Source
+
+
+class Valve:
+    """Count the elements of one run's source, and end it when told."""
+
+    __slots__ = ("_lock", "_taps", "closed", "rows")
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._taps: list[_Tap] = []
+        self.closed = False
+        self.rows = 0
+        """Elements that have passed."""
+
+    @property
+    def demand(self) -> int:
+        """Return how many elements are asked for and have not come."""
+        with self._lock:
+            return sum(tap.demand for tap in self._taps)
+
+    def close(self) -> None:
+        """Let nothing more in: the source is cancelled, and what follows sees a completion."""
+        with self._lock:
+            self.closed = True
+            taps = list(self._taps)
+        for tap in taps:
+            tap.close()
+
+    def enter(self, tap: _Tap) -> None:
+        """Know of a subscription, as long as it lasts."""
+        with self._lock:
+            self._taps.append(tap)
+
+    def leave(self, tap: _Tap) -> None:
+        """Forget a subscription."""
+        with self._lock:
+            if tap in self._taps:
+                self._taps.remove(tap)
+
+    def watch(self, iterator: Iterator[Any]) -> Iterator[Any]:
+        """Iterate until the end or until the valve is closed."""
+        try:
+            if self.closed:
+                return
+            for element in iterator:
+                self.rows += 1
+                yield element
+                if self.closed:
+                    return
+        finally:
+            close(iterator)
+
+
+class _Tap:
+    """Be the valve on one subscription."""
+
+    def __init__(self, valve: Valve, downstream: Subscriber[Any]) -> None:
+        outlet = self._outlet = Outlet(downstream)
+        outlet.on_request = self._request
+        outlet.on_cancel = self._cancel
+        outlet.on_close = self._left
+        self._valve = valve
+        self._upstream: Subscription | None = None
+
+    @property
+    def demand(self) -> int:
+        return max(0, self._outlet.demand - len(self._outlet.queue))
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        element_or_raise(subscription, "on_subscribe")
+        if self._upstream is not None:
+            subscription.cancel()  # rule 2.5
+            return
+        self._upstream = subscription
+        self._valve.enter(self)
+        self._outlet.open()
+        if self._valve.closed:
+            self.close()
+
+    def on_next(self, element: Any, /) -> None:
+        element_or_raise(element, "on_next")
+        self._valve.rows += 1
+        self._outlet.offer(element)
+
+    def on_chunk(self, elements: list[Any], /) -> None:
+        self._valve.rows += len(elements)
+        self._outlet.queue.extend(elements)
+        self._outlet.wake()
+
+    def on_error(self, error: Exception, /) -> None:
+        element_or_raise(error, "on_error")
+        self._outlet.complete(error)
+
+    def on_complete(self) -> None:
+        self._outlet.complete()
+
+    def close(self) -> None:
+        self._cancel()
+        self._outlet.complete()
+
+    def _request(self, n: int) -> None:
+        if self._upstream is not None:
+            self._upstream.request(n)
+
+    def _cancel(self) -> None:
+        if self._upstream is not None:
+            self._upstream.cancel()
+
+    def _left(self) -> None:
+        self._valve.leave(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Valved(Source[Any]):
+    """Put a valve behind a chain.
+
+    Emits when the chain does. Backpressures when downstream does. Completes when the chain does or the valve is closed.
+    Cancels the chain.
+    """
+
+    stream: Chain
+    valve: Valve
+    iterates: bool = True
+    """Whether a chain that can be iterated is; that is faster, and it can be closed only between two elements."""
+
+    def opener(self) -> Opener[Any] | None:
+        """Iterate, counting."""
+        opener = pull(self.stream) if self.iterates else None
+        return None if opener is None else lambda gate: self.valve.watch(opener(gate))
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Subscribe, counting."""
+        connect(self.stream, _Tap(self.valve, downstream))

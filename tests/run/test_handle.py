@@ -1,0 +1,199 @@
+"""A run in this process: its result, its end by stop and by cancel, and its progress."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import threading
+
+import pytest
+
+from penstock import EmptyError, Progress, RunCancelledError, Sink, Stream, VirtualClock, flow
+from penstock.run import InProcess, Run
+
+WAIT = 30
+
+
+def test_wait_gives_the_result_again_and_again() -> None:
+    run = (Stream.range(5) | Sink.to_list()).run()
+    assert run.wait(WAIT) == [0, 1, 2, 3, 4]
+    assert run.wait() == [0, 1, 2, 3, 4]
+    assert run.done
+    assert repr(run) == "Run([0, 1, 2, 3, 4])"
+
+
+def test_a_failure_is_raised_as_it_is() -> None:
+    error = KeyError("lost")
+    run = (Stream.error(error) | Sink.count()).run()
+    with pytest.raises(KeyError) as caught:
+        run.wait(WAIT)
+    assert caught.value is error
+    assert repr(run) == "Run(failed: KeyError('lost'))"
+
+
+def test_a_sink_without_a_result_is_an_error() -> None:
+    run = (Stream.range(0) | Sink.of(lambda numbers: numbers.first())).run()
+    with pytest.raises(EmptyError, match=r"^range \| first: the stream completed without an element$"):
+        run.wait(WAIT)
+
+
+def test_a_run_is_awaited() -> None:
+    async def main() -> int:
+        return await (Stream.range(7) | Sink.count()).run()
+
+    assert asyncio.run(main()) == 7
+
+
+def test_waiting_may_be_given_up() -> None:
+    run = (Stream.never() | Sink.count()).run()
+    with pytest.raises(TimeoutError, match=r"^run: no result within 0 seconds; it goes on$"):
+        run.wait(0)
+    assert repr(run) == "Run(running)"
+    run.cancel()
+
+
+def test_stop_lets_what_is_inside_come_to_the_end() -> None:
+    seen: list[int] = []
+    begun, go_on = threading.Event(), threading.Event()
+
+    def see(n: int) -> None:
+        seen.append(n)
+        begun.set()
+        go_on.wait(WAIT)
+
+    run = (Stream.from_iterable(itertools.count()) | Sink.for_each(see)).run()
+    assert begun.wait(WAIT)
+    run.stop()
+    go_on.set()
+    assert run.wait(WAIT) == len(seen) == 1
+
+
+def test_stop_ends_a_source_that_waits() -> None:
+    run = (Stream.never() | Sink.count()).run()
+    run.stop()
+    assert run.wait(WAIT) == 0
+
+
+def test_stop_ends_a_source_of_signals_after_what_it_gave() -> None:
+    arrived = threading.Event()
+
+    async def numbers():
+        for n in itertools.count():
+            yield n
+            await asyncio.sleep(0)
+
+    run = (Stream.from_async_iterable(numbers()) | Sink.of(lambda xs: xs.tap(lambda _: arrived.set()).to_list())).run()
+    assert arrived.wait(WAIT)
+    run.stop()
+    found = run.wait(WAIT)
+    assert found == list(range(len(found)))
+
+
+def test_cancel_ends_at_once_and_closes_the_source() -> None:
+    closed, begun = threading.Event(), threading.Event()
+
+    def endless():
+        try:
+            for n in itertools.count():
+                begun.set()
+                yield n
+        finally:
+            closed.set()
+
+    run = (Stream.from_iterable(endless()) | Sink.count()).run()
+    assert begun.wait(WAIT)
+    run.cancel()
+    with pytest.raises(RunCancelledError, match=r"^run: cancelled before there was a result$"):
+        run.wait(WAIT)
+    assert closed.wait(WAIT)
+
+
+def test_after_the_end_stop_and_cancel_do_nothing() -> None:
+    run = (Stream.range(3) | Sink.count()).run()
+    run.wait(WAIT)
+    run.stop()
+    run.cancel()
+    assert run.wait() == 3
+
+
+def test_progress_is_reported_by_the_clock_and_ends_with_the_run() -> None:
+    clock = VirtualClock()
+    begun, go_on = threading.Event(), threading.Event()
+
+    def see(n: int) -> None:
+        if n == 3:
+            begun.set()
+            go_on.wait(WAIT)
+
+    run: Run[int] = Run(InProcess((Stream.range(10) | Sink.for_each(see)).chain), clock)
+    assert begun.wait(WAIT)
+    with run.progress_every(2).open() as reports:
+        iterator = iter(reports)
+        got: list[Progress] = []
+        thread = threading.Thread(target=lambda: got.extend(iterator))
+        thread.start()
+        while not got:
+            clock.advance(2)
+        go_on.set()
+        thread.join(WAIT)
+    assert got[0].rows_in == 4
+    assert not got[0].done
+    assert got[-1].rows_in == 10
+    assert got[-1].done
+
+
+def test_progress_after_the_end_is_the_last_report() -> None:
+    run = (Stream.range(10) | Sink.count()).run()
+    run.wait(WAIT)
+    assert [(report.rows_in, report.done) for report in run.progress] == [(10, True)]
+
+
+def test_a_pace_must_be_positive() -> None:
+    run = (Stream.range(10) | Sink.count()).run()
+    with pytest.raises(ValueError, match=r"^progress: seconds must be > 0, got 0$"):
+        run.progress_every(0)
+
+
+# Parts and plans.
+
+
+@flow
+def doubled(numbers: Stream[int]) -> Stream[int]:
+    return numbers.map(lambda n: n * 2)
+
+
+def test_a_flow_knows_its_types_and_its_parts() -> None:
+    untyped = flow(lambda numbers: numbers.map(str))
+    assert (doubled.takes, doubled.gives, doubled.parts) == (int, int, ())
+    assert (untyped.takes, untyped.gives) == (None, None)
+    both = doubled | untyped
+    assert (both.takes, both.gives, both.parts) == (int, None, (doubled, untyped))
+
+
+def test_parts_are_no_part_of_equality() -> None:
+    assert Stream.range(3) | doubled == Stream(doubled(Stream.range(3)).chain)
+
+
+def test_a_pipeline_of_this_process_is_explained() -> None:
+    pipeline = (Stream.range(3) | doubled).map(str) | Sink.count()
+    assert str(pipeline.explain()).splitlines() == [
+        "in this process",
+        "  source ├─ range",
+        "         │",
+        "    then ├─ map(doubled.<lambda>)",
+        "         │",
+        "    then ├─ map(str)",
+        "         │",
+        "     end ├─ count",
+        "         │    asks for all there is, one after the other",
+    ]
+
+
+def test_what_is_for_spark_is_refused_here() -> None:
+    pipeline = Stream.range(3) | Sink.count()
+    with pytest.raises(
+        ValueError, match=r"^run: checkpoint is for pipelines on Spark, and this one runs in this process$"
+    ):
+        pipeline.run(checkpoint="folder")
+    with pytest.raises(TypeError, match=r"^run: spark must be a penstock.spark.Spark, got 5$"):
+        pipeline.run(5)  # type: ignore[arg-type]
