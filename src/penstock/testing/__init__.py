@@ -1,0 +1,35 @@
+"""testing: what users test their streams and operators with; needs no test framework."""
+
+from penstock.engine.clocks import VirtualClock
+from penstock.testing.laws import Form, check_joint, check_source, check_stage
+from penstock.testing.manual_publisher import Breach, ManualPublisher, ManualSubscription
+from penstock.testing.marbles import MarbleError, expected, marble, record, timeline
+from penstock.testing.probe import Probe, subscribed
+from penstock.testing.signals import Completed, Failed, Next, Signal, VerificationError
+from penstock.testing.step_verifier import StepVerifier
+from penstock.testing.tracked import Tracked
+
+__all__ = [
+    "Breach",
+    "Completed",
+    "Failed",
+    "Form",
+    "ManualPublisher",
+    "ManualSubscription",
+    "MarbleError",
+    "Next",
+    "Probe",
+    "Signal",
+    "StepVerifier",
+    "Tracked",
+    "VerificationError",
+    "VirtualClock",
+    "check_joint",
+    "check_source",
+    "check_stage",
+    "expected",
+    "marble",
+    "record",
+    "subscribed",
+    "timeline",
+]

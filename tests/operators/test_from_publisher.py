@@ -1,0 +1,131 @@
+"""from_publisher: any publisher, held to the contract."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from penstock import Dropped, ProtocolError, Stream
+from penstock.testing import Breach, ManualPublisher, check_source, subscribed
+from tests.operators.subjects import failure_of
+
+
+def test_laws() -> None:
+    check_source(lambda: Stream.from_publisher(Stream.just(1, 2, 3)), [1, 2, 3], examples=10)
+
+
+def test_refuses_what_cannot_be_subscribed() -> None:
+    with pytest.raises(TypeError, match=r"^from_publisher: publisher must have subscribe\(subscriber\), got \[1\]$"):
+        Stream.from_publisher([1])  # type: ignore[arg-type]
+
+
+def test_passes_demand_and_cancel_on() -> None:
+    upstream: ManualPublisher[int] = ManualPublisher()
+    probe = subscribed(Stream.from_publisher(upstream), 2)
+    probe.request(5)
+    assert upstream.requests == [2, 5]
+    probe.cancel()
+    assert upstream.cancelled
+
+
+def test_an_illegal_request_is_answered_here_and_cancels_the_publisher() -> None:
+    upstream: ManualPublisher[int] = ManualPublisher()
+    probe = subscribed(Stream.from_publisher(upstream))
+    probe.request(0)
+    assert str(probe.error) == "rule 3.9: request(0): a request must be positive"
+    assert upstream.cancelled
+    assert upstream.requests == []
+
+
+def broken(*breaches: Breach, request: int = 0) -> tuple[ManualPublisher[Any], Any]:
+    upstream: ManualPublisher[Any] = ManualPublisher(*breaches)
+    return upstream, subscribed(Stream.from_publisher(upstream), request)
+
+
+def test_an_element_that_was_not_requested_fails_the_stream(dropped: list[Dropped]) -> None:
+    upstream, probe = broken(Breach.EXCEED_DEMAND, request=1)
+    upstream.next("a", "b")
+    assert probe.elements == ["a"]
+    assert type(probe.error) is ProtocolError
+    assert str(probe.error) == "rule 1.1: the publisher sent an element that was not requested"
+    assert probe.error.rule == "1.1"
+    assert probe.breaches == []
+    assert upstream.cancelled
+    assert [one.element for one in dropped] == ["b"]
+    dropped.clear()
+
+
+def test_signals_after_the_end_are_ignored(dropped: list[Dropped]) -> None:
+    upstream, probe = broken(Breach.SIGNAL_AFTER_END, request=9)
+    upstream.complete()
+    upstream.next("late")
+    upstream.complete()
+    upstream.fail(ValueError("late"))
+    assert probe.completed
+    assert probe.breaches == []
+    assert len(probe.signals) == 1
+    assert [(one.what, repr(one.error)) for one in dropped] == [
+        ("an error came after the end or the cancel", "ValueError('late')")
+    ]
+    dropped.clear()
+
+
+def test_signals_after_a_cancel_are_ignored() -> None:
+    upstream, probe = broken(Breach.IGNORE_CANCEL, request=9)
+    probe.cancel()
+    upstream.next("late")
+    upstream.complete()
+    assert probe.signals == []
+
+
+def test_a_second_subscription_is_cancelled() -> None:
+    upstream, probe = broken(Breach.SUBSCRIBE_TWICE, request=1)
+    assert [one.cancelled for one in upstream.surplus] == [True]
+    upstream.next("a")
+    assert probe.elements == ["a"]
+
+
+def test_a_publisher_that_raises_in_subscribe_fails_the_stream() -> None:
+    error = failure_of(Stream.from_publisher(ManualPublisher(Breach.RAISE_IN_SUBSCRIBE)))
+    assert repr(error) == "RuntimeError('ManualPublisher: subscribe raises')"
+
+
+def test_elements_without_a_subscription_fail_the_stream(dropped: list[Dropped]) -> None:
+    upstream: ManualPublisher[Any] = ManualPublisher(Breach.NO_ON_SUBSCRIBE, Breach.EXCEED_DEMAND)
+    probe = subscribed_without_waiting(upstream)
+    upstream.next("a")
+    assert probe.breaches == []
+    assert str(probe.error) == "rule 1.1: the publisher sent an element that was not requested"
+    dropped.clear()
+
+
+def subscribed_without_waiting(upstream: ManualPublisher[Any]) -> Any:
+    """Subscribe although there will be no on_subscribe."""
+    return subscribed(Stream.from_publisher(upstream))
+
+
+@pytest.mark.parametrize(
+    ("breach", "act", "signal"),
+    [
+        (Breach.NONE_ELEMENT, lambda p: p.next(None), "on_next"),
+        (Breach.NONE_ERROR, lambda p: p.fail(None), "on_error"),
+    ],
+)
+def test_none_is_refused_to_the_publishers_face_and_fails_the_stream(breach: Breach, act: Any, signal: str) -> None:
+    upstream, probe = broken(breach, request=1)
+    with pytest.raises(TypeError, match=rf"^rule 2\.13: {signal}\(None\): None is not allowed here$"):
+        act(upstream)
+    assert type(probe.error) is TypeError
+
+
+def test_a_subscription_of_none_is_refused() -> None:
+    upstream: ManualPublisher[Any] = ManualPublisher(Breach.NONE_SUBSCRIPTION)
+    error = failure_of(Stream.from_publisher(upstream))
+    assert str(error) == "rule 2.13: on_subscribe(None): None is not allowed here"
+
+
+def test_elements_that_come_at_once_are_all_delivered() -> None:
+    upstream, probe = broken(Breach.CONCURRENT_SIGNALS, request=9)
+    upstream.next(*"abcd")
+    assert sorted(probe.elements) == ["a", "b", "c", "d"]

@@ -1,0 +1,35 @@
+"""range: whole numbers, as the built-in range has them."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock import Stream
+from penstock.testing import check_source, subscribed
+
+
+@pytest.mark.parametrize("arguments", [(4,), (2, 5), (1, 10, 4), (5, 0, -2), (0,), (3, 3)])
+def test_laws(arguments: tuple[int, ...]) -> None:
+    check_source(lambda: Stream.range(*arguments), list(range(*arguments)), examples=5)
+
+
+def test_completes_with_its_last_number() -> None:
+    probe = subscribed(Stream.range(2), 2)
+    assert probe.elements == [0, 1]
+    assert probe.completed
+
+
+def test_an_empty_range_completes_without_a_request() -> None:
+    assert subscribed(Stream.range(0)).completed
+
+
+def test_a_huge_range_is_not_counted_out() -> None:
+    assert list(Stream.range(10**30).take(2)) == [0, 1]
+    assert subscribed(Stream.range(10**30), 2).elements == [0, 1]
+
+
+def test_refuses_what_the_built_in_refuses() -> None:
+    with pytest.raises(ValueError, match=r"^range\(\) arg 3 must not be zero$"):
+        Stream.range(1, 5, 0)
+    with pytest.raises(TypeError, match=r"^'float' object cannot be interpreted as an integer$"):
+        Stream.range(1.5)  # type: ignore[arg-type]

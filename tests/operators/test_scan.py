@@ -1,0 +1,54 @@
+"""scan: the result so far after each element, without the initial value itself."""
+
+from __future__ import annotations
+
+import operator
+from itertools import accumulate
+
+import pytest
+from hypothesis import strategies as st
+
+from penstock import Stream
+from penstock.operators.scan import Scan
+from penstock.testing import Form, check_stage
+from tests.operators.subjects import each_form, failure_of, notes, over, place
+
+
+def test_laws() -> None:
+    check_stage(Scan(operator.sub, 100), lambda xs: list(accumulate(xs, operator.sub, initial=100))[1:], st.integers())
+
+
+def test_refuses_what_cannot_be_called() -> None:
+    with pytest.raises(TypeError, match=r"^scan: fn must be callable, got 0$"):
+        Stream.range(3).scan(0, 0)  # type: ignore[arg-type]
+
+
+def divide(total: float, n: int) -> float:
+    return total / n
+
+
+@each_form
+def test_a_function_that_raises_is_named(form: Form) -> None:
+    error = failure_of(over(form, 1, 0).scan(divide, 8.0))
+    assert type(error) is ZeroDivisionError
+    assert notes(error) == [f"in scan(divide), step 1 of 1, {place(divide)}"]
+
+
+@each_form
+def test_none_is_not_an_element(form: Form) -> None:
+    error = failure_of(over(form, 1).scan(lambda total, n: None, 0))
+    assert str(error) == "rule 2.13: None is not an element"
+
+
+@each_form
+def test_a_leaked_stop_iteration_is_an_error_not_an_end(form: Form) -> None:
+    def leak(total: int, n: int) -> int:
+        return next(iter(()))
+
+    name = leak.__qualname__.replace("<locals>.", "")
+    error = failure_of(over(form, 1).scan(leak, 0))
+    assert str(error) == f"scan({name}): the function raised StopIteration; that is an error, not an end"
+
+
+def test_the_initial_value_may_be_none() -> None:
+    assert list(Stream.just(1, 2).scan(lambda before, n: [before, n], None)) == [[None, 1], [[None, 1], 2]]

@@ -1,0 +1,156 @@
+"""names: for every operator there is a module, a class, a method of Stream, a test and an entry in the docs."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import penstock.operators
+from penstock import Stream
+from penstock.engine.blame import operator_name
+from penstock.stage import Joint, Sight, Source, Stage
+from scripts.operator_reference import reference_page
+
+ROOT = Path(__file__).parent.parent
+NAMES = sorted(found.name for found in pkgutil.iter_modules(penstock.operators.__path__))
+
+# What Stream offers besides its operators: ways to run it, and composition.
+NOT_OPERATORS = {"chain", "get", "open", "parts", "pulled", "subscribe", "via"}
+# The operators that treat each element alone; for all others order or neighbours matter.
+ITEM = {"filter", "flat_map", "flatten", "map", "map_async", "publish_on", "tap"}
+# A joint that passes every signal on says more about the stream than about an element.
+SEES_SIGNALS = {"TapSignals"}
+
+each_name = pytest.mark.parametrize("name", NAMES)
+
+
+def module_of(name: str) -> ModuleType:
+    return importlib.import_module(f"penstock.operators.{name}")
+
+
+def steps_of(name: str) -> list[type[Any]]:
+    """Return the public classes of an operator's module that are steps of a chain."""
+    return [
+        member
+        for member in vars(module_of(name)).values()
+        if isinstance(member, type)
+        and member.__module__ == f"penstock.operators.{name}"
+        and issubclass(member, Stage | Joint | Source)
+        and not member.__name__.startswith("_")
+    ]
+
+
+def class_name(name: str) -> str:
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
+def method_doc(name: str) -> str:
+    return inspect.getdoc(getattr(Stream, name)) or ""
+
+
+def test_there_are_operators() -> None:
+    assert len(NAMES) >= 43
+
+
+@each_name
+def test_module_says_its_name_and_what_it_is(name: str) -> None:
+    assert re.match(rf"{name}: [^\n]+\.$", (module_of(name).__doc__ or "").partition("\n")[0])
+
+
+@each_name
+def test_module_holds_the_class_of_that_name(name: str) -> None:
+    names = [step.__name__ for step in steps_of(name)]
+    assert class_name(name) in names
+    assert [other for other in names if not other.startswith(class_name(name))] == []
+
+
+@each_name
+def test_classes_are_frozen_dataclasses_with_slots(name: str) -> None:
+    for step in steps_of(name):
+        assert dataclasses.is_dataclass(step), step
+        assert step.__dataclass_params__.frozen, step  # type: ignore[attr-defined]
+        assert "__slots__" in vars(step), step
+
+
+@each_name
+def test_a_note_calls_the_operator_as_users_write_it(name: str) -> None:
+    assert {operator_name(object.__new__(step)) for step in steps_of(name)} == {name}
+
+
+@each_name
+def test_sight_is_declared(name: str) -> None:
+    for step in steps_of(name):
+        if issubclass(step, Source):
+            continue
+        item = name in ITEM and step.__name__ not in SEES_SIGNALS
+        assert step.sight is (Sight.ITEM if item else Sight.STREAM), step
+        assert ("sight" in vars(step)) == item, f"{step}: what treats each element alone must say so itself"
+
+
+@each_name
+def test_docstring_says_when_it_emits_backpressures_completes_and_cancels(name: str) -> None:
+    for step in steps_of(name):
+        sentence, _, rest = inspect.cleandoc(step.__doc__ or "").partition("\n\n")
+        assert sentence.endswith("."), step
+        words = re.findall(r"\b(Emits|Backpressures|Completes|Cancels)\b", rest)
+        assert words == ["Emits", "Backpressures", "Completes", "Cancels"], step
+
+
+@each_name
+def test_stream_has_the_method(name: str) -> None:
+    assert callable(getattr(Stream, name, None))
+
+
+def test_stream_has_no_method_without_an_operator() -> None:
+    public = {name for name in vars(Stream) if not name.startswith("_")}
+    assert public - NOT_OPERATORS - set(NAMES) == set()
+    assert NOT_OPERATORS - public == set()
+
+
+@each_name
+def test_method_says_what_it_does_and_shows_it_in_four_lines(name: str) -> None:
+    sentence, _, rest = method_doc(name).partition("\n\n")
+    assert re.match(r"[A-Z].*\.$", sentence, re.DOTALL)
+    typed = [line for line in rest.splitlines() if line.startswith((">>>", "..."))]
+    assert 1 <= len(typed) <= 4
+
+
+@each_name
+def test_method_uses_its_class(name: str) -> None:
+    assert re.search(rf"\b{class_name(name)}\w*\(", inspect.getsource(getattr(Stream, name)))
+
+
+@each_name
+def test_operator_has_tests_that_begin_with_its_promise(name: str) -> None:
+    tests = ROOT / "tests" / "operators" / f"test_{name}.py"
+    assert tests.exists()
+    tree = ast.parse(tests.read_text(encoding="utf-8"))
+    assert (ast.get_docstring(tree) or "").startswith(f"{name}: ")
+    assert any(isinstance(node, ast.FunctionDef) and node.name.startswith("test_") for node in tree.body)
+
+
+def test_no_test_is_left_without_its_operator() -> None:
+    found = {path.stem.removeprefix("test_") for path in (ROOT / "tests" / "operators").glob("test_*.py")}
+    assert found - set(NAMES) == set()
+
+
+@each_name
+def test_operator_is_in_the_table_and_in_the_reference(name: str) -> None:
+    table = (ROOT / "docs" / "operators" / "index.md").read_text(encoding="utf-8")
+    assert f"`{name}`" in table
+    assert f"\n## {name}\n" in reference_page()
+
+
+def test_the_table_names_nothing_else() -> None:
+    table = (ROOT / "docs" / "operators" / "index.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| \*\*.*\*\* \| (.*) \|$", table, re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", " ".join(listed))) == set(NAMES)
