@@ -1,0 +1,39 @@
+"""watch: fixtures that fail a test which leaves a thread or an undelivered thing behind."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from penstock import Dropped, set_on_dropped
+
+PATIENCE = 10.0
+"""Seconds to wait for something that must happen; nothing waits this long unless it fails."""
+
+
+@pytest.fixture(autouse=True)
+def dropped() -> Iterator[list[Dropped]]:
+    """Collect what goes to the on_dropped hook; a test that expects something there takes it out."""
+    found: list[Dropped] = []
+    before = set_on_dropped(found.append)
+    yield found
+    set_on_dropped(before)
+    assert found == []
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left() -> Iterator[None]:
+    """Wait for the threads that a test has started; they must end by themselves."""
+    before = set(threading.enumerate())
+    yield
+    assert left_alive(before) == []
+
+
+def left_alive(before: set[threading.Thread]) -> list[str]:
+    """Join every thread that was not there before and return the names of those that do not end."""
+    new = [thread for thread in threading.enumerate() if thread not in before]
+    for thread in new:
+        thread.join(PATIENCE)
+    return [thread.name for thread in new if thread.is_alive()]
