@@ -1,0 +1,34 @@
+"""spark: pipelines on Spark, through PySpark; needs `pip install penstock[spark]` and Java 17 or newer."""
+
+try:
+    import pyarrow as pa  # type: ignore[import-untyped]  # noqa: F401
+    import pyspark  # noqa: F401
+except ModuleNotFoundError as missing:
+    raise ModuleNotFoundError(
+        f"penstock.spark needs PySpark and PyArrow, {missing.name} is missing: pip install penstock[spark]"
+    ) from missing
+
+from penstock.spark.columns import SchemaError
+from penstock.spark.java import SparkSetupError
+from penstock.spark.plan import PlanError
+from penstock.spark.schema import Schema
+from penstock.spark.session import Spark, SparkClosedError, SparkLimitError
+from penstock.spark.stages import Scoped, StageError, keyed_by, per_partition
+from penstock.spark.steps import frame, spark_sink, spark_source
+
+__all__ = [
+    "PlanError",
+    "Schema",
+    "SchemaError",
+    "Scoped",
+    "Spark",
+    "SparkClosedError",
+    "SparkLimitError",
+    "SparkSetupError",
+    "StageError",
+    "frame",
+    "keyed_by",
+    "per_partition",
+    "spark_sink",
+    "spark_source",
+]

@@ -1,0 +1,231 @@
+"""columns: turn a column of Python values into an Arrow array and back, refusing what Arrow would bend to fit.
+
+Arrow itself takes 1.5 for a whole number, a number for a moment and bytes for text, and changes them on the way. So the
+types that occur in a column are looked at first; where they are the plain ones, that look is all it costs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import decimal
+import math
+import numbers
+import reprlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+from penstock.errors import PenstockError
+
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = _short.maxlong = 100
+
+_NONE = type(None)
+
+
+class SchemaError(PenstockError):
+    """Report a schema that cannot be used, or a row that does not fit one: `row`, `field`, `expected` and `value`."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        row: int | None = None,
+        field: str | None = None,
+        expected: str = "",
+        value: object = None,
+    ) -> None:
+        super().__init__(message)
+        self.row = row
+        self.field = field
+        self.expected = expected
+        self.value = value
+
+    def __reduce__(self) -> tuple[Callable[..., SchemaError], tuple[str, int | None, str | None, str, str]]:
+        # The value need not be picklable to be reported; its text is.
+        return (_rebuilt, (str(self), self.row, self.field, self.expected, short(self.value)))
+
+
+def _rebuilt(message: str, row: int | None, field: str | None, expected: str, value: str) -> SchemaError:
+    return SchemaError(message, row=row, field=field, expected=expected, value=value)
+
+
+class Misfit(Exception):
+    """Say which nested field a value does not fit, before the row is known."""
+
+    def __init__(self, path: str, expected: str, value: object) -> None:
+        super().__init__(path, expected, value)
+        self.path = path
+        self.expected = expected
+        self.value = value
+
+
+def short(value: object) -> str:
+    """Return a repr of bounded length."""
+    return _short.repr(value)
+
+
+def _whole(kind: type) -> bool:
+    return issubclass(kind, numbers.Integral) and not issubclass(kind, bool)
+
+
+def _real(kind: type) -> bool:
+    return issubclass(kind, numbers.Real) and not issubclass(kind, bool)
+
+
+def _several(kind: type) -> bool:
+    return not issubclass(kind, str | bytes | bytearray | Mapping) and issubclass(kind, Iterable)
+
+
+def _accepts(kind: pa.DataType) -> tuple[frozenset[type], Callable[[type], bool]] | None:
+    """Return the types that are surely right for an Arrow type, and how to decide about others."""
+    t = pa.types
+    if t.is_integer(kind):
+        return frozenset({int, _NONE}), _whole
+    if t.is_floating(kind):
+        return frozenset({float, int, _NONE}), _real
+    if t.is_string(kind):
+        return frozenset({str, _NONE}), lambda given: issubclass(given, str)
+    if t.is_binary(kind):
+        return frozenset({bytes, _NONE}), lambda given: issubclass(given, bytes | bytearray | memoryview)
+    if t.is_date(kind):
+        date, moment = dt.date, dt.datetime
+        return frozenset({date, _NONE}), lambda given: issubclass(given, date) and not issubclass(given, moment)
+    if t.is_timestamp(kind):
+        return frozenset({dt.datetime, _NONE}), lambda given: issubclass(given, dt.datetime)
+    if t.is_duration(kind):
+        return frozenset({dt.timedelta, _NONE}), lambda given: issubclass(given, dt.timedelta)
+    if t.is_time(kind):
+        return frozenset({dt.time, _NONE}), lambda given: issubclass(given, dt.time)
+    if t.is_decimal(kind):
+        return frozenset({decimal.Decimal, int, _NONE}), _whole
+    if t.is_list(kind):
+        return frozenset({list, tuple, _NONE}), _several
+    if t.is_map(kind):
+        return frozenset({dict, _NONE}), lambda given: issubclass(given, Mapping)
+    return None  # booleans and nulls: Arrow is strict about them itself
+
+
+def _expected(kind: pa.DataType, nullable: bool) -> str:
+    return str(kind) if nullable else f"{kind} and not None"
+
+
+def _zone_misfits(kind: pa.DataType, values: Sequence[Any], path: str) -> None:
+    for value in values:
+        if value is None or (value.tzinfo is None) == (kind.tz is None):
+            continue
+        cure = (
+            "a datetime with a time zone (or declare the field timestamp_ntz)"
+            if kind.tz is not None
+            else "a datetime without a time zone (or declare the field timestamp)"
+        )
+        raise Misfit(path, cure, value)
+
+
+def _fields_of(kind: pa.StructType, value: Any, path: str) -> Mapping[str, Any]:
+    """Return one struct value as a mapping with exactly the struct's fields."""
+    if value is None:
+        return {}
+    names = [field.name for field in kind]
+    if isinstance(value, Mapping):
+        found = value
+    elif dataclasses.is_dataclass(value):
+        found = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    elif isinstance(value, tuple) and len(value) == len(names):
+        own = getattr(value, "_fields", None) or getattr(value, "__fields__", None) or names
+        found = dict(zip(own, value, strict=True))
+    else:
+        raise Misfit(path, str(kind), value)
+    for name in (*names, *found):
+        if name not in found or name not in names:
+            raise Misfit(f"{path}.{name}", "given" if name in names else "in the schema", value)
+    return found
+
+
+def _prepared(kind: pa.DataType, nullable: bool, values: Sequence[Any], path: str) -> Sequence[Any]:
+    """Check a column deeply and return it in a form that Arrow takes."""
+    seen = set(map(type, values))
+    if not nullable and _NONE in seen:
+        raise Misfit(path, _expected(kind, nullable), None)
+    if seen <= {_NONE}:
+        return values
+    accepts = _accepts(kind)
+    if accepts is not None and not seen <= accepts[0]:
+        wrong = {given for given in seen - accepts[0] if not accepts[1](given)}
+        if wrong:
+            raise Misfit(path, _expected(kind, nullable), next(value for value in values if type(value) in wrong))
+    if pa.types.is_timestamp(kind):
+        _zone_misfits(kind, values, path)
+    elif pa.types.is_list(kind):
+        lists = [None if value is None else list(value) for value in values]
+        inner = list(chain.from_iterable(value for value in lists if value is not None))
+        following = iter(_prepared(kind.value_type, kind.value_field.nullable, inner, f"{path}[]"))
+        return [None if value is None else [next(following) for _ in value] for value in lists]
+    elif pa.types.is_map(kind):
+        pairs = [None if value is None else list(value.items()) for value in values]
+        flat = list(chain.from_iterable(value for value in pairs if value is not None))
+        keys = iter(_prepared(kind.key_type, False, [key for key, _ in flat], f"{path}.key"))
+        items = iter(_prepared(kind.item_type, kind.item_field.nullable, [item for _, item in flat], f"{path}.value"))
+        return [None if value is None else [(next(keys), next(items)) for _ in value] for value in pairs]
+    elif pa.types.is_struct(kind):
+        return _structs(kind, values, path)
+    return values
+
+
+def _structs(kind: pa.StructType, values: Sequence[Any], path: str) -> list[Any]:
+    given = [_fields_of(kind, value, path) for value in values if value is not None]
+    names = [field.name for field in kind]
+    columns = [
+        _prepared(field.type, field.nullable, [value[field.name] for value in given], f"{path}.{field.name}")
+        for field in kind
+    ]
+    made = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
+    return [None if value is None else next(made) for value in values]
+
+
+def _array(field: pa.Field, values: Sequence[Any]) -> pa.Array:
+    kind = field.type
+    array = pa.array(_prepared(kind, field.nullable, values, field.name), kind)
+    if pa.types.is_float32(kind) and pc.any(pc.is_inf(array)).as_py():  # pyright: ignore[reportAttributeAccessIssue]  made at run time
+        wrong = next((v for v in values if v is not None and abs(v) > _FLOAT32 and not math.isinf(v)), None)
+        if wrong is not None:
+            raise Misfit(field.name, str(kind), wrong)
+    return array
+
+
+_FLOAT32 = 3.4028235677973366e38  # what is larger becomes infinite
+
+_REFUSALS = (Misfit, pa.ArrowException, OverflowError, ValueError, TypeError)
+
+
+def array_of(field: pa.Field, values: Sequence[Any], first: int) -> pa.Array:
+    """Return a column as an Arrow array, or raise SchemaError about the first value that does not fit."""
+    try:
+        return _array(field, values)
+    except _REFUSALS as error:
+        for index, value in enumerate(values):
+            try:
+                _array(field, (value,))
+            except _REFUSALS as found:
+                raise _blamed(field, first + index, value, found) from found
+        raise SchemaError(f"rows from {first}: field {field.name!r}: {error}", row=first, field=field.name) from error
+
+
+def _blamed(field: pa.Field, row: int, value: object, found: Exception) -> SchemaError:
+    path, expected = field.name, _expected(field.type, field.nullable)
+    if isinstance(found, Misfit):
+        path, expected, value = found.path, found.expected, found.value
+    message = f"row {row}: field {path!r} must be {expected}, got {short(value)}"
+    return SchemaError(message, row=row, field=path, expected=expected, value=value)
+
+
+def values_of(array: pa.Array) -> list[Any]:
+    """Return a column as Python values; maps are dicts and structs are dicts."""
+    kind = array.type
+    if pa.types.is_nested(kind):
+        return array.to_pylist(maps_as_pydicts="strict")  # type: ignore[no-any-return]
+    return array.to_pylist()  # type: ignore[no-any-return]

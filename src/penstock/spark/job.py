@@ -1,0 +1,109 @@
+"""job: Spark's work for one stream, on a thread of its own, ended at once when told."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from penstock.engine.dropped import drop
+from penstock.spark import failure
+from penstock.spark.gate import Address, Message, whole
+
+
+def most_failures(context: Any) -> int:
+    """Return how often Spark runs a task before it gives up."""
+    master = str(context.master)
+    if master.startswith("local") and not master.startswith("local-cluster"):
+        found = re.fullmatch(r"local\[[^,\]]+,\s*(\d+)\]", master)
+        return int(found[1]) if found else 1
+    return int(context.getConf().get("spark.task.maxFailures", "4"))
+
+
+def report_to(context: Any, address: Address) -> None:
+    """Say on behalf of this thread's jobs where their tasks report exceptions."""
+    context.setLocalProperty(failure.URI, address.uri)
+    context.setLocalProperty(failure.TOKEN, address.token)
+    context.setLocalProperty(failure.DOOR, address.door)
+
+
+class Reports:
+    """Hear of tasks' exceptions before Spark tells, and decide which of them is the last."""
+
+    def __init__(self, context: Any, fail: Callable[[Exception], None]) -> None:
+        self._context = context
+        self._fail = fail
+        self._lock = threading.Lock()
+        self._heard: Counter[tuple[int, int]] = Counter()
+        self.last: failure.ExecutorError | None = None
+
+    def hear(self, body: Message) -> None:
+        """Fail if Spark would not run the task again; else end this attempt at once, so that the next may begin."""
+        error = failure.rebuilt(body)
+        where = (whole(body, "stage"), whole(body, "partition"))
+        with self._lock:
+            self.last = error
+            self._heard[where] += 1
+            final = self._heard[where] >= most_failures(self._context)
+        if final:
+            self._fail(error)
+            return
+        # Spark itself notices only once it has fed the task the rest of its partition.
+        task = whole(body, "task")
+        threading.Thread(target=self._kill, args=(task,), name="penstock-kill-task", daemon=True).start()
+
+    def _kill(self, task: int) -> None:
+        try:
+            self._context._jsc.sc().killTaskAttempt(task, True, "penstock: the task reported an exception")
+        except Exception as error:  # noqa: BLE001  the task ends by itself, only later
+            drop("job: a failed task could not be ended early", error)
+
+
+class Job:
+    """Run a Spark job on a thread of its own, and end it at once when told."""
+
+    def __init__(
+        self, context: Any, address: Address, work: Callable[[], None], done: Callable[[Exception | None], None]
+    ) -> None:
+        self._context = context
+        self._address = address
+        self._work = work
+        self._done = done
+        self._tag = f"penstock-{address.door}"
+        self._over = threading.Event()
+        self._cancelled = False
+
+    def start(self) -> None:
+        """Begin."""
+        threading.Thread(target=self._run, name="penstock-job", daemon=True).start()
+
+    def _run(self) -> None:
+        error: Exception | None = None
+        try:
+            if not self._cancelled:
+                self._context.addJobTag(self._tag)
+                self._context.setInterruptOnCancel(True)
+                report_to(self._context, self._address)
+                self._work()
+        except Exception as raised:  # noqa: BLE001  it is delivered
+            error = raised
+        self._over.set()
+        self._done(error)
+
+    def cancel(self, then: Callable[[], None]) -> None:
+        """End the job, then call `then`; neither is waited for, since whoever cancels may be anybody."""
+        self._cancelled = True
+        threading.Thread(target=self._cancel, args=(then,), name="penstock-job-cancel", daemon=True).start()
+
+    def _cancel(self, then: Callable[[], None]) -> None:
+        try:
+            while not self._over.is_set():
+                self._context.cancelJobsWithTag(self._tag)
+                then()
+                self._over.wait(0.2)  # a job may be born after it was cancelled
+        except Exception as error:  # noqa: BLE001  a session that is closed has no jobs left
+            if not self._over.is_set():
+                drop("job: it could not be cancelled", error)
+        then()

@@ -1,0 +1,224 @@
+"""plan: decide what of a pipeline runs where: in this process, on the executors, or as plain Spark.
+
+The live source and its fluent steps run in this process and enter through the gate. Flows, one after the other, become
+one stage on the executors. DataFrame steps and Spark's own sources and sinks stay what they are. A sink of this process
+gets rows back, and fluent steps right before it run with it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+from dataclasses import dataclass, make_dataclass, replace
+from operator import itemgetter
+from typing import Any
+
+from penstock.engine.blame import function_name
+from penstock.engine.chain import Chain
+from penstock.errors import PenstockError
+from penstock.flow import Flow, Hole, Pipeline, Sink, flow, text_of
+from penstock.run import Place, Plan
+from penstock.spark.rows import is_record, name_of
+from penstock.spark.schema import Form, Schema
+from penstock.spark.stages import stage
+from penstock.spark.steps import Frame, SparkSink, SparkSource
+from penstock.stage import Joint, Stage
+from penstock.stream import Stream
+
+CAPACITY = 100_000
+_PLAIN = (bool, int, float, str, bytes, dt.datetime, dt.date, decimal.Decimal)
+
+
+class PlanError(PenstockError):
+    """Report that a pipeline cannot run on Spark, and what can be done about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """Describe the elements on one side of a Flow: the schema of their rows, or of their one `bare` column."""
+
+    schema: Schema
+    bare: bool = False
+
+    @property
+    def form(self) -> Form | None:
+        """Return how rows are read."""
+        return "tuple" if self.bare else self.schema.row
+
+
+def elements_of(given: Any) -> Elements | None:
+    """Return what an annotation says about elements, or None if it says nothing that Spark could use."""
+    if given in _PLAIN:
+        named = Schema.of(make_dataclass("Value", [("value", given)]))
+        return Elements(replace(named, row=None), bare=True)
+    return Elements(Schema.of(given)) if is_record(given) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """Be a stream of this process that enters through the gate."""
+
+    stream: Stream[Any]
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """Be Flows that run as one stage on the executors."""
+
+    flow: Flow[Any, Any]
+    takes: Elements | None
+    gives: Elements
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """Be the end in this process."""
+
+    sink: Sink[Any, Any]
+    takes: Elements | None
+
+
+@dataclass(frozen=True, slots=True)
+class SparkPlan:
+    """Say what becomes of each part of a pipeline."""
+
+    source: Live | SparkSource
+    steps: tuple[Executed | Frame, ...]
+    end: Local | SparkSink
+
+    def described(self, master: str) -> Plan:
+        """Return the plan to be read and drawn."""
+        places = [_place_of_source(self.source, master)]
+        for step in self.steps:
+            if isinstance(step, Executed):
+                places.append(Place("executors", text_of(step.flow), "one stage; its partition asks, row by row"))
+            else:
+                places.append(Place("Spark", f"frame({function_name(step.fn)})", "Spark's own plan"))
+        if isinstance(self.end, Local):
+            bound = "rows come back through the gate as they are asked for; until then Spark waits"
+            places.append(Place("this process", text_of(self.end.sink), bound))
+        else:
+            places.append(Place("Spark", f"spark_sink({function_name(self.end.fn)})", "Spark's own sink"))
+        return Plan(tuple(places), f"on Spark ({master})")
+
+
+def _place_of_source(source: Live | SparkSource, master: str) -> Place:
+    if isinstance(source, SparkSource):
+        return Place("Spark", f"spark_source({function_name(source.fn)})", "Spark's own source")
+    columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in source.schema.struct)
+    bound = f"through the gate as ({columns}); asked for at most {CAPACITY:,} rows beyond Spark's last commit"
+    return Place("this process", text_of(source.stream), bound)
+
+
+def plan(pipeline: Pipeline[Any]) -> SparkPlan | None:
+    """Plan a pipeline; None if it has nothing that Spark could do."""
+    first, *rest, last = pipeline.parts
+    tail: list[Any] = []
+    while rest and isinstance(rest[-1], Stage | Joint) and not isinstance(last.chain.source, SparkSink):
+        tail.insert(0, rest.pop())
+    steps = _grouped(rest)
+    source = first.chain.source
+    if not isinstance(source, SparkSource) and not steps and not isinstance(last.chain.source, SparkSink):
+        return None
+    return SparkPlan(_source_of(first, steps), tuple(steps), _end_of(last, tail, steps))
+
+
+def _grouped(parts: list[Any]) -> list[Executed | Frame]:
+    """Join Flows that follow one another; know what comes in and what goes out."""
+    steps: list[Executed | Frame] = []
+    waiting: list[Any] = []
+
+    def close() -> None:
+        if waiting:
+            steps.append(_executed(waiting))
+            waiting.clear()
+
+    for part in parts:
+        if not isinstance(part, Stage | Joint) and isinstance(part.chain.source, Frame):
+            close()
+            steps.append(part.chain.source)
+            if part.chain.steps:
+                waiting.append(Flow(Chain(Hole(), part.chain.steps), gives=part.gives))
+        else:
+            waiting.append(part)
+    close()
+    return steps
+
+
+def _executed(parts: list[Any]) -> Executed:
+    """Make one stage of Flows and of fluent steps between them."""
+    flows = [Flow(Chain(Hole(), (part,))) if isinstance(part, Stage | Joint) else part for part in parts]
+    whole: Flow[Any, Any] = flows[0]
+    for each in flows[1:]:
+        whole = whole | each
+    gives = elements_of(flows[-1].gives)
+    if gives is None:
+        raise PlanError(
+            f"run: what {text_of(flows[-1])} gives must be known, got {_said(flows[-1].gives)}; annotate it:"
+            " @flow def name(xs: Stream[A]) -> Stream[B], B a dataclass or one of str, int, float, bool"
+        )
+    bare: Flow[Any, Any] = Flow(whole.chain)  # what is sent to the executors has no need of the rest
+    stage(bare, gives.schema)  # refuses here what could not run there
+    return Executed(bare, elements_of(flows[0].takes), gives)
+
+
+def _said(given: Any) -> str:
+    return "no annotation" if given is None else name_of(given)
+
+
+def _source_of(part: Stream[Any], steps: list[Executed | Frame]) -> Live | SparkSource:
+    source = part.chain.source
+    if isinstance(source, SparkSource):
+        if part.chain.steps:
+            raise PlanError(
+                f"run: {text_of(part)}: rows of a Spark source are not elements of a stream;"
+                " put the steps into a @flow, or use frame(lambda df: ...)"
+            )
+        return source
+    following = steps[0] if steps else None
+    if isinstance(following, Executed) and following.takes is not None:
+        return Live(part, following.takes.schema)
+    if isinstance(following, Frame) and following.schema is not None:
+        return Live(part, Schema.of(following.schema))
+    cure = (
+        "give it: frame(fn, schema=...)"
+        if isinstance(following, Frame)
+        else "annotate it: @flow def name(xs: Stream[A]) -> Stream[B], A a dataclass or one of str, int, float, bool"
+        if following is not None
+        else "put frame(lambda df: df, schema=...) behind it"
+    )
+    raise PlanError(f"run: the rows of {text_of(part)} must have a schema to enter Spark; {cure}")
+
+
+def _end_of(part: Sink[Any, Any], tail: list[Any], steps: list[Executed | Frame]) -> Local | SparkSink:
+    source = part.chain.source
+    if isinstance(source, SparkSink):
+        return source
+    before: Flow[Any, Any] = Flow(Chain(Hole(), tuple(tail)))
+    sink = before | part if tail else part
+    last = steps[-1] if steps else None
+    return Local(Sink(sink.chain), last.gives if isinstance(last, Executed) else None)
+
+
+# What the plan needs of Flows.
+
+
+@flow
+def unwrapped(rows: Stream[Any]) -> Stream[Any]:
+    """Take the value out of a row of one column."""
+    return rows.map(itemgetter(0))
+
+
+def shaped(step: Executed) -> tuple[Flow[Any, Any], Form | None]:
+    """Return the Flow that an executor runs, and the form in which it gets rows."""
+    takes = step.takes
+    if takes is None:
+        return step.flow, None
+    return (unwrapped | step.flow if takes.bare else step.flow), takes.form
+
+
+__all__ = [
+    "CAPACITY", "Elements", "Executed", "Live", "Local", "PlanError", "SparkPlan", "elements_of", "plan",
+    "shaped", "unwrapped",
+]  # fmt: skip

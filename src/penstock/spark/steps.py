@@ -1,0 +1,109 @@
+"""steps: the parts of a pipeline that are Spark's own: DataFrame steps, native sources and native sinks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from penstock.engine.arguments import function_given
+from penstock.engine.chain import Chain
+from penstock.flow import Engine, Flow, Hole, Sink
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Source
+from penstock.stream import Stream
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.spark.schema import Described
+
+_HOLE = Chain(Hole())
+
+
+def _embedded() -> Engine:
+    from penstock.spark.run import Embedded  # noqa: PLC0415  a description needs no session
+
+    return Embedded()
+
+
+def _refuse(name: str) -> TypeError:
+    return TypeError(f"{name}: this step runs on Spark; end the pipeline with a Sink and run() it")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame(Source[Any]):
+    """Stand for a DataFrame step after a stream; a pipeline runs it on Spark."""
+
+    stream: Chain = field(repr=False)
+    fn: Callable[[DataFrame], DataFrame]
+    schema: Described | None = field(default=None, compare=False)
+
+    def engine(self) -> Engine:
+        """Return an engine with a session of its own."""
+        return _embedded()
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Refuse to run in this process."""
+        raise _refuse("frame")
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSource(Source[Any]):
+    """Stand for a DataFrame that Spark reads."""
+
+    fn: Callable[[SparkSession], DataFrame]
+
+    def engine(self) -> Engine:
+        """Return an engine with a session of its own."""
+        return _embedded()
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Refuse to run in this process."""
+        raise _refuse("spark_source")
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSink(Source[Any]):
+    """Stand for where Spark writes a DataFrame."""
+
+    stream: Chain = field(repr=False)
+    fn: Callable[[DataFrame], Any]
+
+    def engine(self) -> Engine:
+        """Return an engine with a session of its own."""
+        return _embedded()
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Refuse to run in this process."""
+        raise _refuse("spark_sink")
+
+
+def frame(fn: Callable[[DataFrame], DataFrame], *, schema: Described | None = None) -> Flow[Any, Any]:
+    """Make a part of a pipeline of a function from DataFrame to DataFrame.
+
+    `schema` describes the rows that come in; it is needed only right behind a live source, where nothing else says.
+    """
+    function_given("frame", "fn", fn)
+    return Flow(Chain(Frame(_HOLE, fn, schema)))
+
+
+def spark_source(fn: Callable[[SparkSession], DataFrame]) -> Stream[Any]:
+    """Begin a pipeline with what Spark reads: a function from session to DataFrame, batch or streaming."""
+    function_given("spark_source", "fn", fn)
+    return Stream(Chain(SparkSource(fn)))
+
+
+def spark_sink(fn: Callable[[DataFrame], Any]) -> Sink[Any, Any]:
+    """End a pipeline with what Spark writes.
+
+    For a streaming DataFrame the function returns the writer, not started (`df.writeStream.format(...)`), which then
+    gets the run's checkpoint and, where all sources are streams of penstock, a trigger that ends with them; a query
+    that it has started itself is left as it is. The result is the number of rows written. For a batch DataFrame the
+    function writes, or returns a writer to be saved, and what it returns is the result.
+    """
+    function_given("spark_sink", "fn", fn)
+    return Sink(Chain(SparkSink(_HOLE, fn)))
+
+
+__all__ = ["Frame", "SparkSink", "SparkSource", "frame", "spark_sink", "spark_source"]

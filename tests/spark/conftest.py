@@ -1,0 +1,34 @@
+"""conftest: the one Spark session that all tests of penstock.spark share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from penstock.spark import Spark
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Know the mark below also where pytest-timeout is not installed."""
+    config.addinivalue_line("markers", "timeout(seconds): fail a test that takes longer")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give tests here time for the start of a JVM, or of a whole cluster, on a busy machine."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.timeout(300))
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Spark]:
+    """Start Spark once, on two cores and with small batches, so that small data crosses the edges of batches."""
+    conf = {
+        "spark.sql.execution.arrow.maxRecordsPerBatch": 100,
+        "spark.sql.session.timeZone": "Asia/Kolkata",  # not UTC, so that a forgotten zone shows
+        "spark.driver.memory": "1g",
+    }
+    with Spark(master="local[2]", conf=conf) as running:
+        yield running

@@ -1,0 +1,148 @@
+"""`penstock run`: a pipeline of a file, its result, its exit status, and how SIGINT ends it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from penstock.cli import main
+
+GOOD = """
+from penstock import Sink, Stream, flow
+
+@flow
+def shouted(words: Stream[str]) -> Stream[str]:
+    return words.map(str.upper)
+
+pipeline = Stream.just("a", "b") | shouted | Sink.to_list()
+other = Stream.range(3) | Sink.count()
+failing = Stream.range(3).map(lambda n: 1 // n) | Sink.count()
+number = 5
+"""
+ENDLESS = """
+import itertools, sys
+from penstock import Sink, Stream, flow
+
+@flow
+def same(numbers: Stream[int]) -> Stream[int]:
+    return numbers.map(lambda n: n)
+
+def seen(n):
+    if n == 0:
+        print("first", flush=True)
+
+pipeline = Stream.from_iterable(itertools.count()) | same | Sink.for_each(seen)
+"""
+
+
+NEEDS_SPARK = """
+from typing import NamedTuple
+from penstock import Sink, Stream
+from penstock.spark import frame
+
+class Row(NamedTuple):
+    n: int
+
+rows = Stream.from_iterable([(n,) for n in range(10)])
+pipeline = rows | frame(lambda df: df.where("n % 2 = 0"), schema=Row) | Sink.count()
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "good.py"
+    path.write_text(GOOD)
+    return path
+
+
+def test_it_runs_the_pipeline_and_prints_the_result(file, capsys):
+    assert main(["run", str(file), "--quiet"]) == 0
+    assert capsys.readouterr().out == "['A', 'B']\n"
+
+
+def test_a_pipeline_is_chosen_by_name(file, capsys):
+    assert main(["run", str(file), "--name", "other"]) == 0
+    out, err = capsys.readouterr()
+    assert out == "3\n"
+    assert err.splitlines()[-1].startswith("in 3  rows/s ")
+
+
+def test_a_failure_is_shown_and_is_status_1(file, capsys):
+    assert main(["run", str(file), "--name", "failing", "--quiet"]) == 1
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--name", "none"], "{file} has no 'none'; its pipelines are: failing, other, pipeline; say --name"),
+        (["--name", "number"], "'number' in {file} must be a Pipeline (source | ... | sink), got 5"),
+        (["--conf", "nothing"], "--conf must be KEY=VALUE, got 'nothing'"),
+        (["--checkpoint", "x"], "run: checkpoint is for pipelines on Spark, and this one runs in this process"),
+    ],
+)
+def test_what_cannot_be_started_is_status_2(file, capsys, arguments, message):
+    assert main(["run", str(file), *arguments]) == 2
+    assert capsys.readouterr().err == f"penstock run: {message.format(file=file)}\n"
+
+
+def test_a_file_that_is_not_there_is_status_2(tmp_path, capsys):
+    assert main(["run", str(tmp_path / "no.py")]) == 2
+    assert capsys.readouterr().err == f"penstock run: there is no file {str(tmp_path / 'no.py')!r}\n"
+
+
+def test_a_file_that_fails_is_status_2(tmp_path, capsys):
+    path = tmp_path / "bad.py"
+    path.write_text("1 / 0")
+    assert main(["run", str(path)]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"penstock run: {path} failed: ZeroDivisionError: division by zero"
+    )
+
+
+def test_it_explains(file, capsys):
+    assert main(["run", str(file), "--explain"]) == 0
+    assert capsys.readouterr().out.startswith("in this process\n  source ├─ just\n")
+
+
+@pytest.mark.parametrize("options", [[], ["--master", "local[1]", "--conf", "spark.driver.memory=512m"]])
+def test_sigint_stops_cleanly(tmp_path, options):
+    path = tmp_path / "endless.py"
+    path.write_text(ENDLESS)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "penstock", "run", str(path), *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "first\n"
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: Spark's processes get it too
+    _, err = process.communicate(timeout=100)
+    assert process.returncode == 130, err
+    assert "penstock run: stopped" in err
+    assert "/penstock/" not in err  # no traceback of ours; a daemon of Spark may say that its pipe is broken
+
+
+def test_a_part_that_needs_spark_starts_it_and_ends_it(tmp_path):
+    path = tmp_path / "needs.py"
+    path.write_text(NEEDS_SPARK)
+    done = subprocess.run(
+        [sys.executable, "-m", "penstock", "run", str(path)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        timeout=200,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "5\n"), done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("in 10  out 5  rows/s "), done.stderr
+    assert "lag 0" in last
