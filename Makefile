@@ -19,8 +19,7 @@ help: ## Show this list
 test: $(VENV)/installed-test ## Run all tests (ARGS="-k take" is passed on to pytest)
 	@scripts/ensure-java
 	$(BIN)/python -m pytest --ignore tests/spark --numprocesses auto --dist worksteal $(ARGS)
-	@# Spark tests start clusters and kill processes; one that fails is shown, then run once more in a fresh session.
-	$(BIN)/python -m pytest tests/spark $(ARGS) || $(BIN)/python -m pytest tests/spark --last-failed --last-failed-no-failures none $(ARGS)
+	$(BIN)/python -m pytest tests/spark $(ARGS)
 
 .PHONY: fast
 fast: $(VENV)/installed-test ## Run the tests that need no Spark
