@@ -136,12 +136,6 @@ class Gather:
         if over:
             self.outlet.complete()
 
-    @property
-    def active(self) -> int:
-        """Return how many inputs have not ended."""
-        with self._lock:
-            return len(self._inputs)
-
     def arrived(self, source: Input, element: Any) -> None:
         """Queue an element together with the input it came from."""
         if not source.cancelled:
