@@ -60,6 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
     except Unusable as error:
         print(f"penstock run: {error}", file=sys.stderr)
         return UNUSABLE
+    except KeyboardInterrupt:  # before there was a run that could be stopped
+        print("penstock run: cancelled", file=sys.stderr)
+        return INTERRUPTED
 
 
 def _pipeline(file: Path, name: str) -> Pipeline[Any]:
@@ -116,19 +119,22 @@ def _watched(pipeline: Pipeline[Any], spark: Spark | None, checkpoint: str | Non
     """Run to the end; a first SIGINT stops, a second one cancels."""
     from penstock.run.display import display  # noqa: PLC0415  only a run is displayed
 
-    try:
-        started = pipeline.run(spark, checkpoint)
-    except (PenstockError, TypeError, ValueError) as error:
-        raise Unusable(str(error)) from error
-    signals = _Interrupts(started)
+    signals = _Interrupts()
     before = signal.signal(signal.SIGINT, signals.interrupt)
     try:
+        try:
+            started = pipeline.run(spark, checkpoint)
+        except (PenstockError, TypeError, ValueError) as error:
+            raise Unusable(str(error)) from error
+        signals.control(started)
         if not quiet:
             display(started)
         result = started.wait()
     except RunCancelledError:
         print("penstock run: cancelled", file=sys.stderr)
         return INTERRUPTED
+    except Unusable:
+        raise
     except Exception:  # noqa: BLE001  it is shown
         traceback.print_exc()
         return FAILED
@@ -143,16 +149,28 @@ def _watched(pipeline: Pipeline[Any], spark: Spark | None, checkpoint: str | Non
 
 
 class _Interrupts:
-    """Stop at the first SIGINT, cancel at the second."""
+    """Stop at the first SIGINT, cancel at the second; one that comes while the run starts counts once it has."""
 
-    def __init__(self, run: Run[Any]) -> None:
-        self._run = run
+    def __init__(self) -> None:
+        self._run: Run[Any] | None = None
         self.count = 0
+
+    def control(self, run: Run[Any]) -> None:
+        self._run = run
+        if self.count:
+            self._act(run)
 
     def interrupt(self, *_: object) -> None:
         self.count += 1
         if self.count == 1:
             print("penstock run: stopping; once more to cancel", file=sys.stderr)
-            self._run.stop()
+        if self._run is not None:
+            self._act(self._run)
+        elif self.count > 1:
+            raise KeyboardInterrupt
+
+    def _act(self, run: Run[Any]) -> None:
+        if self.count == 1:
+            run.stop()
         else:
-            self._run.cancel()
+            run.cancel()

@@ -128,6 +128,7 @@ def test_rows_are_on_disk_before_spark_hears_of_them(tmp_path):
 DRIVER = """
     import sys
     from pathlib import Path
+    from threading import Event
     import pyarrow as pa
     from penstock import Stream
     from penstock.spark import Spark
@@ -137,6 +138,8 @@ DRIVER = """
     def row(n):
         if n == kill_at:
             print("now", flush=True)
+        if n == kill_at + 500:
+            Event().wait()  # the kill is on its way, and the next one has its own moment
         return (n,)
 
     conf = {"spark.driver.memory": "1g"}
@@ -203,10 +206,12 @@ def test_three_kills_of_the_driver_lose_and_repeat_nothing(tmp_path):
     stop = 12_000
     seed = random.randrange(10**6)
     chance = random.Random(seed)
-    moments = [chance.randrange(part * 4_000 + 500, part * 4_000 + 4_000) for part in range(3)]
-    errors = (tmp_path / "errors").open("wb")
+    moments = [chance.randrange(part * 4_000 + 500, part * 4_000 + 3_500) for part in range(3)]
     for moment in moments:
-        driver = subprocess.Popen([sys.executable, script, tmp_path, str(stop), str(moment)], stdout=-1, stderr=errors)
+        with (tmp_path / "errors").open("ab") as errors:
+            driver = subprocess.Popen(
+                [sys.executable, script, tmp_path, str(stop), str(moment)], stdout=-1, stderr=errors
+            )
         try:
             assert driver.stdout.readline() == b"now\n", (seed, moment, (tmp_path / "errors").read_text()[-3000:])
             below = children(driver.pid)
@@ -216,11 +221,14 @@ def test_three_kills_of_the_driver_lose_and_repeat_nothing(tmp_path):
             driver.stdout.close()
         gone(below)
     last = subprocess.run(
-        [sys.executable, script, tmp_path, str(stop), "-1"], capture_output=True, text=True, timeout=200, check=False
+        [sys.executable, script, tmp_path, str(stop), str(stop)],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
     )
     assert last.stdout.split() == [str(n) for n in (stop, stop, sum(range(stop)), 0, stop - 1)], (
         seed,
         last.stderr[-3000:],
     )
-    errors.close()
     assert list((tmp_path / "spool").glob("*.arrow"))
