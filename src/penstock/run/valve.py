@@ -75,6 +75,9 @@ class _Tap:
         outlet.on_close = self._left
         self._valve = valve
         self._upstream: Subscription | None = None
+        self._lock = Lock()
+        """Held where an element passes, so that it passes whole, and is counted, or not at all."""
+        self._closed = False
 
     @property
     def demand(self) -> int:
@@ -93,13 +96,16 @@ class _Tap:
 
     def on_next(self, element: Any, /) -> None:
         element_or_raise(element, "on_next")
-        self._valve.rows += 1
-        self._outlet.offer(element)
+        self.on_chunk([element])
 
     def on_chunk(self, elements: list[Any], /) -> None:
-        self._valve.rows += len(elements)
-        self._outlet.queue.extend(elements)
-        self._outlet.wake()
+        with self._lock:
+            if self._closed:
+                return  # the publisher had not yet heard of the end (rule 2.8)
+            self._valve.rows += len(elements)
+            self._outlet.queue.extend(elements)
+        if self._outlet.idle:
+            self._outlet.wake()
 
     def on_error(self, error: Exception, /) -> None:
         element_or_raise(error, "on_error")
@@ -109,6 +115,8 @@ class _Tap:
         self._outlet.complete()
 
     def close(self) -> None:
+        with self._lock:
+            self._closed = True
         self._cancel()
         self._outlet.complete()
 
