@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.spec.interfaces import Subscription
-from penstock.tck.outcome import Limits
+from penstock.tck.outcome import Limits, Report
 from tests.tck.broken_subscribers_sound import Asynchronous, Sound, StopAndWait, Windowed
 
 # Synchronous ones do everything at once, so the shortest quiet shows that nothing more comes; only ones that leave
@@ -384,3 +384,16 @@ class Broken:
 
     def __str__(self) -> str:
         return f"{self.rule}-{getattr(self.make, '__name__', self.make)}"
+
+    def caught(self, kit: str, verify: Callable[..., Report]) -> None:
+        """Assert that a kit blames this subscriber for its rule, by these tests and no others."""
+        failed = verify(self.make, limits=self.limits, **self.claims).failed
+        assert [outcome.test for outcome in failed] == [f"{kit}.{test}" for test in self.tests]
+        assert {outcome.rule for outcome in failed} == {self.rule}
+        assert failed[0].detail == self.detail
+        assert failed[0].hint
+
+
+def trials_of(kit: str, cases: list[Broken]) -> set[tuple[str, str]]:
+    """Return the rules and the trials of a kit that these cases fail."""
+    return {(case.rule, f"{kit}.{test}") for case in cases for test in case.tests}

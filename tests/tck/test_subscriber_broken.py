@@ -7,7 +7,7 @@ import pytest
 from penstock.tck.subscriber import verify_subscriber
 from penstock.tck.subscriber_case import whitebox
 from tests.tck import broken_subscribers as broken
-from tests.tck.broken_subscribers import THREADED, WAITED_FOR, Broken
+from tests.tck.broken_subscribers import THREADED, WAITED_FOR, Broken, trials_of
 from tests.tck.broken_subscribers_sound import Sound
 
 BROKEN = [
@@ -259,13 +259,8 @@ BROKEN = [
 
 @pytest.mark.parametrize("case", BROKEN, ids=str)
 def test_catches(case: Broken) -> None:
-    report = verify_subscriber(case.make, limits=case.limits, **case.claims)
-    assert [outcome.test for outcome in report.failed] == [f"subscriber.{test}" for test in case.tests]
-    assert {outcome.rule for outcome in report.failed} == {case.rule}
-    assert report.failed[0].detail == case.detail
-    assert report.failed[0].hint
+    case.caught("subscriber", verify_subscriber)
 
 
 def test_no_rule_and_no_trial_lacks_a_broken_subscriber() -> None:
-    caught = {(case.rule, f"subscriber.{test}") for case in BROKEN for test in case.tests}
-    assert caught == {(trial.rule, trial.name) for trial in whitebox.members}
+    assert trials_of("subscriber", BROKEN) == {(trial.rule, trial.name) for trial in whitebox.members}
