@@ -29,6 +29,7 @@ STAGES: dict[str, Callable[[Stream[int]], Stream[Any]]] = {
     "filter": lambda stream: stream.filter(lose),
     "flat_map": lambda stream: stream.flat_map(lose),
     "scan": lambda stream: stream.scan(lose, 0),
+    "stateful_map": lambda stream: stream.stateful_map(lose, int),
     "take_while": lambda stream: stream.take_while(lose),
     "drop_repeats": lambda stream: stream.drop_repeats(lose),
     "tap": lambda stream: stream.tap(lose),

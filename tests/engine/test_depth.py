@@ -30,6 +30,7 @@ STAGES: dict[str, Step] = {
     "take": lambda stream: stream.take(10),
     "flat_map": lambda stream: stream.flat_map(lambda n: (n,)),
     "scan": lambda stream: stream.scan(lambda _, n: n, 0),
+    "stateful_map": lambda stream: stream.stateful_map(lambda _, n: (n, n), int),
     "drop_repeats": lambda stream: stream.drop_repeats(),
     "buffer and flatten": lambda stream: stream.buffer(2).flatten(),
     "flat_map and take": lambda stream: stream.flat_map(lambda n: (n,)).take(10),

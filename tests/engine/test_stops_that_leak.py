@@ -17,6 +17,7 @@ STAGES: dict[str, Make] = {
     "filter": lambda stream, fn: stream.filter(fn),
     "flat_map": lambda stream, fn: stream.flat_map(fn),
     "scan": lambda stream, fn: stream.scan(fn, 0),
+    "stateful_map": lambda stream, fn: stream.stateful_map(fn, int),
     "take_while": lambda stream, fn: stream.take_while(fn),
     "drop_repeats": lambda stream, fn: stream.drop_repeats(fn),
     "tap": lambda stream, fn: stream.tap(fn),

@@ -89,12 +89,17 @@ def _opener_of(source: Source[Any]) -> Opener[Any] | None:
         _depth.pulls -= 1
 
 
-def pull(chain: Chain) -> Opener[Any] | None:
-    """Return how to iterate over a fresh run of the whole chain, or None if it needs signals."""
+def pull(chain: Chain, *, waits: bool = False) -> Opener[Any] | None:
+    """Return how to iterate over a fresh run of the whole chain, or None if it needs signals.
+
+    A thread that `waits` for elements anyway can iterate over more sources than one that must not.
+    """
     segment = chain.head
     if len(segment.stages) < segment.total:
         return None
     opener = _opener_of(chain.source)
+    if opener is None and waits:
+        opener = chain.source.waiting_opener()
     if opener is None or (not segment.total and chain.source.clean):
         return opener
     return lambda gate: segment.open(opener, None if gate is None else InnerGate(gate))

@@ -118,7 +118,7 @@ class _Inbox:
 
 def iterate(chain: Chain, window: int = WINDOW) -> Iterator[Any]:
     """Return an iterator over a fresh run; closing it ends the run."""
-    opener = pull(chain)
+    opener = pull(chain, waits=True)
     return _wait_for(chain, window) if opener is None else opener(None)
 
 

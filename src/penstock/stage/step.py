@@ -64,6 +64,10 @@ class Source(Generic[T]):
         """Return how to iterate over a fresh run, or None if that would block or is impossible."""
         return None
 
+    def waiting_opener(self) -> Opener[T] | None:
+        """Return how to iterate over a fresh run on a thread that may wait for elements, or None."""
+        return None
+
     def length(self) -> int | None:
         """Return the number of elements where it is known without touching the source."""
         return None
