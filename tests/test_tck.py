@@ -124,6 +124,7 @@ PUBLISHERS: dict[str, list[Subject]] = {
     "scan": [on(lambda s: s.scan(operator.add, 0))],
     "share": [on(lambda s: s.share())],
     "skip": [on(lambda s: Stream.just(-1).concat(s).skip(1))],
+    "stateful_map": [on(lambda s: s.stateful_map(lambda total, n: (total + n, total), int))],
     "subscribe_on": [on(lambda s, e=e: s.subscribe_on(e)) for e in (inline(), thread(), pool(2), loop())],
     "take": [on(lambda s: s.take(ENDLESS)), on(lambda s: s.do_finally(bool).take(ENDLESS))],
     "take_while": [on(lambda s: s.take_while(lambda n: True))],

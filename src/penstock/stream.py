@@ -63,6 +63,7 @@ from penstock.operators.retry import Retry
 from penstock.operators.scan import Scan
 from penstock.operators.share import Share
 from penstock.operators.skip import Skip
+from penstock.operators.stateful_map import StatefulMap
 from penstock.operators.subscribe_on import SubscribeOn
 from penstock.operators.take import Take
 from penstock.operators.take_while import TakeWhile
@@ -439,6 +440,14 @@ class Stream(Generic[T_co]):
         [1, 3, 6, 10]
         """
         return self._then(Scan(fn, initial))
+
+    def stateful_map(self, fn: Callable[[S, T_co], tuple[S | None, U]], create: Callable[[], S]) -> Stream[U]:
+        """Change each element in the light of a state: from state and element to the next state and the result.
+
+        >>> list(Stream.just(3, 10, 4).stateful_map(lambda last, n: (n, n - last), int))
+        [3, 7, -6]
+        """
+        return self._then(StatefulMap(fn, create))
 
     def take(self, count: int) -> Stream[T_co]:
         """Emit the first elements and ask for no more than these.

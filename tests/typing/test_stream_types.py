@@ -69,6 +69,7 @@ def elements() -> None:
     assert_type(numbers.map_async(lookup, concurrency=2), Stream[str])
     assert_type(numbers.tap(print), Stream[int])
     assert_type(numbers.scan(lambda text, n: text + str(n), ""), Stream[str])
+    assert_type(numbers.stateful_map(lambda last, n: (n, str(n - last)), int), Stream[str])
     assert_type(numbers.take(1), Stream[int])
     assert_type(numbers.take_while(bool), Stream[int])
     assert_type(numbers.skip(1), Stream[int])
