@@ -13,21 +13,22 @@ PIP_INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.t
 .PHONY: help
 help: ## Show this list
 	@echo "penstock: make TARGET"
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: test
 test: $(VENV)/installed-test ## Run all tests (ARGS="-k take" is passed on to pytest)
 	@scripts/ensure-java
 	$(BIN)/python -m pytest --ignore tests/spark --numprocesses auto --dist worksteal $(ARGS)
-	$(BIN)/python -m pytest tests/spark $(ARGS)
+	$(BIN)/python -m pytest tests/spark --numprocesses 2 --dist loadgroup $(ARGS)
 
 .PHONY: fast
 fast: $(VENV)/installed-test ## Run the tests that need no Spark
 	$(BIN)/python -m pytest --ignore tests/spark --numprocesses auto --dist worksteal $(ARGS)
 
 .PHONY: demo
-demo: $(VENV)/installed-test ## Show demand at work in the terminal
-	$(BIN)/python examples/demo.py
+demo: $(VENV)/installed-demo ## Run a year of flights through Spark, under demand
+	@scripts/ensure-java
+	$(BIN)/python examples/demo.py $(ARGS)
 
 .PHONY: check
 check: $(VENV)/installed-check ## Check style, types and layers (ruff, mypy, pyright, import-linter)
@@ -45,6 +46,11 @@ format: $(VENV)/installed-check ## Format the code and mend what ruff can mend
 .PHONY: bench
 bench: $(VENV)/installed-bench ## Measure penstock against hand-written loops and its peers
 	$(BIN)/python -m benchmarks $(ARGS)
+
+.PHONY: bench-spark
+bench-spark: $(VENV)/installed-test ## Measure penstock on Spark against hand-written PySpark
+	@scripts/ensure-java
+	$(BIN)/python -m benchmarks.spark $(ARGS)
 
 .PHONY: docs
 docs: $(VENV)/installed-docs ## Build the documentation into site/

@@ -8,18 +8,26 @@ from pathlib import Path
 import pytest
 
 from penstock.spark import Spark
+from tests.spark.processes import QUICK_JVM
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Know the mark below also where pytest-timeout is not installed."""
+    """Know the marks below also where the plugins that have them are not installed."""
     config.addinivalue_line("markers", "timeout(seconds): fail a test that takes longer")
+    config.addinivalue_line("markers", "xdist_group(name): run the tests of a group in one process")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give tests here time for the start of a JVM, or of a whole cluster, on a busy machine."""
+    """Give tests here time for the start of a JVM, or of a whole cluster, on a busy machine.
+
+    Those that share the session run in one process, those that start others of their own beside them in a second.
+    """
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.timeout(600))
+            shares = "spark" in getattr(item, "fixturenames", ())
+            item.add_marker(pytest.mark.xdist_group("session" if shares else "processes"))
 
 
 @pytest.fixture(scope="session")
@@ -29,6 +37,7 @@ def spark() -> Iterator[Spark]:
         "spark.sql.execution.arrow.maxRecordsPerBatch": 100,
         "spark.sql.session.timeZone": "Asia/Kolkata",  # not UTC, so that a forgotten zone shows
         "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": QUICK_JVM,
     }
     with Spark(master="local[2]", conf=conf) as running:
         yield running

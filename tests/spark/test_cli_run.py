@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from penstock.cli import main
+from tests.spark.processes import QUICK_JVM
 
 GOOD = """
 from penstock import Sink, Stream, flow
@@ -110,7 +111,10 @@ def test_it_explains(file, capsys):
     assert capsys.readouterr().out.startswith("in this process\n  source ├─ just\n")
 
 
-@pytest.mark.parametrize("options", [[], ["--master", "local[1]", "--conf", "spark.driver.memory=512m"]])
+QUICK = ["--conf", f"spark.driver.extraJavaOptions={QUICK_JVM}"]
+
+
+@pytest.mark.parametrize("options", [[], ["--master", "local[1]", "--conf", "spark.driver.memory=512m", *QUICK]])
 def test_sigint_stops_cleanly(tmp_path, options):
     path = tmp_path / "endless.py"
     path.write_text(ENDLESS)
@@ -123,9 +127,13 @@ def test_sigint_stops_cleanly(tmp_path, options):
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert process.stdout is not None
-    assert process.stdout.readline() == "first\n"
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: Spark's processes get it too
-    _, err = process.communicate(timeout=100)
+    try:
+        assert process.stdout.readline() == "first\n"
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: Spark's processes get it too
+        _, err = process.communicate(timeout=200)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)  # it has no end of its own
     assert process.returncode == 130, err
     assert "penstock run: stopped" in err
     assert "/penstock/" not in err  # no traceback of ours; a daemon of Spark may say that its pipe is broken
@@ -138,7 +146,7 @@ def test_a_part_that_needs_spark_starts_it_and_ends_it(tmp_path):
         [sys.executable, "-m", "penstock", "run", str(path)],
         capture_output=True,
         text=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "JDK_JAVA_OPTIONS": QUICK_JVM},
         timeout=200,
         check=False,
     )

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import textwrap
 import threading
 from collections import namedtuple
 from dataclasses import dataclass
@@ -18,9 +15,10 @@ from penstock.spark import failure
 from penstock.spark.delivery import Delivery, Sender
 from penstock.spark.failure import ExecutorError
 from penstock.spark.gate import Gate, GateError
+from penstock.spark.pump import Pump
 
 SCHEMA = pa.schema([("n", pa.int64())])
-WAIT = 60
+WAIT = 120
 
 
 class Asker:
@@ -69,8 +67,9 @@ def desk():
     """A delivery at a gate, without Spark."""
     asker = Asker()
     outlet = Outlet(asker)
-    delivery = Delivery(outlet, lambda batch: batch.column(0).to_pylist(), lambda body: None)
-    outlet.on_request = lambda n: delivery.pump()
+    delivery = Delivery(lambda: pump.run(), lambda body: None, outlet.fail_now)
+    pump = Pump(outlet, delivery.poll, lambda batch: batch.column(0).to_pylist())
+    outlet.on_request = lambda n: pump.run()
     outlet.on_cancel = delivery.refuse
     outlet.open()
     with Gate() as gate:
@@ -264,6 +263,72 @@ def test_rows_come_as_named_tuples_classes_or_batches(spark):
         spark.stream(df, checkpoint="x")
 
 
+def test_a_loop_and_a_subscriber_get_the_same_rows(spark):
+    df = spark.session.range(0, 30_000, 1, 3)
+    asker = Asker()
+    spark.stream(df, rows="tuple").subscribe(asker)
+    asker.subscription.request(10**9)
+    assert asker.until_end() == "complete"
+    assert sorted(asker.rows) == sorted(spark.stream(df, rows="tuple")) == [(n,) for n in range(30_000)]
+
+
+def test_rows_come_whole_where_the_session_wants_large_types(spark):
+    setting = "spark.sql.execution.arrow.useLargeVarTypes"
+    spark.session.conf.set(setting, "true")
+    try:
+        assert [*spark.stream(spark.session.sql("SELECT 'text' AS a, binary('ab') AS b"))] == [("text", b"ab")]
+    finally:
+        spark.session.conf.unset(setting)
+
+
+def test_a_loop_that_is_left_ends_the_job(spark):
+    doors = set(spark.gate._doors)
+    for row in spark.stream(spark.session.range(0, 10_000_000, 1, 2)):
+        assert row.id >= 0
+        break
+    idle(spark)
+    for thread in threading.enumerate():
+        if thread.name.startswith("penstock-job"):
+            thread.join(WAIT)
+    assert set(spark.gate._doors) == doors
+
+
+def test_a_loop_that_never_begins_leaves_nothing(spark):
+    doors = set(spark.gate._doors)
+    opener = spark.stream(spark.session.range(10)).chain.source.waiting_opener()
+    opener(None).close()
+    assert set(spark.gate._doors) == doors
+
+
+def test_a_loop_hears_of_an_exception_ahead_of_the_rows_that_it_has_taken(spark, tmp_path):
+    taken = tmp_path / "taken"
+
+    def failing(batches):
+        sent = 0
+        while sent < 50_000:  # what is written last stays in a buffer on the way
+            each = next(batches)
+            sent += each.num_rows
+            yield each
+        pause = threading.Event()
+        while not taken.exists():
+            pause.wait(0.01)
+        try:
+            raise LookupError("a later batch")
+        except LookupError as error:
+            failure.report(error)
+            raise
+
+    rows = iter(spark.stream(spark.session.range(0, 80_000, 1, 1).mapInArrow(failing, "id long")))
+    assert next(rows).id == 0
+    taken.touch()
+    for thread in threading.enumerate():
+        if thread.name == "penstock-job":
+            thread.join(WAIT)  # the job has failed, and one row of the first batch was taken
+    with pytest.raises(LookupError) as caught:
+        next(rows)
+    assert caught.value.message == "a later batch"
+
+
 def test_an_empty_frame_completes(spark):
     assert list(spark.stream(spark.session.range(0))) == []
 
@@ -379,52 +444,3 @@ def test_closing_the_gate_fails_the_stream(spark):
     assert isinstance(error, GateError)
     assert str(error) == "stream: the Spark session was closed"
     idle(spark)
-
-
-RETRIED = """
-    import sys
-    from penstock.spark import Spark, failure
-
-    def flaky(batches):
-        from pyspark import TaskContext
-        task = TaskContext.get()
-        for number, batch in enumerate(batches):
-            if number == 3 and task.partitionId() == 1 and task.attemptNumber() < 2:
-                try:
-                    raise OSError("not yet")
-                except OSError as error:
-                    if sys.argv[1] == "reported":
-                        failure.report(error)
-                    raise
-            yield batch
-
-    def hopeless(batches):
-        try:
-            next(batches)
-            raise KeyError("never")
-        except KeyError as error:
-            failure.report(error)
-            raise
-        yield
-
-    conf = {"spark.sql.execution.arrow.maxRecordsPerBatch": 100, "spark.driver.memory": "1g"}
-    with Spark(master="local[2,3]", conf=conf) as spark:
-        for _ in range(2):
-            rows = [row.id for row in spark.stream(spark.session.range(0, 3000, 1, 3).mapInArrow(flaky, "id long"))]
-            print(len(rows), sum(rows), sorted(rows) == list(range(3000)))
-            sys.argv[1] = "reported"
-        try:
-            list(spark.stream(spark.session.range(0, 3000, 1, 3).mapInArrow(hopeless, "id long")))
-        except KeyError as error:
-            print(error.message)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(150)
-def test_a_task_that_fails_twice_repeats_nothing(tmp_path):
-    script = tmp_path / "retried.py"
-    script.write_text(textwrap.dedent(RETRIED))
-    done = subprocess.run([sys.executable, script, "plain"], capture_output=True, text=True, timeout=120, check=False)
-    whole = f"3000 {sum(range(3000))} True"
-    assert done.stdout.split("\n")[:3] == [whole, whole, "'never'"], done.stderr[-3000:]

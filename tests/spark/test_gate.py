@@ -167,7 +167,7 @@ def test_closing_wakes_whoever_waits_and_frees_the_port():
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # fails only where somebody listens
         probe.bind(("127.0.0.1", gate.port))
-    with pytest.raises(GateError, match=r"^gate: it is closed$"):
+    with pytest.raises(GateError, match=r"^gate: it is closed, and so is the Spark session that it belonged to$"):
         gate.admit(Echo())
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("penstock-gate")]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from dataclasses import dataclass
 
@@ -12,10 +13,11 @@ from penstock import Sink, Stream
 from penstock.engine.clocks import VirtualClock
 from penstock.spark import failure
 from penstock.spark.ingest import Rejected, frame
-from penstock.spark.intake import IngestError, Intake, Pace
+from penstock.spark.intake import IngestError, Intake
+from penstock.spark.pace import Pace
 from penstock.spark.schema import Schema, SchemaError
 
-WAIT = 60
+WAIT = 120
 SCHEMA = pa.schema([("n", pa.int64())])
 
 
@@ -153,18 +155,70 @@ def test_a_stream_that_is_shorter_than_the_checkpoint_says_is_refused():
         numbers(intake, 100, 120)
 
 
-def test_the_size_of_a_batch_follows_the_time_it_takes():
-    clock = VirtualClock()
-    pace = Pace(1.0, 1000, clock)
-    for took, limit in ((0.1, 2000), (0.4, 4000), (0.8, 4000), (2.0, 2000), (100.0, 100), (0.1, 200)):
-        pace.began(pace.limit)
-        clock.advance(took)
-        pace.ended()
-        assert pace.limit == limit
-    pace.began(10)  # a batch that was small for want of rows says nothing about larger ones
-    clock.advance(0.1)
-    pace.ended()
-    assert pace.limit == 200
+class Told:
+    """A publisher that sends what the test says."""
+
+    def __init__(self):
+        self.asked = 0
+        self.subscribed = threading.Event()
+
+    def subscribe(self, subscriber):
+        self.send = subscriber.on_next
+        subscriber.on_subscribe(self)
+        self.subscribed.set()
+
+    def request(self, n):
+        self.asked += n
+
+    def cancel(self):
+        pass
+
+
+def test_all_who_wait_for_rows_get_them_as_they_come():
+    publisher, intake = Told(), of(1000)
+    intake.start(publisher)
+    assert publisher.subscribed.wait(WAIT)
+    found = {}
+    waiting = [
+        threading.Thread(target=lambda end=end: found.update({end: numbers(intake, 0, end)})) for end in (2, 5, 3)
+    ]
+    for thread in waiting:
+        thread.start()
+    for number in range(5):
+        publisher.send((number,))
+    for thread in waiting:
+        thread.join(WAIT)
+    assert found == {end: list(range(end)) for end in (2, 5, 3)}
+    intake.close()
+
+
+def test_rows_that_come_after_a_failure_of_ours_are_nobodys():
+    publisher, intake = Told(), of(1000)
+    intake.start(publisher)
+    assert publisher.subscribed.wait(WAIT)
+    publisher.send((1,))
+    publisher.send(("two",))
+    assert intake.poll(0, None, WAIT) == (0, True)
+    assert str(intake.error) == "row 1: field 'n' must be int64, got 'two'"
+    publisher.send((3,))
+    assert intake.poll(0, None, WAIT) == (0, True)
+    intake.close()
+
+
+def test_rows_are_neither_lost_nor_repeated_however_threads_take_turns():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        intake = of(700)
+        intake.start(Counted(20_000))
+        seen, done = [], False
+        while not done:
+            end, done = intake.poll(len(seen), None, WAIT)
+            seen.extend(numbers(intake, len(seen), end))
+    finally:
+        sys.setswitchinterval(before)
+    assert seen == list(range(20_000))
+    assert intake.most_ahead <= 700
 
 
 # With Spark.

@@ -11,7 +11,7 @@ from penstock import Stream
 from penstock.spark.microbatch import Ledger
 
 SCHEMA = pa.schema([("n", pa.int64())])
-WAIT = 60
+WAIT = 120
 
 
 def upto(stop):

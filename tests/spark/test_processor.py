@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from penstock import Stream, flow, processor
-from penstock.spark import Spark
+from penstock.spark import SchemaError, Spark
 from penstock.tck import Limits, verify_processor
 from penstock.tck.outcome import Status
 from penstock.testing import subscribed
@@ -29,6 +29,23 @@ def test_a_transformation_is_a_flow_among_flows(spark: Spark) -> None:
     doubled = spark.flow(lambda df: df.selectExpr("2 * n as n"), "n long", rows="tuple")
     total = Stream.range(100) | numbers | doubled
     assert total.map(lambda row: row[0]).reduce(lambda a, b: a + b).get() == 2 * sum(range(100))
+
+
+def test_what_goes_in_may_be_another_schema_than_what_comes_out(spark: Spark) -> None:
+    @dataclass(frozen=True)
+    class Degrees:
+        degrees: int
+
+    doubled = spark.flow(lambda df: df.selectExpr("2 * degrees AS degrees"), Degrees, input_schema=Reading)
+    readings = [Reading("north", 1), Reading("south", 2)]
+    assert sorted(one.degrees for one in Stream.from_iterable(readings) | doubled) == [2, 4]
+    wrong = spark.flow(lambda df: df.selectExpr("degrees", "1 AS n"), Reading)
+    with pytest.raises(SchemaError) as caught:
+        list(Stream.from_iterable(readings) | wrong)
+    assert str(caught.value) == (
+        "spark.flow: transform must return the columns of schema, degrees bigint, place string, got degrees bigint,"
+        " n int; where other columns go in than come out, say so with input_schema"
+    )
 
 
 def test_a_transformation_that_fails_is_an_error_of_the_stream(spark: Spark) -> None:

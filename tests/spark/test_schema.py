@@ -4,15 +4,18 @@ import dataclasses
 import datetime as dt
 import pickle
 import re
+import sys
 from collections import namedtuple
 from dataclasses import dataclass
 from decimal import Decimal
+from types import ModuleType
 from typing import Annotated, Any, NamedTuple
 
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyspark import cloudpickle
 from pyspark.sql import Row
 from pyspark.sql import types as t
 
@@ -381,3 +384,30 @@ ROWS = st.builds(
 def test_any_rows_go_there_and_back(rows: list[Everything]) -> None:
     schema = Schema.of(Everything)
     assert list(schema.reader()(schema.batch(rows))) == rows
+
+
+def test_a_reader_goes_where_the_hints_of_its_class_cannot_be_read(monkeypatch):
+    away = ModuleType("away")
+    monkeypatch.setitem(sys.modules, "away", away)
+    text = """
+from __future__ import annotations
+import datetime as dt
+from typing import NamedTuple
+
+class Day(NamedTuple):
+    day: dt.date
+
+class Trip(NamedTuple):
+    at: dt.datetime
+    days: list[Day]
+"""
+    exec(text, vars(away))
+    schema = Schema.of(away.Trip)
+    trip = away.Trip(dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC), [away.Day(dt.date(2024, 5, 2))])
+    cloudpickle.register_pickle_by_value(away)
+    shipped = cloudpickle.dumps(schema.reader())
+    cloudpickle.unregister_pickle_by_value(away)
+    monkeypatch.delitem(sys.modules, "away")
+    (back,) = cloudpickle.loads(shipped)(schema.batch([trip]))
+    assert back == trip
+    assert type(back.days[0]).__name__ == "Day"

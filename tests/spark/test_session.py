@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from penstock.spark import Spark, SparkClosedError, SparkLimitError, SparkSetupError
+from penstock.spark import Spark, SparkClosedError, SparkSetupError
 from penstock.spark.java import CURE
 from penstock.spark.launch import settings
 from penstock.spark.session import package_zip
@@ -25,13 +25,13 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Let another process live through the lives of several sessions, and return what it saw."""
     folder = tmp_path_factory.mktemp("life")
     ran = subprocess.run(
-        [sys.executable, HERE / "lifecycle.py"],
+        [sys.executable, "-m", "tests.spark.lifecycle"],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")])},
         capture_output=True,
         text=True,
         check=False,
-        timeout=240,
+        timeout=280,
     )
     told = [line.removeprefix("SEEN ") for line in ran.stdout.splitlines() if line.startswith("SEEN ")]
     assert told, ran.stderr
@@ -57,7 +57,8 @@ def test_close_leaves_no_process_thread_or_port(seen: dict[str, Any]) -> None:
 
 def test_a_session_that_does_not_start_leaves_nothing(seen: dict[str, Any]) -> None:
     assert re.match(r"^SparkSetupError: spark: the session did not start: .*exited.*$", seen["bad conf"])
-    assert re.match(r"^SparkSetupError: spark: the session did not start: .*local\[nonsense\].*$", seen["bad master"])
+    taken = r"java\.net\.BindException: .*Address already in use: Service 'sparkDriver' failed .*"
+    assert re.match(f"^SparkSetupError: spark: the session did not start: {taken}$", seen["busy port"])
     assert seen["after failures"] == seen["before"]
 
 
@@ -74,11 +75,11 @@ def test_a_session_writes_nothing_into_the_working_folder(seen: dict[str, Any]) 
     assert seen["files"] == []
 
 
-def test_a_session_starts_quietly(seen: dict[str, Any]) -> None:
-    ours, _, theirs = seen["stderr"].partition("BORROWING\n")
-    assert "default log4j profile" in theirs  # plain PySpark speaks, so the test would notice
-    assert "log4j" not in ours
-    assert " WARN " not in ours
+def test_a_session_starts_and_works_quietly(seen: dict[str, Any]) -> None:
+    found = re.search(r"STARTING\n(.*)CLOSING\n", seen["stderr"], re.DOTALL)
+    assert found
+    # The JVM has a word to say on an option of Spark's launcher.
+    assert [line for line in found[1].splitlines() if "incubator modules" not in line] == []
 
 
 def test_the_gate_is_one_and_is_closed_with_the_session(seen: dict[str, Any]) -> None:
@@ -93,10 +94,18 @@ def test_a_second_session_in_one_process_is_refused(seen: dict[str, Any]) -> Non
     )
 
 
-def test_a_borrowed_session_is_left_running(seen: dict[str, Any]) -> None:
-    assert seen["borrowed"] == 3
-    assert seen["lent"] == 4
-    assert seen["gateway kept"]
+def test_closing_ends_all_that_runs_and_whoever_waits_is_told(seen: dict[str, Any]) -> None:
+    closed = "GateError: stream: the Spark session was closed"
+    assert seen["ends"] == dict.fromkeys(("batch", "live", "through", "loop", "run"), closed)
+
+
+def test_what_is_left_of_a_closed_session_says_so(seen: dict[str, Any]) -> None:
+    kept = seen["kept"]
+    assert kept.pop("a stream made before") == (
+        "GateError: gate: it is closed, and so is the Spark session that it belonged to"
+    )
+    assert kept == dict.fromkeys(kept, "SparkClosedError: spark: the session is closed; make a new Spark()")
+    assert len(kept) == 10
 
 
 def test_a_stopped_session_is_not_borrowed(seen: dict[str, Any]) -> None:
@@ -106,7 +115,7 @@ def test_a_stopped_session_is_not_borrowed(seen: dict[str, Any]) -> None:
 # In this process.
 
 
-def test_a_closed_spark_says_so(spark: Spark) -> None:
+def test_a_closed_spark_says_so_and_leaves_what_it_borrowed_running(spark: Spark) -> None:
     borrowed = Spark(session=spark.session)
     assert repr(borrowed) == "Spark(local[2])"
     borrowed.close()
@@ -166,13 +175,6 @@ def test_connect_without_its_parts_says_what_to_install(monkeypatch: pytest.Monk
         Spark(remote="sc://127.0.0.1:15002")
 
 
-def test_a_gate_is_refused_where_the_driver_is_elsewhere(spark: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
-    borrowed = Spark(session=spark.session)
-    monkeypatch.setattr(Spark, "is_remote", property(lambda self: True))
-    with pytest.raises(SparkLimitError, match=r"^spark: live streams need the driver's own process, .*$"):
-        _ = borrowed.gate
-
-
 class _NoContext:
     _active_spark_context = None
     _gateway = None
@@ -191,12 +193,24 @@ def test_a_master_that_does_not_answer_is_refused_at_once(monkeypatch: pytest.Mo
     message = "spark: master must be local[*], spark://host:7077, yarn or k8s://..., got 'nonsense'"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         Spark(master="nonsense")
+    with pytest.raises(ValueError, match=rf"^{re.escape(message.replace('nonsense', 'local[nonsense]'))}$"):
+        Spark(master="local[nonsense]")
 
 
-def test_a_missing_java_is_reported_before_anything_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_or_wrong_java_is_reported_before_anything_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr("penstock.spark.launch.SparkContext", _NoContext)
     monkeypatch.setattr("penstock.spark.java.find_java.__defaults__", ({"PATH": str(tmp_path)}, ()))
     message = f"spark: Java 17 or newer must be installed, found none; {CURE}"
+    with pytest.raises(SparkSetupError, match=f"^{re.escape(message)}$"):
+        Spark()
+    old = tmp_path / "old"
+    (old / "bin").mkdir(parents=True)
+    (old / "bin" / "java").touch(mode=0o755)
+    (old / "release").write_text('JAVA_VERSION="11.0.9"')
+    monkeypatch.setattr("penstock.spark.java.find_java.__defaults__", ({"JAVA_HOME": str(old)}, ()))
+    message = f"spark: Java 17 or newer must be installed, but JAVA_HOME {old} is Java 11.0.9 ({old}); {CURE}"
     with pytest.raises(SparkSetupError, match=f"^{re.escape(message)}$"):
         Spark()
 

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import random
-import subprocess
-import sys
-import textwrap
-import threading
-from pathlib import Path
-
 import pyarrow as pa
 import pytest
 
 from penstock import Stream
 from penstock.engine.clocks import VirtualClock
-from penstock.spark.intake import Intake, Pace
+from penstock.spark.intake import Intake
+from penstock.spark.pace import Pace
 from penstock.spark.schema import Schema
 from penstock.spark.spool import Spool, SpoolError
 
 SCHEMA = pa.schema([("n", pa.int64())])
-WAIT = 60
+WAIT = 120
 
 
 def batch(first, end):
@@ -123,112 +117,3 @@ def test_rows_are_on_disk_before_spark_hears_of_them(tmp_path):
     assert rows == list(range(1000))
     assert spool.first >= 1000 - 40  # what was committed is gone
     second.close()
-
-
-DRIVER = """
-    import sys
-    from pathlib import Path
-    from threading import Event
-    import pyarrow as pa
-    from penstock import Stream
-    from penstock.spark import Spark
-
-    folder, stop, kill_at = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-
-    def row(n):
-        if n == kill_at:
-            print("now", flush=True)
-        if n == kill_at + 500:
-            Event().wait()  # the kill is on its way, and the next one has its own moment
-        return (n,)
-
-    conf = {"spark.driver.memory": "1g"}
-    with Spark(master="local[2]", conf=conf) as spark:
-        df = spark.frame(
-            lambda first: Stream.range(first, stop).map(row),
-            pa.schema([("n", pa.int64())]),
-            capacity=3000,
-            spool=folder / "spool",
-        )
-        query = (
-            df.writeStream.format("parquet")
-            .option("path", str(folder / "out"))
-            .option("checkpointLocation", str(folder / "checkpoint"))
-            .trigger(availableNow=True)
-            .start()
-        )
-        query.awaitTermination()
-        found = spark.session.read.parquet(str(folder / "out"))
-        print(*found.selectExpr("count(*)", "count(distinct n)", "sum(n)", "min(n)", "max(n)").first(), flush=True)
-"""
-
-
-def children(pid):
-    """Return the processes below one, by the table of the kernel."""
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            except (OSError, IndexError):
-                continue
-    found, todo = [], [pid]
-    while todo:
-        parent = todo.pop()
-        below = [child for child, above in parents.items() if above == parent]
-        found += below
-        todo += below
-    return found
-
-
-def gone(pids):
-    """Wait until processes have ended: the JVM notices the death of its driver a little later."""
-    pause = threading.Event()
-    for _ in range(WAIT * 20):
-        if not any(alive(pid) for pid in pids):
-            return
-        pause.wait(0.05)
-    raise AssertionError(f"{[pid for pid in pids if alive(pid)]} outlived their driver")
-
-
-def alive(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(400)
-def test_three_kills_of_the_driver_lose_and_repeat_nothing(tmp_path):
-    script = tmp_path / "driver.py"
-    script.write_text(textwrap.dedent(DRIVER))
-    stop = 12_000
-    seed = random.randrange(10**6)
-    chance = random.Random(seed)
-    moments = [chance.randrange(part * 4_000 + 500, part * 4_000 + 3_500) for part in range(3)]
-    for moment in moments:
-        with (tmp_path / "errors").open("ab") as errors:
-            driver = subprocess.Popen(
-                [sys.executable, script, tmp_path, str(stop), str(moment)], stdout=-1, stderr=errors
-            )
-        try:
-            assert driver.stdout.readline() == b"now\n", (seed, moment, (tmp_path / "errors").read_text()[-3000:])
-            below = children(driver.pid)
-        finally:
-            driver.kill()
-            driver.wait()
-            driver.stdout.close()
-        gone(below)
-    last = subprocess.run(
-        [sys.executable, script, tmp_path, str(stop), str(stop)],
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
-    assert last.stdout.split() == [str(n) for n in (stop, stop, sum(range(stop)), 0, stop - 1)], (
-        seed,
-        last.stderr[-3000:],
-    )
-    assert list((tmp_path / "spool").glob("*.arrow"))

@@ -17,8 +17,9 @@ from pyspark.errors import PythonException
 from pyspark.sql import DataFrame
 
 from penstock import Flow, Stream, flow
-from penstock.spark import Schema, SchemaError, Scoped, Spark, StageError, keyed_by, per_partition
+from penstock.spark import Schema, SchemaError, Spark, StageError, keyed_by, per_partition
 from penstock.spark.stages import packed, stage_function
+from tests.spark.chains import STEPS, chained
 
 N = Schema.of(pa.schema([pa.field("n", pa.int64(), nullable=False)]))
 CURE = 'say what it may see with per_partition(flow) or keyed_by(flow, "key")'
@@ -32,7 +33,7 @@ def numbers(spark: Spark, count: int, parts: int = 3) -> DataFrame:
     return spark.session.range(0, count, 1, parts).withColumnRenamed("id", "n")
 
 
-def run(spark: Spark, made: Flow[Any, Any] | Scoped, count: int, parts: int = 3) -> list[int]:
+def run(spark: Spark, made: Flow[Any, Any], count: int, parts: int = 3) -> list[int]:
     """Run a Flow from numbers to numbers on Spark."""
     found = numbers(spark, count, parts).transform(spark.stage(made, N, rows="tuple"))
     return [row.n for row in found.collect()]
@@ -60,25 +61,6 @@ def test_an_empty_frame_gives_an_empty_one(spark: Spark) -> None:
     assert run(spark, odd_squares, 0) == []
 
 
-async def slowly(n: int) -> int:
-    await asyncio.sleep(0)
-    return n + 1
-
-
-STEPS: dict[str, Callable[[Stream[int]], Stream[int]]] = {
-    "map": lambda s: s.map(lambda n: 3 * n + 1),
-    "negate": lambda s: s.map(lambda n: -n),
-    "filter": lambda s: s.filter(lambda n: n % 3 != 0),
-    "reject": lambda s: s.filter(lambda n: n < 0),
-    "flat_map": lambda s: s.flat_map(lambda n: range(n % 4)),
-    "publishers": lambda s: s.flat_map(lambda n: Stream.just(n, -n), concurrency=1),
-    "flatten": lambda s: s.map(lambda n: [n] * (n % 3)).flatten(),
-    "tap": lambda s: s.tap(lambda n: None),
-    "map_async": lambda s: s.map_async(slowly, concurrency=4),
-    "unordered": lambda s: s.map_async(slowly, concurrency=2, ordered=False),
-}
-
-
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     names=st.lists(st.sampled_from(sorted(STEPS)), max_size=5),
@@ -86,13 +68,7 @@ STEPS: dict[str, Callable[[Stream[int]], Stream[int]]] = {
     parts=st.integers(1, 3),
 )
 def test_any_chain_of_item_stages_answers_the_same(spark: Spark, names: list[str], data: list[int], parts: int) -> None:
-    def chained(rows: Stream[tuple[int]]) -> Stream[int]:
-        stream = rows.map(lambda row: row[0])
-        for name in names:
-            stream = STEPS[name](stream)
-        return stream
-
-    made = flow(chained)
+    made = chained(names)
     rows = [(n,) for n in data]
     here = list(Stream.from_iterable(rows) | made)
     frame = spark.session.createDataFrame(rows, N.struct).repartition(parts)
@@ -190,6 +166,26 @@ def test_the_event_loop_of_a_task_is_not_the_thread_of_its_rows(spark: Spark) ->
     assert os.getpid() not in found
 
 
+def test_rows_of_asynchronous_calls_are_waited_for_on_a_thread_of_their_own() -> None:
+    readers, callers = set(), set()
+
+    async def call(row: tuple[int]) -> int:
+        callers.add(threading.current_thread())
+        await asyncio.sleep(0)
+        return row[0]
+
+    def batches() -> Iterator[Any]:
+        for number in range(50):
+            readers.add(threading.current_thread())
+            yield N.batch([(number,)])
+
+    made = flow(lambda rows: rows.map_async(call))
+    out = stage_function(made, N, N, rows="tuple")(batches())
+    assert [n for batch in out for n in batch.column(0).to_pylist()] == list(range(50))
+    assert [thread.name for thread in readers] == ["penstock-rows"]
+    assert not readers & callers
+
+
 def test_an_error_of_map_async_reaches_the_driver_with_its_place(spark: Spark) -> None:
     async def broken(row: tuple[int]) -> int:
         raise LookupError(f"nothing for {row[0]}")
@@ -260,12 +256,6 @@ def test_keyed_by_refuses_what_it_cannot_do(spark: Spark) -> None:
         frame.transform(spark.stage(keyed_by(count, "k"), N))
     with pytest.raises(SchemaError, match=r"^keyed_by: key 'n' must not be a floating-point number$"):
         frame.selectExpr("n * 0.5d as n").transform(spark.stage(keyed_by(count, "n"), N))
-    live = spark.session.readStream.format("rate").load()
-    with refused(
-        "keyed_by: a streaming DataFrame never has all rows of a key; use a state per key (transformWithState),"
-        " or keyed_by inside foreachBatch"
-    ):
-        live.transform(spark.stage(keyed_by(count, "value"), N))
     with pytest.raises(TypeError, match=r"^keyed_by: keys must be at least one name of a column, got none$"):
         keyed_by(count)
     with pytest.raises(TypeError, match=r"^keyed_by: keys must be names of columns, got 5$"):

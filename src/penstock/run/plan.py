@@ -32,8 +32,7 @@ class Plan:
             if number:
                 lines.append(f"  {'':{wide}} │")
             lines.append(f"  {place.where:>{wide}} ├─ {place.what}")
-            if place.bound:
-                lines.append(f"  {'':{wide}} │    {place.bound}")
+            lines.extend(f"  {'':{wide}} │    {clause}" for clause in place.bound.split("; ") if clause)
         return "\n".join(lines)
 
     def mermaid(self) -> str:

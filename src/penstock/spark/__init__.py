@@ -8,27 +8,33 @@ except ModuleNotFoundError as missing:
         f"penstock.spark needs PySpark and PyArrow, {missing.name} is missing: pip install penstock[spark]"
     ) from missing
 
+from penstock.spark.classes import prepare
 from penstock.spark.columns import SchemaError
+from penstock.spark.connect import SparkLimitError
+from penstock.spark.entry import entry
 from penstock.spark.java import SparkSetupError
 from penstock.spark.plan import PlanError
 from penstock.spark.schema import Schema
-from penstock.spark.session import Spark, SparkClosedError, SparkLimitError
-from penstock.spark.stages import Scoped, StageError, keyed_by, per_partition
-from penstock.spark.steps import frame, spark_sink, spark_source
+from penstock.spark.scopes import keyed_by, per_partition
+from penstock.spark.session import Spark, SparkClosedError
+from penstock.spark.stages import StageError
+from penstock.spark.steps import also, frame, spark_sink, spark_source
 
 __all__ = [
     "PlanError",
     "Schema",
     "SchemaError",
-    "Scoped",
     "Spark",
     "SparkClosedError",
     "SparkLimitError",
     "SparkSetupError",
     "StageError",
+    "also",
+    "entry",
     "frame",
     "keyed_by",
     "per_partition",
+    "prepare",
     "spark_sink",
     "spark_source",
 ]

@@ -1,9 +1,11 @@
-"""delivery: rows of many writers to one subscriber, each once, as they are asked for.
+"""delivery: rows of many writers to one taker, each once, as they are asked for.
 
-A batch is counted as delivered the moment it is taken for the subscriber, under the lock that also says which attempt
-of its partition may write. So an attempt that comes after another is told how many rows to leave out, and the one
-before it is refused from then on: nothing twice, nothing lost, as long as a partition repeats its rows in the same
-order.
+A batch is counted as delivered the moment it is taken, under the lock that also says which attempt of its partition may
+write. So an attempt that comes after another is told how many rows to leave out, and the one before it is refused from
+then on: nothing twice, nothing lost, as long as a partition repeats its rows in the same order.
+
+What is held is bounded: a writer has at most `ahead` batches that were not taken, the first of them at the door and
+the others on the wire, and a batch has as many rows as `spark.sql.execution.arrow.maxRecordsPerBatch` says.
 """
 
 from __future__ import annotations
@@ -12,13 +14,12 @@ import json
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyarrow import flight
 
-from penstock.engine.outlet import Outlet
 from penstock.spark.gate import Address, Call, Caller, GateError, Message, whole
 
 AHEAD = 2
@@ -26,16 +27,16 @@ AHEAD = 2
 Decode = Callable[[pa.RecordBatch], Iterable[Any]]
 
 
-def send(address: Address, ahead: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def send(address: Address, ahead: int, schema: pa.Schema, batches: Iterable[bytes]) -> Iterator[Any]:
     """Write a partition to the gate, keeping at most `ahead` batches in flight; runs in an executor."""
     from pyspark import TaskContext  # noqa: PLC0415  only a task has it
 
     task = TaskContext.get()
     assert task is not None
-    with address.connect() as caller:
+    with address.connect() as caller:  # not one that is kept: what fails half-way must hang up
         sender = Sender(caller, task.partitionId(), task.taskAttemptId(), ahead)
         for batch in batches:
-            sender.send(batch)
+            sender.send(pa.ipc.read_record_batch(pa.py_buffer(batch), schema))
         sender.finish()
     yield from ()
 
@@ -98,29 +99,33 @@ class Part:
     rows: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Offer:
-    """Be a batch at the door."""
+    """Be a batch at the door; its writer waits until it is settled, and it is refused if it was not taken by then."""
 
     part: Part
     attempt: int
     batch: pa.RecordBatch
+    settled: threading.Event = field(default_factory=threading.Event)
     taken: bool = False
 
 
 class Delivery:
-    """Be the door that tasks write to, and pass their rows to an outlet as they are asked for."""
+    """Be the door that tasks write to, and hold the batch that each of them offers until it is taken."""
 
-    def __init__(self, outlet: Outlet[Any], decode: Decode, fail: Callable[[Message], None]) -> None:
-        self._outlet = outlet
-        self._decode = decode
+    def __init__(
+        self,
+        arrived: Callable[[], None],
+        hear: Callable[[Message], None],
+        fail: Callable[[Exception], None],
+    ) -> None:
+        self._arrived = arrived
+        self._hear = hear
         self._fail = fail
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
         self._offers: deque[_Offer] = deque()
         self._parts: dict[int, Part] = {}
-        self._closed = False
-        self._busy = False
-        self._again = False
+        self._refuses = False
         self.most_waiting = 0
         """The most batches that ever waited at the door at once."""
 
@@ -130,7 +135,7 @@ class Delivery:
         """Hear of a task's exception."""
         if verb != "failed":
             raise flight.FlightServerError(f"egress: unknown verb {verb!r}")
-        self._fail(body)
+        self._hear(body)
         return {}
 
     def get(self, body: Message, /) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
@@ -140,12 +145,13 @@ class Delivery:
     def put(self, body: Message, reader: Any, writer: Any, /) -> None:
         """Take the batches of one attempt, one at a time."""
         number, attempt = whole(body, "partition"), whole(body, "attempt")
-        with self._changed:
+        with self._lock:
             part = self._parts.setdefault(number, Part())
             self._check(part, attempt)
             part.attempt = attempt
-            skip = part.rows  # whatever of an older attempt still waits will be refused, so it is not counted
-            self._changed.notify_all()
+            skip = part.rows
+            # An older attempt's batch that still waits was not counted, so it must never be taken.
+            self._settle([offer for offer in self._offers if offer.part is part and offer.attempt < attempt])
         writer.write(json.dumps({"skip": skip}).encode())
         while True:
             try:
@@ -157,21 +163,25 @@ class Delivery:
             writer.write(b"{}")
 
     def close(self) -> None:
-        """Fail the stream: the gate is closing, so nothing more can come."""
-        self.refuse()
-        self._outlet.fail_now(GateError("stream: the Spark session was closed"))
+        """Fail the stream, which then ends its job: the gate is closing, so nothing more can come."""
+        self._fail(GateError("stream: the Spark session was closed"))
+
+    # Between the tasks and the taker.
 
     def refuse(self) -> None:
         """Refuse whoever waits and whoever comes."""
-        with self._changed:
-            self._closed = True
-            self._offers.clear()
-            self._changed.notify_all()
+        with self._lock:
+            self._refuses = True
+            self._settle(list(self._offers))
 
-    # Between the tasks and the subscriber.
+    def _settle(self, refused: list[_Offer]) -> None:
+        """Refuse some batches; hold the lock."""
+        for offer in refused:
+            self._offers.remove(offer)
+            offer.settled.set()
 
     def _check(self, part: Part, attempt: int) -> None:
-        if self._closed:
+        if self._refuses:
             raise flight.FlightCancelledError("egress: the stream has ended")
         if attempt < part.attempt:
             raise flight.FlightCancelledError(f"egress: attempt {attempt} was replaced by attempt {part.attempt}")
@@ -179,48 +189,28 @@ class Delivery:
     def offer(self, part: Part, attempt: int, batch: pa.RecordBatch) -> None:
         """Wait until a batch is taken."""
         offer = _Offer(part, attempt, batch)
-        with self._changed:
+        with self._lock:
             self._check(part, attempt)
             self._offers.append(offer)
             self.most_waiting = max(self.most_waiting, len(self._offers))
-        self.pump()
-        with self._changed:
-            while not offer.taken:
+        self._arrived()
+        offer.settled.wait()
+        if not offer.taken:
+            with self._lock:
                 self._check(part, attempt)
-                self._changed.wait()
 
-    def _next(self) -> _Offer | None:
-        """Take the next batch if its rows are asked for; hold the lock."""
-        outlet = self._outlet
-        while self._offers and not self._closed and outlet.demand > len(outlet.queue):
+    @property
+    def waiting(self) -> int:
+        """Return how many batches wait at the door."""
+        return len(self._offers)
+
+    def poll(self) -> pa.RecordBatch | None:
+        """Take the batch that has waited longest, if any waits."""
+        with self._lock:
+            if not self._offers:
+                return None
             offer = self._offers.popleft()
-            if offer.attempt == offer.part.attempt:
-                offer.part.rows += offer.batch.num_rows
-                offer.taken = True
-                self._changed.notify_all()
-                return offer
-        return None
-
-    def pump(self) -> None:
-        """Move rows to the outlet while they are asked for, unless somebody does already."""
-        with self._changed:
-            if self._busy:
-                self._again = True
-                return
-            self._busy = True
-        while True:
-            with self._changed:
-                self._again = False
-                offer = self._next()
-            if offer is not None:
-                try:
-                    self._outlet.queue.extend(self._decode(offer.batch))
-                except Exception as error:  # noqa: BLE001  rule 1.4
-                    self._outlet.fail_now(error)
-            if offer is not None:
-                self._outlet.wake()
-                continue
-            with self._changed:
-                if not self._again:
-                    self._busy = False
-                    return
+            offer.part.rows += offer.batch.num_rows
+            offer.taken = True
+        offer.settled.set()
+        return offer.batch

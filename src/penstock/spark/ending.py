@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,6 +16,7 @@ from penstock.engine.chain import Chain, connect
 from penstock.engine.dropped import drop
 from penstock.run.handle import Result, Settle
 from penstock.spark import failure
+from penstock.spark.draining import stop_after_batch
 from penstock.spark.gate import Call, GateError, Message
 from penstock.spark.job import Reports, report_to
 from penstock.spark.microbatch import default_trigger
@@ -112,8 +114,8 @@ class NativeEnd:
             self._settle(None, self._reports.last or failure.original(error))
 
     def stop(self) -> None:
-        """End the query between two micro-batches, or the write at once."""
-        self._end_query()
+        """End the query after the micro-batch that runs, or the write at once."""
+        self._end_query(stop_after_batch)
 
     def cancel(self) -> None:
         self._end_query()
@@ -125,15 +127,15 @@ class NativeEnd:
         self._settle(None, error)
         self._end_query()
 
-    def _end_query(self) -> None:
+    def _end_query(self, stop: Callable[[StreamingQuery], None] = StreamingQuery.stop) -> None:
         with self._lock:
             self._over = True
-        threading.Thread(target=self._ending, name="penstock-query-stop", daemon=True).start()
+        threading.Thread(target=self._ending, args=(stop,), name="penstock-query-stop", daemon=True).start()
 
-    def _ending(self) -> None:
+    def _ending(self, stop: Callable[[StreamingQuery], None]) -> None:
         try:
             if self._query is not None:
-                self._query.stop()
+                stop(self._query)
             else:
                 self._context.cancelJobsWithTag(self._tag)
         except Exception as error:  # noqa: BLE001  there is nobody to tell

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 import traceback
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +27,7 @@ class ExecutorError(PenstockError):
     """Report an exception of an executor; it is also an instance of the original type where that is known here."""
 
     def __init__(self, kind: str, message: str, remote_traceback: str) -> None:
-        super().__init__(kind, message, remote_traceback)
+        Exception.__init__(self, kind, message, remote_traceback)  # the original's own would want its own arguments
         self.kind = kind
         """The name of the original type, with its module unless it is built in."""
         self.message = message
@@ -57,12 +58,24 @@ def _mixed(original: type[Exception]) -> type[ExecutorError]:
     """Make a type that is both, or return ExecutorError where the two cannot be mixed."""
     try:
         made: type[ExecutorError] = type(
-            f"Executor{original.__name__}", (ExecutorError, original), {"__module__": __name__}
+            f"Executor{original.__name__}",
+            (ExecutorError, original),
+            {"__module__": __name__, "__getattr__": _stayed_away},
         )
         str(made("kind", "message", "traceback"))
-    except Exception:  # noqa: BLE001  a type with a constructor or a layout of its own is described in words alone
+    except Exception:  # noqa: BLE001  a type that cannot be made without its arguments is described in words alone
         return ExecutorError
     return made
+
+
+def _stayed_away(error: ExecutorError, name: str) -> Any:
+    """Say what has become of an attribute that the original exception may have had."""
+    kind = error.args[0] if error.args else type(error).__name__
+    raise AttributeError(
+        f"{kind}: attribute {name!r} stayed in the executor; the type, the message and the traceback came",
+        name=name,
+        obj=error,
+    )
 
 
 def _type_named(kind: str) -> type[Exception] | None:
@@ -144,14 +157,19 @@ def from_spark(error: Exception) -> Exception:
 
 
 class Kept:
-    """Keep exceptions of this process by name while only their names travel."""
+    """Keep the latest exceptions of this process by name while only their names travel."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 256) -> None:
+        self._most = most
         self._errors: dict[str, Exception] = {}
+        self._lock = threading.Lock()
 
     def keep(self, name: str, error: Exception) -> str:
-        """Keep an exception under a door's name; return the words that stand for it."""
-        self._errors[name] = error
+        """Keep an exception under a name; return the words that stand for it."""
+        with self._lock:
+            self._errors[name] = error
+            while len(self._errors) > self._most:  # whoever runs a query asks soon after, or never
+                del self._errors[next(iter(self._errors))]
         return f"penstock-failure-{name}"
 
     def original(self, error: Exception) -> Exception:

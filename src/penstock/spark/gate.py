@@ -49,7 +49,7 @@ class Door(Protocol):
         ...
 
     def get(self, body: Message, /) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        """Return the batches that a reader asks for."""
+        """Return the batches that a reader asks for; they are sent once all of them are there."""
         ...
 
     def put(self, body: Message, reader: Any, writer: Any, /) -> None:
@@ -80,6 +80,19 @@ class Address:
             yield Caller(client, self)
         finally:
             client.close()
+
+    def call(self) -> Caller:
+        """Return a caller whose connection is left open for the next task of this process."""
+        client = _kept.get(self.uri)
+        if client is None:
+            for other in [_kept.pop(uri) for uri in list(_kept)]:
+                other.close()
+            client = _kept[self.uri] = flight.FlightClient(self.uri)
+        return Caller(client, self)
+
+
+_kept: dict[str, Any] = {}
+"""The one connection that an executor's process keeps: to open one takes longer than to read a small micro-batch."""
 
 
 class Caller:
@@ -172,7 +185,8 @@ class _Server(flight.FlightServerBase):  # type: ignore[misc]
         """Send batches."""
         body = _message_of(ticket.ticket)
         schema, batches = self._door(body).get(body)
-        return flight.GeneratorStream(schema, batches)
+        # As a table they are sent without a thought of Python's; a generator would wait for its turn at each.
+        return flight.RecordBatchStream(pa.Table.from_batches(list(batches), schema))
 
     def do_put(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:
         """Take batches."""
@@ -218,13 +232,19 @@ class Gate:
         name = secrets.token_hex(8) if name is None else name
         with self._lock:
             if self._closed:
-                raise GateError("gate: it is closed")
+                raise GateError("gate: it is closed, and so is the Spark session that it belonged to")
             self._doors[name] = door
         return Address(self.uri, self._token, name)
 
+    def admitted(self) -> list[tuple[Address, Door]]:
+        """Return the doors that can be reached."""
+        with self._lock:
+            return [(Address(self.uri, self._token, name), door) for name, door in self._doors.items()]
+
     def dismiss(self, address: Address) -> None:
         """Forget a door; calls that name it are refused from now on."""
-        self._doors.pop(address.door, None)
+        with self._lock:
+            self._doors.pop(address.door, None)
 
     def close(self) -> None:
         """Close the doors, then the port; closing twice does nothing."""
@@ -234,7 +254,7 @@ class Gate:
             self._closed = True
             doors = list(self._doors.values())
             self._doors.clear()
-        for door in doors:
+        for door in reversed(doors):  # a query's end came later than the streams it reads, and is to end first
             try:
                 door.close()
             except Exception as error:  # noqa: BLE001  the others must be closed as well

@@ -10,6 +10,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,9 @@ from penstock.engine.emitter import EmitResult, Emitter
 from penstock.errors import OverflowedError
 from penstock.flow import Sink, subscriber
 from penstock.spark.failure import KEPT, described
-from penstock.spark.gate import Call, Message, whole
-from penstock.spark.intake import IngestError, Intake, Pace
+from penstock.spark.gate import Call, Gate, Message, whole
+from penstock.spark.intake import IngestError, Intake
+from penstock.spark.pace import Pace
 from penstock.spark.schema import Schema, SchemaError
 from penstock.spark.source import source_for
 from penstock.spark.spool import Spool, SpoolBusy
@@ -117,6 +119,19 @@ class Ingest:
         self._lock = threading.Lock()
         self._queries: dict[str, _Query] = {}
         self._closed = threading.Event()
+        self._idle: Callable[[], None] | None = None
+
+    def reads(self, given: object) -> bool:
+        """Tell whether this is the door of a publisher."""
+        return self._feed.given is given
+
+    def retire(self, idle: Callable[[], None]) -> None:
+        """Call `idle` once no query reads here any more; none will begin."""
+        with self._lock:
+            self._idle = idle
+            now = not self._queries
+        if now:
+            idle()
 
     @property
     def intakes(self) -> list[Intake]:
@@ -135,9 +150,7 @@ class Ingest:
             query = self._query(run, row)
             if verb == "begin":
                 return {"row": 0}
-            if verb == "commit":
-                query.intake.commit(row)
-            elif verb == "poll":
+            if verb == "poll":
                 return self._poll(query.intake, row, body.get("most"))
             return {}
         except Exception as error:  # noqa: BLE001  it stays here, and its name travels
@@ -145,9 +158,10 @@ class Ingest:
 
     def get(self, body: Message, /) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         """Give an executor its rows."""
-        first = whole(body, "row")
-        query = self._query(str(body.get("run")), first)
-        return self._feed.schema.arrow, query.intake.rows(first, whole(body, "end"))
+        query = self._queries.get(str(body.get("run")))
+        if query is None:  # it was planned by a process that has gone; nobody would end what is begun for it now
+            raise IngestError("frame: the query that planned this task has ended")
+        return self._feed.schema.arrow, query.intake.rows(whole(body, "row"), whole(body, "end"))
 
     def put(self, body: Message, reader: Any, writer: Any, /) -> None:
         """Refuse: rows come from the publisher."""
@@ -227,8 +241,11 @@ class Ingest:
             pass
         with self._lock:
             query = self._queries.pop(run, None)
+            idle = None if self._queries else self._idle
         if query is not None:
             query.close()
+        if idle is not None:
+            idle()
         return {}
 
 
@@ -257,7 +274,7 @@ def frame(
         raise TypeError(f"frame: stream must be a Publisher or a function from a row's number to one, got {given!r}")
     if type(capacity) is not int or capacity < 1:
         raise ValueError(f"frame: capacity must be a whole number >= 1, got {capacity!r}")
-    if not latency > 0:
+    if not isinstance(latency, int | float) or not latency > 0:
         raise ValueError(f"frame: latency must be > 0 seconds, got {latency!r}")
     if partitions is not None and (type(partitions) is not int or partitions < 1):
         raise ValueError(f"frame: partitions must be a whole number >= 1, got {partitions!r}")
@@ -269,3 +286,10 @@ def frame(
     source = source_for(address, schema.struct, partitions or session.sparkContext.defaultParallelism)
     session.dataSource.register(source)
     return session.readStream.format(source.name()).load()
+
+
+def retire(gate: Gate, given: object) -> None:
+    """Let go of a publisher's doors once the queries that read it have ended; nobody may start another."""
+    for address, door in gate.admitted():
+        if isinstance(door, Ingest) and door.reads(given):
+            door.retire(partial(gate.dismiss, address))

@@ -5,21 +5,26 @@ makes a batch of them, writes it to the spool if there is one, and only then are
 may read. The publisher is asked for `capacity` less what has arrived after the last commit and what it was asked for
 already, so never more than `capacity` rows are ahead of Spark. It is asked on a thread of our own, since a publisher
 may do all its work inside `request`.
+
+An element is put into `pending` without the lock, which would cost more than all the rest: a deque takes it whole, and
+the publisher calls one signal at a time. Whoever waits says so in `hungry` before it looks at `pending` once more, and
+the element is there before `hungry` is read; `full` says at which length there is something to do besides.
 """
 
 from __future__ import annotations
 
 import threading
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from penstock.engine.clocks import Clock
 from penstock.engine.dropped import drop
 from penstock.engine.outlet import element_or_raise
 from penstock.errors import PenstockError
+from penstock.spark.pace import Pace
 from penstock.spark.schema import Schema, SchemaError
 from penstock.spark.spool import Spool
 from penstock.spec.interfaces import Publisher, Subscription
@@ -27,40 +32,13 @@ from penstock.spec.interfaces import Publisher, Subscription
 SEAL = 10_000
 """Elements that are made into a record batch without waiting for Spark to ask."""
 LINGER = 0.005
-"""Seconds that a row may wait for company."""
-SMALLEST = 100
-"""Rows below which a micro-batch is not made smaller, however long it takes."""
+"""Seconds that a row may wait for company, and again as long as there is some."""
+MOST_LINGERS = 10
 Reject = Callable[[Any, SchemaError], None]
 
 
 class IngestError(PenstockError):
     """Report that rows cannot be given to Spark, and why."""
-
-
-class Pace:
-    """Choose how many rows a micro-batch may have, so that it takes about `latency` seconds."""
-
-    def __init__(self, latency: float, start: int, clock: Clock) -> None:
-        self._latency = latency
-        self._clock = clock
-        self.limit = start
-        self._began: tuple[float, int] | None = None
-
-    def began(self, rows: int) -> None:
-        """Note that a micro-batch begins."""
-        self._began = (self._clock.now(), rows)
-
-    def ended(self) -> None:
-        """Note that Spark is back for more."""
-        if self._began is None:
-            return
-        since, rows = self._began
-        self._began = None
-        took = self._clock.now() - since
-        if took > self._latency:
-            self.limit = max(SMALLEST, min(self.limit, int(rows * self._latency / took)))
-        elif rows >= self.limit and took * 2 <= self._latency:
-            self.limit *= 2
 
 
 class Intake:
@@ -76,13 +54,18 @@ class Intake:
         self._reject = reject
         self._changed = threading.Condition()
         self._sealing = threading.Lock()
-        self._pending: list[Any] = []
+        self._pending: deque[Any] = deque()
+        self._full = 0
+        """How many pending elements need more done than to keep them: they fill a batch, or are all that was asked."""
+        self._sealed = first
+        """The number of the first pending row."""
         self._starts: list[int] = []
         self._batches: list[pa.RecordBatch] = []
-        self._committed = self._produced = self._arrived = first
+        self._committed = self._produced = first
         self._needed = first
         """A row that must be produced even beyond capacity: a restarted query repeats a batch of its own choosing."""
-        self._outstanding = 0
+        self._asked = self._came = 0
+        """Elements that were asked for, and those of them that are pending no longer."""
         self._ask = 0
         self._arrow: bool | None = None
         """Whether elements are record batches; unknown before the first."""
@@ -96,7 +79,7 @@ class Intake:
             for start, batch in spool.batches():
                 self._starts.append(start)
                 self._batches.append(batch)
-            self._produced = self._arrived = spool.end
+            self._produced = self._sealed = spool.end
 
     # Starting and asking.
 
@@ -128,19 +111,26 @@ class Intake:
                 except Exception as error:  # noqa: BLE001  rule 3.15
                     drop("rule 3.15: the publisher's cancel raised", error)
 
+    def _outstanding(self) -> int:
+        """Return how many elements were asked for and have not come; hold the lock."""
+        return self._asked - self._came - len(self._pending)
+
     def _want(self) -> None:
         """Ask for what there is room for; hold the lock."""
-        room = max(self._committed + self._capacity, self._needed) - self._arrived
+        outstanding = self._outstanding()
+        arrived = self._sealed + len(self._pending)
+        room = max(self._committed + self._capacity, self._needed) - arrived
         if self._arrow is None:
             room = min(room, 1)  # the first element tells whether elements are rows or batches of them
         elif self._arrow:
-            room = 1 if room > 0 else 0
-        more = room - self._outstanding
+            room = 1 if room > 0 and not self._pending else 0  # what is pending has rows that are not yet counted
+        more = room - outstanding
         if more > 0 and self._subscription is not None and not self._over:
-            self._outstanding += more
+            self._asked += more
             self._ask += more
-            self.most_ahead = max(self.most_ahead, self._arrived - self._committed + self._outstanding)
+            self.most_ahead = max(self.most_ahead, arrived - self._committed + outstanding + more)
             self._changed.notify_all()
+        self._full = 0 if self._over or self._closed else min(SEAL, self._asked - self._came)
 
     # What the publisher calls.
 
@@ -159,23 +149,30 @@ class Intake:
         """Take one row, or one batch of rows."""
         if element is None:
             element_or_raise(element, "on_next")
-        self.on_chunk([element])
+        pending = self._pending
+        pending.append(element)
+        if len(pending) >= self._full or self._hungry:
+            self._arrived()
 
     def on_chunk(self, elements: list[Any], /) -> None:
         """Take several elements."""
+        self._pending.extend(elements)
+        if len(self._pending) >= self._full or self._hungry:
+            self._arrived()
+
+    def _arrived(self) -> None:
+        """Ask for more, tell who waits, or make a batch."""
         with self._changed:
             if self._over or self._closed:
+                self._pending.clear()
                 return
-            if self._arrow is None:
-                self._arrow = isinstance(elements[0], pa.RecordBatch)
-            self._outstanding -= len(elements)
-            self._pending.extend(elements)
-            self._arrived += self._rows_in(elements) if self._arrow else len(elements)
-            if self._arrow or self._outstanding <= 0:
-                self._want()
+            if self._arrow is None and self._pending:
+                self._arrow = isinstance(self._pending[0], pa.RecordBatch)
             full = self._arrow or len(self._pending) >= SEAL
-            if self._hungry and not full:
-                self._hungry = False
+            if not full and self._outstanding() <= 0:
+                self._want()
+            if not full:
+                self._hungry = False  # whoever still waits after this look says so again
                 self._changed.notify_all()
         if full:
             self._seal()
@@ -189,15 +186,12 @@ class Intake:
         """Take the end."""
         self._end(None)
 
-    @staticmethod
-    def _rows_in(elements: list[Any]) -> int:
-        return sum(element.num_rows if isinstance(element, pa.RecordBatch) else 1 for element in elements)
-
     def _end(self, error: Exception | None) -> None:
         with self._changed:
             if self._over:
                 return
             self._over = True
+            self._full = 0
         self._seal()
         with self._changed:
             self._done = True
@@ -210,6 +204,7 @@ class Intake:
             if self.error is None:
                 self.error = error
             self._done = self._closed = True
+            self._full = 0
             self._changed.notify_all()
 
     # Making batches.
@@ -218,7 +213,7 @@ class Intake:
         """Make what is pending readable."""
         with self._sealing:
             with self._changed:
-                elements, self._pending = self._pending, []
+                elements = self._taken()
                 first = self._produced
             if not elements or self._let_go:
                 return
@@ -228,6 +223,22 @@ class Intake:
                         self._add(batch)
             except Exception as error:  # noqa: BLE001  a row that does not fit, a disk that is full
                 self._fail(error)
+
+    def _taken(self) -> list[Any]:
+        """Take all pending elements, counting their rows; hold the lock."""
+        take = self._pending.popleft
+        elements = [take() for _ in range(len(self._pending))]
+        if self._closed:
+            return []  # the publisher had not yet heard of the end
+        self._came += len(elements)
+        if self._arrow:
+            self._sealed += sum(one.num_rows if isinstance(one, pa.RecordBatch) else 1 for one in elements)
+        else:
+            self._sealed += len(elements)
+        if self._outstanding() <= 0:
+            self._want()
+        self._full = min(self._full, self._asked - self._came)
+        return elements
 
     def _add(self, batch: pa.RecordBatch) -> None:
         if self._spool is not None:
@@ -250,7 +261,7 @@ class Intake:
         else:
             batch, rejected = schema.sorted_out(elements, first)
             with self._changed:
-                self._arrived -= len(rejected)
+                self._sealed -= len(rejected)
                 self._want()
             for row, error in rejected:
                 self._reject(row, error)
@@ -268,21 +279,42 @@ class Intake:
                     " it belongs to another stream"
                 )
             self._pace.ended()
-            self._hungry = True
-            self._changed.wait_for(
-                lambda: self._pending or self._produced > start or self._done or self._closed, seconds
-            )
-            self._hungry = False
-            if self._produced == start and self._outstanding > 0:
-                # More was asked for and may be a moment away; a micro-batch costs far more than that moment.
-                self._changed.wait_for(lambda: self._outstanding <= 0 or self._over or self._closed, LINGER)
-        if self._produced == start:
+            self._wait(lambda: self._pending or self._produced > start or self._done or self._closed, seconds)
+            wanted = min(self._pace.limit, most or self._pace.limit)
+            self._linger(start + wanted)
+        if self._produced - start < wanted:
             self._seal()
         with self._changed:
-            rows = min(self._produced - start, self._pace.limit, most or self._produced)
+            rows = min(self._produced - start, wanted)
             if rows:
                 self._pace.began(rows)
             return start + rows, (self._done or self._closed) and self._produced == start and not self._pending
+
+    def _wait(self, ready: Callable[[], object], seconds: float | None = None) -> None:
+        """Wait for what an element may change; hold the lock."""
+
+        def look() -> object:
+            if ready():
+                return True
+            self._hungry = True
+            return ready()  # for what came while nobody said so
+
+        self._changed.wait_for(look, seconds)
+
+    def _linger(self, end: int) -> None:
+        """Wait a moment for the rows before `end` while they keep coming; hold the lock.
+
+        A micro-batch costs far more than that moment, however few rows it has.
+        """
+        for _ in range(MOST_LINGERS):
+            here = self._sealed + len(self._pending)
+            if self._changed.wait_for(
+                lambda: (
+                    self._sealed + len(self._pending) >= end or self._outstanding() <= 0 or self._over or self._closed
+                ),
+                LINGER,
+            ) or here == self._sealed + len(self._pending):
+                return
 
     def commit(self, row: int) -> None:
         """Forget the rows before `row` and ask for as many more."""
@@ -310,8 +342,7 @@ class Intake:
                 self._want()
         while True:
             with self._changed:
-                self._hungry = True
-                self._changed.wait_for(lambda: self._pending or self._produced >= end or self._done or self._closed)
+                self._wait(lambda: self._pending or self._produced >= end or self._done or self._closed)
                 if self._produced >= end:
                     break
                 if not self._pending and (self._done or self._closed):
@@ -333,6 +364,7 @@ class Intake:
         """Cancel the publisher, wake whoever waits and let go of the spool."""
         with self._changed:
             self._closed = True
+            self._full = 0
             self._changed.notify_all()
         with self._sealing:
             self._let_go = True  # a spool that is closed may be another's

@@ -16,12 +16,15 @@ from urllib.parse import urlsplit
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
 
+from penstock.spark.classes import options
+from penstock.spark.interpreter import interpreter, search_path
 from penstock.spark.java import SparkSetupError, find_java
 
 LOOPBACK = "127.0.0.1"
 _OPTIONS = "spark.driver.extraJavaOptions"
-_KNOWN = re.compile(r"local$|local\[.+\]$|local-cluster\[.+\]$|spark://.+|yarn$|k8s://.+")
+_KNOWN = re.compile(r"local$|local\[(\*|\d+)(\s*,\s*\d+)?\]$|local-cluster\[.+\]$|spark://.+|yarn$|k8s://.+")
 _PATIENCE = 10.0  # seconds for a JVM that was told to end
 _MASTER_PATIENCE = 5.0  # seconds for a master to accept a connection
 
@@ -36,11 +39,17 @@ def text_of(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def started(master: str, app: str, conf: Mapping[str, object], ui: bool, on_close: ExitStack) -> SparkSession:
+def started(
+    master: str, app: str, conf: Mapping[str, object], ui: bool, class_cache: bool, on_close: ExitStack
+) -> SparkSession:
     """Start a session; what ends it is left in `on_close`, also if it comes up only in part."""
     if SparkContext._active_spark_context is not None:
         raise SparkSetupError(
             "spark: a Spark session runs in this process already; give it as Spark(session=...), or stop it first"
+        )
+    if is_remote():
+        raise SparkSetupError(
+            "spark: this process is set to Spark Connect; close that session, or unset SPARK_REMOTE, or give remote="
         )
     if not _KNOWN.match(master):
         raise ValueError(f"spark: master must be local[*], spark://host:7077, yarn or k8s://..., got {master!r}")
@@ -48,13 +57,16 @@ def started(master: str, app: str, conf: Mapping[str, object], ui: bool, on_clos
     java = find_java()
     had_gateway = SparkContext._gateway is not None
     builder = SparkSession.builder.master(master).appName(app)
-    for name, value in _with_own(settings(master, ui), conf).items():
+    found = settings(master, ui)
+    if class_cache:
+        found[_OPTIONS] = f"{found[_OPTIONS]} {options(java)}".strip()
+    for name, value in _with_own(found, conf).items():
         builder = builder.config(name, value)
     if not had_gateway:
         on_close.callback(_end_jvm)
     variables = {"JAVA_HOME": str(java.home), "PYSPARK_PYTHON": sys.executable}
     if is_local(master):
-        variables["PYTHONPATH"] = _path()
+        variables |= {"PYTHONPATH": search_path(), "PYSPARK_PYTHON": interpreter(on_close)}
     if _stays_here(master):
         variables["SPARK_LOCAL_IP"] = LOOPBACK
     with _environment(variables):
@@ -127,12 +139,6 @@ def _reach(master: str) -> None:
             return
     if faults:
         raise SparkSetupError(f"spark: no master answers at {master}: {'; '.join(faults)}")
-
-
-def _path() -> str:
-    """Return this interpreter's path, so that local workers find every module that the driver finds."""
-    known = [os.environ.get("PYTHONPATH", ""), *(str(Path(entry).absolute()) for entry in sys.path if entry)]
-    return os.pathsep.join(dict.fromkeys(filter(None, known)))
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from penstock.spark import failure
 from penstock.spark.delivery import Decode
 from penstock.spark.gate import Call, Gate, GateError, Message
 from penstock.spark.job import Reports, report_to
+from penstock.spark.written import Write, written
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 
@@ -31,6 +32,15 @@ if TYPE_CHECKING:
 
 ROWS = 10_000
 """Rows that are made into Python objects at a time."""
+
+
+PATIENCE = 10.0
+"""Seconds that a query may take to begin or to end before it is left alone."""
+_STOPPED = (
+    "stream: the subscriber has gone\n"
+    "py4j.protocol.Py4JJavaError: An error occurred while calling stop: java.lang.InterruptedException"
+)
+"""By these words Spark knows the end of a query that it was told to stop from a failure, which it would log."""
 
 
 class _Ended(PenstockError):
@@ -51,6 +61,13 @@ class Ledger:
     def __init__(self, folder: Path | None) -> None:
         self._path = None if folder is None else folder / "penstock-delivered"
         self.last = -1
+        if folder is not None:
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise ValueError(
+                    f"stream: checkpoint must be a folder that can be written, got {folder}: {error.strerror}"
+                ) from error
         if self._path is not None and self._path.exists():
             text = self._path.read_text()
             if not text.strip().isdigit():
@@ -62,7 +79,6 @@ class Ledger:
         self.last = batch
         if self._path is None:
             return
-        self._path.parent.mkdir(parents=True, exist_ok=True)
         fresh = self._path.with_suffix(".new")
         with fresh.open("w") as file:
             file.write(str(batch))
@@ -92,6 +108,7 @@ class _Run:
         """Elements made for the subscriber and not yet through its on_next."""
         self._over = False
         self._query: Any = None
+        self._stopper: threading.Thread | None = None
         self._raised: Exception | None = None
         self._ledger: Ledger
         context = source.frame.sparkSession.sparkContext
@@ -118,6 +135,8 @@ class _Run:
 
     def close(self) -> None:
         self._outlet.fail_now(GateError("stream: the Spark session was closed"))
+        if self._stopper is not None:
+            self._stopper.join(PATIENCE)  # a query that outlives its session says so at length
 
     # The subscriber's side.
 
@@ -136,7 +155,8 @@ class _Run:
         with self._changed:
             self._over = True
             self._changed.notify_all()
-        threading.Thread(target=self._stop, name="penstock-query-stop", daemon=True).start()
+        self._stopper = threading.Thread(target=self._stop, name="penstock-query-stop", daemon=True)
+        self._stopper.start()
 
     def _closed(self) -> None:
         self._source.gate.dismiss(self._address)
@@ -181,12 +201,18 @@ class _Run:
             self._deliver_once(frame, number)
         except Exception as error:
             self._raised = error  # Spark wraps it in words until it cannot be read any more
-            raise
+            if not self._over:
+                raise
+        else:
+            return
+        self._wait(lambda: False)  # it was told to stop in the middle of its work, and says so at length
 
     def _deliver_once(self, frame: DataFrame, number: int) -> None:
         if number <= self._ledger.last:
             return
-        for chunk in frame.toArrow().to_batches(max_chunksize=ROWS):
+        with written(frame, self._source.also, number):
+            rows = frame.toArrow()
+        for chunk in rows.to_batches(max_chunksize=ROWS):
             if chunk.num_rows:
                 self._deliver(chunk)
         self._wait(lambda: not self._owed)
@@ -204,8 +230,17 @@ class _Run:
     def _wait(self, ready: Any) -> None:
         with self._changed:
             self._changed.wait_for(lambda: self._over or self._outlet.closed or ready())
-            if self._over or self._outlet.closed:
-                raise _Ended("stream: the subscriber has gone")
+            if not (self._over or self._outlet.closed):
+                return
+            self._changed.wait_for(lambda: self._query is not None, PATIENCE)
+            query = self._query
+        pause = threading.Event()
+        for _ in range(int(PATIENCE * 100)):
+            # Before Spark knows that the query is to stop, it would take what is raised here for a failure.
+            if query is None or not query.isActive:
+                break
+            pause.wait(0.01)
+        raise _Ended(_STOPPED)
 
 
 def default_trigger(frame: DataFrame) -> dict[str, Any]:
@@ -230,6 +265,7 @@ class QuerySource(Source[Any]):
     decode: Decode = field(repr=False)
     checkpoint: Path | None = None
     trigger: dict[str, Any] = field(default_factory=dict)
+    also: Write | None = None
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Start a subscription; the query itself starts with the first request."""

@@ -18,14 +18,15 @@ from penstock.engine.chain import Chain
 from penstock.errors import PenstockError
 from penstock.flow import Flow, Hole, Pipeline, Sink, flow, text_of
 from penstock.run import Place, Plan
+from penstock.spark.entry import UNSAID, Entry
 from penstock.spark.rows import is_record, name_of
 from penstock.spark.schema import Form, Schema
+from penstock.spark.scopes import Scoped
 from penstock.spark.stages import stage
-from penstock.spark.steps import Frame, SparkSink, SparkSource
+from penstock.spark.steps import Also, Frame, SparkSink, SparkSource
 from penstock.stage import Joint, Stage
 from penstock.stream import Stream
 
-CAPACITY = 100_000
 _PLAIN = (bool, int, float, str, bytes, dt.datetime, dt.date, decimal.Decimal)
 
 
@@ -60,6 +61,7 @@ class Live:
 
     stream: Stream[Any]
     schema: Schema
+    entry: Entry = UNSAID
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ class Executed:
     flow: Flow[Any, Any]
     takes: Elements | None
     gives: Elements
+    scope: Scoped | None = None
+    """Which rows it sees together, where its author has said so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,7 @@ class Local:
 
     sink: Sink[Any, Any]
     takes: Elements | None
+    also: tuple[Also, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +97,12 @@ class SparkPlan:
         places = [_place_of_source(self.source, master)]
         for step in self.steps:
             if isinstance(step, Executed):
-                places.append(Place("executors", text_of(step.flow), "one stage; its partition asks, row by row"))
+                places.append(_place_of_stage(step))
             else:
                 places.append(Place("Spark", f"frame({function_name(step.fn)})", "Spark's own plan"))
         if isinstance(self.end, Local):
+            kept = "each micro-batch, computed once and held until its rows have gone on"
+            places.extend(Place("Spark", f"also({function_name(step.fn)})", kept) for step in self.end.also)
             bound = "rows come back through the gate as they are asked for; until then Spark waits"
             places.append(Place("this process", text_of(self.end.sink), bound))
         else:
@@ -103,11 +110,23 @@ class SparkPlan:
         return Plan(tuple(places), f"on Spark ({master})")
 
 
+def _place_of_stage(step: Executed) -> Place:
+    scope = step.scope
+    if scope is None:
+        return Place("executors", text_of(step.flow), "one stage; its partition asks, row by row")
+    if not scope.keys:
+        return Place("executors", str(scope), "one run for each partition, which asks row by row")
+    kept = "; on a stream Spark keeps the states" if scope.keeps_states else ""
+    return Place("executors", str(scope), f"rows are brought together by key, one run for each{kept}")
+
+
 def _place_of_source(source: Live | SparkSource, master: str) -> Place:
     if isinstance(source, SparkSource):
         return Place("Spark", f"spark_source({function_name(source.fn)})", "Spark's own source")
     columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in source.schema.struct)
-    bound = f"through the gate as ({columns}); asked for at most {CAPACITY:,} rows beyond Spark's last commit"
+    bound = (
+        f"through the gate as ({columns}); asked for at most {source.entry.capacity:,} rows beyond Spark's last commit"
+    )
     return Place("this process", text_of(source.stream), bound)
 
 
@@ -117,11 +136,50 @@ def plan(pipeline: Pipeline[Any]) -> SparkPlan | None:
     tail: list[Any] = []
     while rest and isinstance(rest[-1], Stage | Joint) and not isinstance(last.chain.source, SparkSink):
         tail.insert(0, rest.pop())
+    also = _also(rest, last)
+    entry = _entry(first, rest)
     steps = _grouped(rest)
-    source = first.chain.source
-    if not isinstance(source, SparkSource) and not steps and not isinstance(last.chain.source, SparkSink):
+    native = isinstance(first.chain.source, SparkSource) or isinstance(last.chain.source, SparkSink)
+    if not native and not steps and not also and entry is None:
         return None
-    return SparkPlan(_source_of(first, steps), tuple(steps), _end_of(last, tail, steps))
+    return SparkPlan(_source_of(first, steps, entry or UNSAID), tuple(steps), _end_of(last, tail, steps, also))
+
+
+def _entry(source: Stream[Any], parts: list[Any]) -> Entry | None:
+    """Take how the stream enters from the first part; refuse it elsewhere."""
+    found: Entry | None = None
+    before: Any = source
+    for number, part in enumerate(list(parts)):
+        one = part.chain.source if isinstance(part, Flow) else None
+        if not isinstance(one, Entry):
+            before = part
+        elif number or isinstance(source.chain.source, SparkSource):
+            raise PlanError(f"run: entry must stand right behind a live stream, got {text_of(before)} before it")
+        else:
+            found = one
+            parts[:1] = [Flow(Chain(Hole(), part.chain.steps))] if part.chain.steps else []
+    return found
+
+
+def _also(parts: list[Any], end: Sink[Any, Any]) -> tuple[Also, ...]:
+    """Take the writes from the last parts; refuse them elsewhere."""
+    found: list[Also] = []
+    behind: Any = end
+    while parts and isinstance(parts[-1], Flow) and isinstance(parts[-1].chain.source, Also):
+        found.insert(0, parts.pop().chain.source)
+    if found and isinstance(end.chain.source, SparkSink):
+        raise PlanError(
+            f"run: also({function_name(found[-1].fn)}) must stand before a sink of this process, got {text_of(end)};"
+            " Spark writes to two places in one: df.writeStream.foreachBatch(fn)"
+        )
+    for part in reversed(parts):
+        if isinstance(part, Flow) and isinstance(part.chain.source, Also):
+            raise PlanError(
+                f"run: also({function_name(part.chain.source.fn)}) must stand right before the end,"
+                f" got {text_of(behind)} behind it; move it there"
+            )
+        behind = part
+    return tuple(found)
 
 
 def _grouped(parts: list[Any]) -> list[Executed | Frame]:
@@ -135,9 +193,13 @@ def _grouped(parts: list[Any]) -> list[Executed | Frame]:
             waiting.clear()
 
     for part in parts:
-        if not isinstance(part, Stage | Joint) and isinstance(part.chain.source, Frame):
+        if isinstance(part, Stage | Joint):
+            waiting.append(part)
+            continue
+        source = part.chain.source
+        if isinstance(source, Frame | Scoped):
             close()
-            steps.append(part.chain.source)
+            steps.append(source if isinstance(source, Frame) else _scoped(source, part))
             if part.chain.steps:
                 waiting.append(Flow(Chain(Hole(), part.chain.steps), gives=part.gives))
         else:
@@ -152,22 +214,34 @@ def _executed(parts: list[Any]) -> Executed:
     whole: Flow[Any, Any] = flows[0]
     for each in flows[1:]:
         whole = whole | each
-    gives = elements_of(flows[-1].gives)
-    if gives is None:
-        raise PlanError(
-            f"run: what {text_of(flows[-1])} gives must be known, got {_said(flows[-1].gives)}; annotate it:"
-            " @flow def name(xs: Stream[A]) -> Stream[B], B a dataclass or one of str, int, float, bool"
-        )
+    gives = _given(text_of(flows[-1]), flows[-1].gives)
     bare: Flow[Any, Any] = Flow(whole.chain)  # what is sent to the executors has no need of the rest
     stage(bare, gives.schema)  # refuses here what could not run there
     return Executed(bare, elements_of(flows[0].takes), gives)
+
+
+def _scoped(scope: Scoped, part: Flow[Any, Any]) -> Executed:
+    """Make a stage of its own of a Flow that has a scope."""
+    gives = _given(str(scope), None if part.chain.steps else part.gives)
+    stage(Flow(Chain(scope)), gives.schema)  # refuses here what could not run there
+    return Executed(scope.flow, elements_of(part.takes), gives, scope)
+
+
+def _given(name: str, said: Any) -> Elements:
+    found = elements_of(said)
+    if found is None:
+        raise PlanError(
+            f"run: what {name} gives must be known, got {_said(said)}; annotate it:"
+            " @flow def name(xs: Stream[A]) -> Stream[B], B a dataclass or one of str, int, float, bool"
+        )
+    return found
 
 
 def _said(given: Any) -> str:
     return "no annotation" if given is None else name_of(given)
 
 
-def _source_of(part: Stream[Any], steps: list[Executed | Frame]) -> Live | SparkSource:
+def _source_of(part: Stream[Any], steps: list[Executed | Frame], entry: Entry) -> Live | SparkSource:
     source = part.chain.source
     if isinstance(source, SparkSource):
         if part.chain.steps:
@@ -177,28 +251,32 @@ def _source_of(part: Stream[Any], steps: list[Executed | Frame]) -> Live | Spark
             )
         return source
     following = steps[0] if steps else None
+    if entry.schema is not None:
+        return Live(part, Schema.of(entry.schema), entry)
     if isinstance(following, Executed) and following.takes is not None:
-        return Live(part, following.takes.schema)
+        return Live(part, following.takes.schema, entry)
     if isinstance(following, Frame) and following.schema is not None:
-        return Live(part, Schema.of(following.schema))
+        return Live(part, Schema.of(following.schema), entry)
     cure = (
         "give it: frame(fn, schema=...)"
         if isinstance(following, Frame)
         else "annotate it: @flow def name(xs: Stream[A]) -> Stream[B], A a dataclass or one of str, int, float, bool"
         if following is not None
-        else "put frame(lambda df: df, schema=...) behind it"
+        else "say which, right behind it: entry(schema)"
     )
     raise PlanError(f"run: the rows of {text_of(part)} must have a schema to enter Spark; {cure}")
 
 
-def _end_of(part: Sink[Any, Any], tail: list[Any], steps: list[Executed | Frame]) -> Local | SparkSink:
+def _end_of(
+    part: Sink[Any, Any], tail: list[Any], steps: list[Executed | Frame], also: tuple[Also, ...]
+) -> Local | SparkSink:
     source = part.chain.source
     if isinstance(source, SparkSink):
         return source
     before: Flow[Any, Any] = Flow(Chain(Hole(), tuple(tail)))
     sink = before | part if tail else part
     last = steps[-1] if steps else None
-    return Local(Sink(sink.chain), last.gives if isinstance(last, Executed) else None)
+    return Local(Sink(sink.chain), last.gives if isinstance(last, Executed) else None, also)
 
 
 # What the plan needs of Flows.
@@ -212,13 +290,14 @@ def unwrapped(rows: Stream[Any]) -> Stream[Any]:
 
 def shaped(step: Executed) -> tuple[Flow[Any, Any], Form | None]:
     """Return the Flow that an executor runs, and the form in which it gets rows."""
-    takes = step.takes
-    if takes is None:
-        return step.flow, None
-    return (unwrapped | step.flow if takes.bare else step.flow), takes.form
+    takes, scope = step.takes, step.scope
+    flow = unwrapped | step.flow if takes is not None and takes.bare else step.flow
+    if scope is not None:
+        flow = Flow(Chain(replace(scope, flow=flow)))
+    return flow, None if takes is None else takes.form
 
 
 __all__ = [
-    "CAPACITY", "Elements", "Executed", "Live", "Local", "PlanError", "SparkPlan", "elements_of", "plan",
+    "Elements", "Executed", "Live", "Local", "PlanError", "SparkPlan", "elements_of", "plan",
     "shaped", "unwrapped",
 ]  # fmt: skip

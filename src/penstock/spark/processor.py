@@ -21,8 +21,9 @@ from penstock.engine.relay import Relay
 from penstock.flow import Flow
 from penstock.flow import flow as record
 from penstock.spark.egress import stream
-from penstock.spark.ingest import frame
-from penstock.spark.schema import Form, Schema
+from penstock.spark.gate import Gate
+from penstock.spark.ingest import frame, retire
+from penstock.spark.schema import Form, Schema, SchemaError
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Source
 from penstock.stream import Stream
@@ -111,9 +112,14 @@ class _Passage(Relay[Any]):
     def __init__(self, downstream: Subscriber[Any]) -> None:
         super().__init__(downstream)
         self.entry = _Entry(lambda error: self.end(error, cancel=True))
+        self.gate: Gate | None = None
 
     def cancelled(self) -> None:
         self.entry.cancel()
+
+    def released(self) -> None:
+        if self.gate is not None:
+            retire(self.gate, self.entry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +133,8 @@ class Through(Source[Any]):
     upstream: Chain
     spark: Spark
     transform: Callable[[DataFrame], DataFrame]
-    schema: Schema
+    takes: Schema
+    gives: Schema
     rows: Form | None
     options: tuple[tuple[str, Any], ...]
 
@@ -137,10 +144,12 @@ class Through(Source[Any]):
         leg = passage.leg
         assert leg is not None
         try:
-            made = self.transform(frame(self.spark, passage.entry, self.schema, **dict(self.options)))
+            passage.gate = self.spark.gate
+            made = self.transform(frame(self.spark, passage.entry, self.takes, **dict(self.options)))
             if not isinstance(made, DataFrame):
                 raise TypeError(f"spark.flow: transform must return a DataFrame, got {made!r}")
-            found = stream(self.spark, made, rows=self.rows, trigger={"availableNow": True})
+            _check_columns(self.gives, Schema.of(made.schema))
+            found = stream(self.spark, made, rows=self.rows or self.gives.row, trigger={"availableNow": True})
         except Exception as error:  # noqa: BLE001  rule 1.4
             Stream.error(error).subscribe(leg)
             return
@@ -148,18 +157,34 @@ class Through(Source[Any]):
         connect(self.upstream, passage.entry)
 
 
+def _check_columns(said: Schema, found: Schema) -> None:
+    """Refuse a result of other columns than was said."""
+    if _columns(said) != _columns(found):
+        raise SchemaError(
+            f"spark.flow: transform must return the columns of schema, {', '.join(_columns(said))},"
+            f" got {', '.join(_columns(found))}; where other columns go in than come out, say so with input_schema"
+        )
+
+
+def _columns(schema: Schema) -> list[str]:
+    return sorted(f"{field.name} {field.dataType.simpleString()}" for field in schema.struct)
+
+
 def flow(
     spark: Spark,
     transform: Callable[[DataFrame], DataFrame],
     schema: Schema,
     *,
+    input_schema: Schema | None = None,
     rows: Form | None = None,
     **options: Any,
 ) -> Flow[Any, Any]:
-    """Make a Flow of a DataFrame transformation; `schema` is that of the elements that go in.
+    """Make a Flow of a DataFrame transformation; `schema` is that of what comes out.
 
-    `rows` says in which form rows come out; the other options are those of `spark.frame`.
+    `input_schema` is that of what goes in, where it is another. `rows` says in which form rows come out if not in that
+    of the schema; the other options are those of `spark.frame`.
     """
     function_given("spark.flow", "transform", transform)
     given = tuple(options.items())
-    return record(lambda upstream: Stream(Chain(Through(upstream.chain, spark, transform, schema, rows, given))))
+    takes = schema if input_schema is None else input_schema
+    return record(lambda upstream: Stream(Chain(Through(upstream.chain, spark, transform, takes, schema, rows, given))))

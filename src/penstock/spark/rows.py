@@ -19,6 +19,9 @@ from pyspark.sql import Row as SparkRow
 
 from penstock.spark.columns import SchemaError, short, values_of
 
+TOGETHER = 500
+"""Rows that are turned into columns at a time; with more of them it takes twice as long, for want of cache."""
+
 
 def is_record(given: object) -> typing.TypeGuard[type[Any]]:
     """Return whether something is a dataclass or a NamedTuple class."""
@@ -87,9 +90,14 @@ def columns_of(names: tuple[str, ...], rows: Sequence[Any], first: int) -> Seque
             _refuse_names(names, tuple(own), rows[0], first)
         if dataclasses.is_dataclass(kind):
             return [list(map(attrgetter(name), rows)) for name in names]
-        return [[row[place] for row in rows] for place in map(list(own).index, names)]
+        turned = _turned(rows)
+        return [turned[place] for place in map(list(own).index, names)]
     if issubclass(kind, tuple | list):
-        if set(map(len, rows)) != {len(names)}:
+        try:
+            turned = _turned(rows)
+        except ValueError:
+            turned = []
+        if len(turned) != len(names):
             index, row = next((index, row) for index, row in enumerate(rows, first) if len(row) != len(names))
             expected = f"{len(names)} field{'s' * (len(names) > 1)} ({', '.join(names)})"
             raise SchemaError(
@@ -98,12 +106,43 @@ def columns_of(names: tuple[str, ...], rows: Sequence[Any], first: int) -> Seque
                 expected=expected,
                 value=row,
             )
-        return [[row[place] for row in rows] for place in range(len(names))]
+        return turned
     if len(names) == 1:
         return [rows]
     expected = "a tuple, a dict or a dataclass"
     message = f"row {first}: must be {expected}, got {short(rows[0])}"
     raise SchemaError(message, row=first, expected=expected, value=rows[0])
+
+
+def _turned(rows: Sequence[Sequence[Any]]) -> list[Sequence[Any]]:
+    """Turn rows into columns; ValueError if they are not of the same length."""
+    if len(rows) <= TOGETHER:
+        return list(zip(*rows, strict=True))
+    columns: list[Any] = [[] for _ in rows[0]]
+    for at in range(0, len(rows), TOGETHER):
+        for column, more in zip(columns, zip(*rows[at : at + TOGETHER], strict=True), strict=True):
+            column.extend(more)
+    return columns
+
+
+class Columns:
+    """Collect rows column by column, so that the rows themselves can go.
+
+    Ten thousand rows that are kept are looked at by the garbage collector again and again; numbers and texts are not.
+    """
+
+    __slots__ = ("_names", "count", "values")
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = names
+        self.values: list[list[Any]] = [[] for _ in names]
+        self.count = 0
+
+    def add(self, rows: Sequence[Any], first: int) -> None:
+        """Take rows apart; `first` is the number of the first row that was ever added."""
+        for column, more in zip(self.values, columns_of(self._names, rows, first + self.count), strict=True):
+            column.extend(more)
+        self.count += len(rows)
 
 
 def _refuse_names(names: tuple[str, ...], own: tuple[str, ...], row: object, index: int) -> typing.NoReturn:
@@ -155,20 +194,26 @@ class AsNamed:
 
 @dataclass(frozen=True)
 class AsRecords:
-    """Read rows as instances of a dataclass or NamedTuple class."""
+    """Read rows as instances of a dataclass or NamedTuple class.
+
+    What its hints ask for is found out where it is made: an executor may not know the module that they are read in.
+    """
 
     record: type[Any]
     names: tuple[str, ...]
+    fields: tuple[tuple[str, Callable[[Any], Any] | None], ...] = dataclasses.field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        fields = tuple((name, _reviver(hint)) for name, hint in hints_of(self.record).items())
+        object.__setattr__(self, "fields", fields)
 
     def __call__(self, batch: pa.RecordBatch) -> Iterator[Any]:
-        hints = hints_of(self.record)
         columns: list[Any] = []
-        for name, hint in hints.items():
+        for name, revive in self.fields:
             column = values_of(batch.column(self.names.index(name)))
-            revive = _reviver(hint)
             columns.append(column if revive is None else [None if one is None else revive(one) for one in column])
         if any(field.kw_only and field.init for field in getattr(self.record, "__dataclass_fields__", {}).values()):
-            record, own = self.record, tuple(hints)
+            record, own = self.record, [name for name, _ in self.fields]
             return (record(**dict(zip(own, values, strict=True))) for values in zip(*columns, strict=True))
         return map(self.record, *columns)
 

@@ -6,24 +6,27 @@ import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame
 
 from penstock.engine.chain import Chain, graft
+from penstock.engine.dropped import drop
 from penstock.flow import Hole, Pipeline
 from penstock.run import InProcess, Plan, Progress, Run, Valve, Valved
 from penstock.run.handle import Settle
+from penstock.spark.checkpoint import QUERY, SPOOL, claim
+from penstock.spark.draining import stop_after_batch
 from penstock.spark.ending import Ending, LocalEnd, NativeEnd
-from penstock.spark.plan import CAPACITY, Executed, Live, Local, PlanError, SparkPlan, plan, shaped, unwrapped
+from penstock.spark.ingest import retire
+from penstock.spark.plan import Executed, Live, Local, PlanError, SparkPlan, plan, shaped, unwrapped
 from penstock.spark.progress import Batches
 from penstock.spark.schema import Schema
 from penstock.spark.session import Spark
+from penstock.spark.written import each_of
 from penstock.stream import Stream
-
-QUERY, SPOOL = "query", "spool"
-"""Folders of a checkpoint: Spark's own, and the rows that Spark has not yet committed."""
 
 
 def run(spark: Spark, pipeline: Pipeline[Any], checkpoint: str | Path | None) -> Run[Any]:
@@ -85,6 +88,8 @@ class OnSpark:
         self._batches: Batches | None = None
         self._end: Ending | None = None
         self._stopped = self._cancelled = False
+        self._leave: Callable[[], None] = lambda: None
+        """Lets the gate forget the live source."""
         self._well = False
         """Whether it has come to a result."""
 
@@ -99,6 +104,8 @@ class OnSpark:
 
         spark = self._spark = self._open_spark()
         frame = self._built(spark)
+        if frame.isStreaming and self._checkpoint is not None:
+            claim(self._checkpoint, self._plan)
         if frame.isStreaming:
             name = f"penstock_{secrets.token_hex(6)}"
             frame = _counted(frame, name)
@@ -117,7 +124,7 @@ class OnSpark:
             end.start()
 
     def stop(self) -> None:
-        """End the live source, whose rows go on to the end; a source of Spark's is ended with its query."""
+        """End the live source, whose rows go on to the end; a query of Spark's ends after its micro-batch."""
         with self._lock:
             self._stopped = True
             end = self._end
@@ -125,7 +132,17 @@ class OnSpark:
             self._entry.close()
         elif isinstance(end, NativeEnd):
             end.stop()
+        elif self._batches is None or not self._batches.now().batches or self._batches.query is None:
+            self._exit.close()  # a batch, or a query whose first micro-batch is not yet through
         else:
+            query = self._batches.query
+            threading.Thread(target=self._drain, args=(query,), name="penstock-query-stop", daemon=True).start()
+
+    def _drain(self, query: Any) -> None:
+        try:
+            stop_after_batch(query)
+        except Exception as error:  # noqa: BLE001  there is nobody to tell
+            drop("run: the query could not be stopped", error)
             self._exit.close()
 
     def cancel(self) -> None:
@@ -152,6 +169,7 @@ class OnSpark:
         """Close Spark if it was started for this run."""
         if self._end is not None:
             self._end.close()
+        self._leave()
         if self._spark is not None:
             self._close_spark(self._spark)
 
@@ -164,8 +182,17 @@ class OnSpark:
         source = self._plan.source
         if isinstance(source, Live):
             stream: Stream[Any] = Stream(Chain(Valved(source.stream.chain, self._entry, iterates=False)))
+            self._leave = partial(retire, spark.gate, stream)
             spool = None if self._checkpoint is None else self._checkpoint / SPOOL
-            frame = spark.frame(stream, source.schema, capacity=CAPACITY, spool=spool)
+            entry = source.entry
+            frame = spark.frame(
+                stream,
+                source.schema,
+                capacity=entry.capacity,
+                latency=entry.latency,
+                spool=spool,
+                dead_letter=entry.dead_letter,
+            )
         else:
             frame = _frame_given("spark_source", source.fn(spark.session))
         for step in self._plan.steps:
@@ -185,7 +212,8 @@ class OnSpark:
         if self._checkpoint is not None and not frame.isStreaming:
             raise ValueError("run: checkpoint is for streaming DataFrames, and this one is a batch")
         rows: Any = None if end.takes is None else end.takes.form
-        stream = spark.stream(frame, rows=rows, checkpoint=folder)
+        write = each_of(tuple(step.fn for step in end.also))
+        stream = spark.stream(frame, rows=rows, checkpoint=folder, also=write)
         stream = Stream(Chain(Valved(stream.chain, self._exit, iterates=False)))
         if end.takes is not None and end.takes.bare:
             stream = stream | unwrapped

@@ -83,7 +83,10 @@ class Schema:
 
         With a schema of one field a row may also be that field's bare value.
         """
-        columns = columns_of(self.names, rows, first)
+        return self.batch_of(columns_of(self.names, rows, first), first)
+
+    def batch_of(self, columns: Sequence[Sequence[Any]], first: int = 0) -> pa.RecordBatch:
+        """Make one record batch of columns; `first` is the number of the first row."""
         arrays = [array_of(field, column, first) for field, column in zip(self.arrow, columns, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.arrow)
 

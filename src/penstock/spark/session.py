@@ -15,11 +15,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 import penstock
 from penstock.errors import PenstockError
-from penstock.spark.java import SparkSetupError
-from penstock.spark.launch import LOOPBACK, is_local, started, text_of
+from penstock.spark import connect
+from penstock.spark.connect import connected, is_remote
+from penstock.spark.launch import LOOPBACK, is_local, started
 from penstock.spark.partitioned import partitioned
 from penstock.spark.schema import Described, Form, Schema
-from penstock.spark.stages import Scoped, stage
+from penstock.spark.stages import stage
 
 if TYPE_CHECKING:
     from penstock.flow import Flow, Pipeline
@@ -32,15 +33,12 @@ class SparkClosedError(PenstockError):
     """Report that a Spark was used after its close()."""
 
 
-class SparkLimitError(PenstockError):
-    """Report that this kind of session cannot do what was asked."""
-
-
 class Spark:
     """Own a Spark session, or borrow one; everything penstock does with Spark starts here.
 
     `Spark()` runs embedded on all cores of this machine, `Spark(master=...)` on a cluster. `Spark(session=...)` borrows
     a session, which `close()` leaves running; `Spark(remote="sc://...")` connects to a Spark Connect server.
+    The JVM starts from the archive of classes that `prepare()` has left, unless `class_cache` is false.
     """
 
     def __init__(
@@ -53,6 +51,7 @@ class Spark:
         conf: Mapping[str, object] | None = None,
         py_files: Sequence[str | Path] = (),
         ui: bool = False,
+        class_cache: bool = True,
     ) -> None:
         given = [
             name for name, one in (("master", master), ("session", session), ("remote", remote)) if one is not None
@@ -67,10 +66,9 @@ class Spark:
             if session is not None:
                 self._session = _borrowed(session, conf)
             elif remote is not None:
-                self._session = _connected(remote, app, conf or {})
-                on_failure.callback(self._session.stop)
+                self._session = connected(remote, app, conf or {}, on_failure)
             else:
-                self._session = started(master or "local[*]", app, conf or {}, ui, on_failure)
+                self._session = started(master or "local[*]", app, conf or {}, ui, class_cache, on_failure)
             self._ship(py_files, on_failure)
             self._closing = on_failure.pop_all()
 
@@ -81,12 +79,14 @@ class Spark:
         """Return the Spark session; anything PySpark can do, it can."""
         if self._closed:
             raise SparkClosedError("spark: the session is closed; make a new Spark()")
+        if _is_stopped(self._session):
+            raise SparkClosedError("spark: the session was stopped by its own stop(); make a new Spark()")
         return self._session
 
     @property
     def is_remote(self) -> bool:
         """Return whether the session is one of Spark Connect."""
-        return _is_remote(self._session)
+        return is_remote(self._session)
 
     @property
     def is_local(self) -> bool:
@@ -97,17 +97,18 @@ class Spark:
     def gate(self) -> Gate:
         """Return the gate through which live streams pass, starting it on first use."""
         session = self.session
-        if self.is_remote:
-            raise SparkLimitError(
-                "spark: live streams need the driver's own process, and with remote= the driver is elsewhere;"
-                " use Spark(master=...), or spark.partitioned to read on the executors"
-            )
         with self._lock:
             if self._gate is None:
                 from penstock.spark.gate import Gate  # noqa: PLC0415  most sessions need no server
 
                 # A token guards every call; beyond loopback it listens only where executors are elsewhere.
-                host = LOOPBACK if self.is_local else str(session.conf.get("spark.driver.host", LOOPBACK))
+                host = (
+                    LOOPBACK
+                    if self.is_local
+                    else connect.own_address(session)
+                    if self.is_remote
+                    else str(session.conf.get("spark.driver.host", LOOPBACK))
+                )
                 self._gate = Gate(host=host)
                 self._closing.callback(self._gate.close)
             return self._gate
@@ -118,16 +119,20 @@ class Spark:
         """Make a streaming DataFrame of a Stream or another Publisher."""
         from penstock.spark.ingest import frame  # noqa: PLC0415  brings in Flight
 
+        _ = self.session
+        if self.is_remote:
+            options.setdefault("partitions", connect.PARTS)
         return frame(self, stream, Schema.of(schema), **options)
 
     def stream(self, df: DataFrame, **options: Any) -> Stream[Any]:
         """Make a Stream of the rows of a DataFrame."""
         from penstock.spark.egress import stream  # noqa: PLC0415  brings in Flight
 
-        return stream(self, df, **options)
+        _ = self.session
+        return connect.stream(df, **options) if self.is_remote else stream(self, df, **options)
 
     def stage(
-        self, flow: Flow[Any, Any] | Scoped, schema: Described, *, rows: Form | None = None
+        self, flow: Flow[Any, Any], schema: Described, *, rows: Form | None = None
     ) -> Callable[[DataFrame], DataFrame]:
         """Return a DataFrame step that runs a Flow inside the executors: `df.transform(spark.stage(flow, schema))`.
 
@@ -145,17 +150,33 @@ class Spark:
         """Make a DataFrame whose parts are Streams (or iterables) opened on the executors, one per partition."""
         return partitioned(self.session, partitions, open, Schema.of(schema))
 
-    def flow(self, transform: Callable[[DataFrame], DataFrame], schema: Described, **options: Any) -> Flow[Any, Any]:
-        """Make a Flow that sends a live stream through a DataFrame transformation and back."""
+    def flow(
+        self,
+        transform: Callable[[DataFrame], DataFrame],
+        schema: Described,
+        *,
+        input_schema: Described | None = None,
+        **options: Any,
+    ) -> Flow[Any, Any]:
+        """Make a Flow that sends a live stream through a DataFrame transformation and back.
+
+        `schema` describes what comes out, `input_schema` what goes in, where that is another.
+        """
         from penstock.spark.processor import flow  # noqa: PLC0415  brings in Flight
 
-        return flow(self, transform, Schema.of(schema), **options)
+        _ = self.session
+        if self.is_remote:
+            raise connect.refuse("spark.flow")
+        takes = None if input_schema is None else Schema.of(input_schema)
+        return flow(self, transform, Schema.of(schema), input_schema=takes, **options)
 
     def run(self, pipeline: Pipeline[Any], checkpoint: str | Path | None = None) -> Run[Any]:
         """Run a pipeline here; `pipeline.run(spark)` says the same."""
         from penstock.spark.run import run  # noqa: PLC0415  brings in Flight
 
         _ = self.session
+        if self.is_remote:
+            raise connect.refuse("a pipeline")
         return run(self, pipeline, checkpoint)
 
     def explain(self, pipeline: Pipeline[Any]) -> Plan:
@@ -218,30 +239,15 @@ def package_zip(folder: Path) -> Path:
     return target
 
 
-def _is_remote(session: SparkSession) -> bool:
-    return type(session).__module__.startswith("pyspark.sql.connect")
+def _is_stopped(session: SparkSession) -> bool:
+    return not is_remote(session) and session.sparkContext._jsc is None
 
 
 def _borrowed(session: SparkSession, conf: Mapping[str, object] | None) -> SparkSession:
-    if not isinstance(session, SparkSession) and not _is_remote(session):
+    if not isinstance(session, SparkSession) and not is_remote(session):
         raise TypeError(f"spark: session must be a SparkSession, got {session!r}")
     if conf:
         raise TypeError("spark: conf must be left out for a session that runs already; use session.conf.set")
-    if not _is_remote(session) and session.sparkContext._jsc is None:
+    if _is_stopped(session):
         raise SparkClosedError("spark: session must be running, got one that was stopped")
     return session
-
-
-def _connected(remote: str, app: str, conf: Mapping[str, object]) -> SparkSession:
-    if not remote.startswith("sc://"):
-        raise ValueError(f"spark: remote must be like sc://host:15002, got {remote!r}")
-    try:
-        import grpc  # type: ignore[import-untyped]  # noqa: F401, PLC0415  only Connect needs it
-    except ImportError as error:
-        raise SparkSetupError(
-            "spark: remote needs Spark Connect; install it with `pip install pyspark[connect]`"
-        ) from error
-    builder = SparkSession.builder.remote(remote).appName(app)
-    for name, value in conf.items():
-        builder = builder.config(name, text_of(value))
-    return builder.getOrCreate()

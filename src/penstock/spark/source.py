@@ -37,7 +37,7 @@ class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._address = address
         self._parts = parts
         self._run = secrets.token_hex(8)
-        self._until_end = False
+        self._until_end = self._begun = False
         self._open = ExitStack()
         self._caller: Caller | None = None
 
@@ -74,23 +74,26 @@ class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
         """Commit up to `start` and wait for rows after it."""
+        first = _row(start)
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         while True:
-            answer = self._ask("poll", row=start["row"], most=most)
-            if answer["row"] > start["row"] or answer["done"] or not self._until_end:
+            answer = self._ask("poll", row=first, most=most)
+            self._begun = True
+            if answer["row"] > first or answer["done"] or not self._until_end:
                 return {"row": answer["row"]}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
         """Cut a range of rows into parts of about the same size."""
-        first, count = start["row"], end["row"] - start["row"]
-        self._ask("open", row=first)
+        first, count = _row(start), _row(end) - _row(start)
+        if not self._begun:  # a restarted query begins with the rows that it had planned, before it asks for any
+            self._ask("open", row=first)
+            self._begun = True
         parts = max(1, min(self._parts, -(-count // ROWS_PER_PARTITION))) if count else 0
         cuts = [first + count * part // parts for part in range(parts)] + [end["row"]]
         return [InputPartition((self._run, cuts[part], cuts[part + 1])) for part in range(parts)]
 
     def commit(self, end: dict[str, int]) -> None:
-        """Say that rows before `end` will not be read again."""
-        self._ask("commit", row=end["row"])
+        """Do nothing: whoever asked for the rows after `end` has said so already."""
 
     def stop(self) -> None:
         """Hang up."""
@@ -101,8 +104,17 @@ class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Fetch the rows of one part."""
         run, first, end = partition.value
-        with self._address.connect() as caller:
-            yield from caller.get(run=run, row=first, end=end)
+        yield from self._address.call().get(run=run, row=first, end=end)
+
+
+def _row(offset: Any) -> int:
+    """Return the number in an offset, which may have been written by a query of another kind."""
+    row = offset.get("row") if isinstance(offset, dict) else None
+    if type(row) is not int or len(offset) > 1:
+        raise ValueError(
+            f"frame: the checkpoint is at {offset!r}, which is no row of a stream; it belongs to another query"
+        )
+    return row
 
 
 def source_for(address: Address, struct: StructType, parts: int) -> type[DataSource]:

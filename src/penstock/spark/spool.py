@@ -53,8 +53,13 @@ class Spool:
     def __init__(self, folder: str | Path, schema: pa.Schema) -> None:
         self.folder = Path(folder)
         self._schema = schema
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = (self.folder / "lock").open("w")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = (self.folder / "lock").open("w")
+        except OSError as error:
+            raise SpoolError(
+                f"spool: it must be a folder that can be written, got {self.folder}: {error.strerror}"
+            ) from error
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

@@ -7,7 +7,6 @@ not: it is refused, unless it is said what it may see, by per_partition(flow) or
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from operator import itemgetter
 from time import monotonic
@@ -18,17 +17,22 @@ from pyspark import TaskContext, cloudpickle
 from pyspark.sql import DataFrame
 
 from penstock.engine.blame import describe, operator_name
-from penstock.engine.chain import Chain, graft
+from penstock.engine.chain import Chain, graft, pull
+from penstock.engine.executors import thread
 from penstock.errors import PenstockError
-from penstock.flow import Flow, Hole
+from penstock.flow import Elsewhere, Flow, Hole
 from penstock.spark.columns import SchemaError
 from penstock.spark.failure import report
+from penstock.spark.rows import Columns
 from penstock.spark.schema import Form, Schema
+from penstock.spark.scopes import Scoped
 from penstock.stage import Sight, Source
 from penstock.stream import Stream
 
 FIRST_BATCH = 16
 MOST_ROWS = 10_000
+CHUNK = 500
+"""Rows that are kept as such until they are taken apart."""
 QUICK, SLOW = 0.01, 0.1  # seconds a batch should take to fill: larger ones cost less, smaller ones wait less
 
 Batches: TypeAlias = Iterator[Any]
@@ -39,51 +43,17 @@ class StageError(PenstockError):
     """Report that a Flow cannot run inside the executors, and what can be done about it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scoped:
-    """Be a Flow with the word of its author on which elements it may see together."""
-
-    flow: Flow[Any, Any]
-    keys: tuple[str, ...] = ()
-    order_by: tuple[str, ...] = ()
-
-
-def per_partition(flow: Flow[Any, Any]) -> Scoped:
-    """Let a Flow see the rows of one partition together, in the order in which Spark has them.
-
-    How rows are divided is Spark's choice, so this is for what is right however they are: batches for a bulk request,
-    a running check. On a streaming DataFrame it is a partition of one micro-batch.
-    """
-    _flow_given("per_partition", flow)
-    return Scoped(flow)
-
-
-def keyed_by(flow: Flow[Any, Any], *keys: str, order_by: str | tuple[str, ...] = ()) -> Scoped:
-    """Run a Flow of its own over the rows of each key, sorted by the columns `order_by`.
-
-    Without `order_by` the rows of a key come in whatever order Spark has them. Needs memory for one batch, however
-    many rows a key has; for batch DataFrames only.
-    """
-    _flow_given("keyed_by", flow)
-    if not keys:
-        raise TypeError("keyed_by: keys must be at least one name of a column, got none")
-    order = (order_by,) if isinstance(order_by, str) else tuple(order_by)
-    for name in (*keys, *order):
-        if not isinstance(name, str):
-            raise TypeError(f"keyed_by: keys must be names of columns, got {name!r}")
-    return Scoped(flow, keys, order)
-
-
 def stage(
-    flow: Flow[Any, Any] | Scoped,
+    flow: Flow[Any, Any],
     schema: Schema,
     *,
     rows: Form | None = None,
 ) -> Callable[[DataFrame], DataFrame]:
     """Return the DataFrame step that runs a Flow inside the executors."""
-    scope = flow if isinstance(flow, Scoped) else None
-    inner = flow.flow if isinstance(flow, Scoped) else flow
-    _flow_given("stage", inner)
+    if not isinstance(flow, Flow):
+        raise TypeError(f"stage: flow must be a Flow, made with @flow, got {flow!r}")
+    scope = _scope_of(flow.chain)
+    inner = flow if scope is None else scope.flow
     _check_sight(inner.chain, scope)
     _check_pickles(inner.chain)
 
@@ -93,7 +63,12 @@ def stage(
         keys = scope.keys if scope is not None else ()
         if keys:
             assert scope is not None
-            df = _by_key(df, source, scope)
+            _check_columns(source, scope)
+            if df.isStreaming:
+                from penstock.spark.stateful import keyed_stream  # noqa: PLC0415  few have states
+
+                return keyed_stream(df, inner, source, schema, rows, scope)
+            df = df.repartition(*keys).sortWithinPartitions(*keys, *scope.order_by)
         places = tuple(source.names.index(name) for name in keys)
         return df.mapInArrow(stage_function(inner, source, schema, rows=rows, places=places), schema.struct)
 
@@ -112,15 +87,18 @@ def stage_function(
 
     `places` are the columns of the key if the Flow is to run anew for each, over rows sorted by it.
     """
+    reader = source.reader(rows)  # here, where the hints of a class of rows can be read
 
     def run(batches: Batches) -> Batches:
-        reader = source.reader(rows)
-        inputs = _Turns()
+        inputs = Turns()
         outputs = flow(Stream.from_iterable(inputs))
         if places:
             elements = _each_key(batches, reader, places, inputs, outputs)
         else:
             inputs.turn = chain.from_iterable(map(reader, batches))
+            if pull(outputs.chain) is None:
+                # Whoever asks for a row may have to wait for Spark's next batch; an event loop must not.
+                outputs = flow(Stream.from_iterable(inputs).subscribe_on(thread("penstock-rows")))
             elements = iter(outputs)
         try:
             yield from packed(elements, target)
@@ -134,7 +112,7 @@ def stage_function(
     return run
 
 
-class _Turns:
+class Turns:
     """Be the rows whose turn it is, so that one prepared chain serves key after key; each turn can be taken once."""
 
     def __init__(self) -> None:
@@ -154,7 +132,7 @@ def _each_key(
     batches: Batches,
     reader: Callable[[Any], Iterator[Any]],
     places: tuple[int, ...],
-    inputs: _Turns,
+    inputs: Turns,
     outputs: Stream[Any],
 ) -> Iterator[Any]:
     """Run the Flow over each run of rows with the same key."""
@@ -178,24 +156,38 @@ def packed(elements: Iterable[Any], schema: Schema) -> Batches:
     first, size = 0, FIRST_BATCH
     while True:
         began = monotonic()
-        rows = list(islice(iterator, size))
-        if not rows:
-            return
+        columns, rest = _filled(iterator, size, schema, first)
         took = monotonic() - began
-        for part in _whole_batches(rows):
+        if columns.count:
+            yield schema.batch_of(columns.values, first)
+            first += columns.count
+        for part in _whole_batches(rest):
             batch = schema.fitted(part) if isinstance(part, pa.RecordBatch) else schema.batch(part, first)
             first += batch.num_rows
             yield batch
+        if columns.count < size and not rest:
+            return
         if took < QUICK:
             size = min(2 * size, MOST_ROWS)
         elif took > SLOW:
             size = max(size // 2, 1)
 
 
+def _filled(iterator: Iterator[Any], size: int, schema: Schema, first: int) -> tuple[Columns, list[Any]]:
+    """Collect `size` rows, or up to the end or an Arrow batch; return them, and what came together with the batch."""
+    columns = Columns(schema.names)
+    while columns.count < size:
+        rows = list(islice(iterator, min(CHUNK, size - columns.count)))
+        if any(issubclass(kind, pa.RecordBatch | pa.Table) for kind in set(map(type, rows))):
+            return columns, rows
+        columns.add(rows, first)
+        if not rows:
+            break
+    return columns, []
+
+
 def _whole_batches(rows: list[Any]) -> Iterable[Any]:
     """Part Arrow batches from the rows between them, in order."""
-    if not any(issubclass(kind, pa.RecordBatch | pa.Table) for kind in set(map(type, rows))):
-        return (rows,)
     parts: list[Any] = []
     for is_arrow, run in groupby(rows, lambda row: isinstance(row, pa.RecordBatch | pa.Table)):
         if is_arrow:
@@ -210,9 +202,17 @@ def _whole_batches(rows: list[Any]) -> Iterable[Any]:
 # Refusals.
 
 
-def _flow_given(operator: str, flow: object) -> None:
-    if not isinstance(flow, Flow):
-        raise TypeError(f"{operator}: flow must be a Flow, made with @flow, got {flow!r}")
+def _scope_of(chain: Chain) -> Scoped | None:
+    """Return the scope of a Flow that has one."""
+    source = chain.source
+    if not isinstance(source, Scoped):
+        return None
+    if chain.steps or source.stream.steps or not isinstance(source.stream.source, Hole):
+        raise StageError(
+            f"stage: {source} must be a stage of its own; give what comes before or after it one, too,"
+            " or put it into the flow that has the scope"
+        )
+    return source
 
 
 def _check_sight(chain: Chain, scope: Scoped | None) -> None:
@@ -222,6 +222,9 @@ def _check_sight(chain: Chain, scope: Scoped | None) -> None:
     def count(source: Source[Any]) -> None:
         nonlocal holes
         holes += isinstance(source, Hole)
+        if isinstance(source, Elsewhere):
+            name = source.name if isinstance(source, Scoped) else operator_name(source)
+            raise StageError(f"stage: {name} is a step of Spark's own and cannot run inside a stage")
 
     graft(chain, count)
     if holes != 1:
@@ -253,13 +256,8 @@ def _check_pickles(chain: Chain) -> None:
             ) from error
 
 
-def _by_key(df: DataFrame, source: Schema, scope: Scoped) -> DataFrame:
-    """Bring the rows of each key together and sort them."""
-    if df.isStreaming:
-        raise StageError(
-            "keyed_by: a streaming DataFrame never has all rows of a key; use a state per key (transformWithState),"
-            " or keyed_by inside foreachBatch"
-        )
+def _check_columns(source: Schema, scope: Scoped) -> None:
+    """Refuse keys and an order that the rows do not have."""
     for name in (*scope.keys, *scope.order_by):
         if name not in source.names:
             raise SchemaError(f"keyed_by: column {name!r} must be one of {list(source.names)}", field=name)
@@ -267,7 +265,6 @@ def _by_key(df: DataFrame, source: Schema, scope: Scoped) -> DataFrame:
         if pa.types.is_floating(source.arrow.field(name).type):
             # -0.0 and 0.0, and one NaN and another, are one key to some parts of Spark and two to others.
             raise SchemaError(f"keyed_by: key {name!r} must not be a floating-point number", field=name)
-    return df.repartition(*scope.keys).sortWithinPartitions(*scope.keys, *scope.order_by)
 
 
-__all__ = ["Scoped", "StageError", "keyed_by", "packed", "per_partition", "stage", "stage_function"]
+__all__ = ["StageError", "Turns", "packed", "stage", "stage_function"]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.spark.schema import Described
+    from penstock.spark.written import Write
 
 _HOLE = Chain(Hole())
 
@@ -79,6 +80,22 @@ class SparkSink(Source[Any]):
         raise _refuse("spark_sink")
 
 
+@dataclass(frozen=True, slots=True)
+class Also(Source[Any]):
+    """Stand for a write of what goes on to the end in this process."""
+
+    stream: Chain = field(repr=False)
+    fn: Write
+
+    def engine(self) -> Engine:
+        """Return an engine with a session of its own."""
+        return _embedded()
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Refuse to run in this process."""
+        raise _refuse("also")
+
+
 def frame(fn: Callable[[DataFrame], DataFrame], *, schema: Described | None = None) -> Flow[Any, Any]:
     """Make a part of a pipeline of a function from DataFrame to DataFrame.
 
@@ -106,4 +123,16 @@ def spark_sink(fn: Callable[[DataFrame], Any]) -> Sink[Any, Any]:
     return Sink(Chain(SparkSink(_HOLE, fn)))
 
 
-__all__ = ["Frame", "SparkSink", "SparkSource", "frame", "spark_sink", "spark_source"]
+def also(write: Write) -> Flow[Any, Any]:
+    """Write what goes on to a sink of this process with Spark, too; it stands right before the end.
+
+    `write(df, batch)` is called with every micro-batch and its number before the rows go on, and waited for; a batch
+    DataFrame is written whole, as number 0. Each is computed once. After a failure a micro-batch may come again with
+    the same rows and the same number, so a write that replaces what it wrote under that number,
+    `df.write.mode("overwrite").parquet(f"{folder}/batch={batch}")`, has each row once, also across restarts.
+    """
+    function_given("also", "write", write)
+    return Flow(Chain(Also(_HOLE, write)))
+
+
+__all__ = ["Also", "Frame", "SparkSink", "SparkSource", "also", "frame", "spark_sink", "spark_source"]
