@@ -31,8 +31,8 @@ def test_three_placements_of_boundaries_give_one_result_and_three_thread_picture
     assert capsys.readouterr().out == PICTURES
 
 
-def test_the_demo_never_holds_more_than_its_window(capsys: pytest.CaptureFixture[str]) -> None:
-    runpy.run_path(str(EXAMPLES / "demo.py"), run_name="__main__")
+def test_the_source_is_never_ahead_by_more_than_the_window(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(EXAMPLES / "demand.py"), run_name="__main__")
     out = capsys.readouterr().out
     assert "the consumer took 4,200" in out
     held = int(out.split("Never were more than ")[1].split()[0])
