@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
@@ -26,12 +27,12 @@ class Machine:
         return f"{self.cores} cores, {self.system} {self.architecture}, {self.python}; {peers}"
 
 
-def this_machine() -> Machine:
-    """Describe the machine this runs on."""
+def this_machine(packages: Sequence[str] = ("penstock", *PEERS), others: Sequence[tuple[str, str]] = ()) -> Machine:
+    """Describe the machine this runs on, with the versions of packages and of what else took part."""
     return Machine(
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         architecture=platform.machine(),
         system=platform.system(),
         python=f"{platform.python_implementation()} {platform.python_version()}",
-        versions=tuple((name, version(name)) for name in ("penstock", *PEERS)),
+        versions=(*((name, version(name)) for name in packages), *others),
     )

@@ -80,10 +80,15 @@ def checked_run(workload: Workload, contender: Contender, size: int, expected: o
         sample = Sample(time.perf_counter() - wall, time.process_time() - cpu)
     finally:
         gc.enable()
+    check(workload, contender, result, expected)
+    return sample
+
+
+def check(workload: Workload, contender: Contender, result: object, expected: object) -> None:
+    """Refuse a wrong result."""
     if result != expected:
         message = f"{workload.name}: {contender.name} must give {short(expected)}, got {short(result)}"
         raise WrongResultError(message)
-    return sample
 
 
 def measure(

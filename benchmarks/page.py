@@ -2,28 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-BEGIN = "<!-- measured: begin; written by python -m benchmarks --write -->"
-END = "<!-- measured: end -->"
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
-def replaced(page: str, measured: str) -> str:
-    """Put the measured part between the markers of a page."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Name the lines between which a measured part of the page stands."""
+
+    begin: str
+    end: str
+
+
+BEGIN = "<!-- measured: begin; written by python -m benchmarks --write -->"
+END = "<!-- measured: end -->"
+IN_PROCESS = Part(BEGIN, END)
+ON_SPARK = Part(
+    "<!-- measured on Spark: begin; written by python -m benchmarks.spark --write -->",
+    "<!-- measured on Spark: end -->",
+)
+
+
+def replaced(page: str, measured: str, part: Part = IN_PROCESS) -> str:
+    """Put the measured part between its markers on a page."""
+    before, begin, rest = page.partition(part.begin)
+    _, end, after = rest.partition(part.end)
     if not begin or not end:
-        message = f"page: text must have the lines {BEGIN!r} and {END!r}, got {page[:40]!r}"
+        message = f"page: text must have the lines {part.begin!r} and {part.end!r}, got {page[:40]!r}"
         raise ValueError(message)
-    return f"{before}{BEGIN}\n\n{measured}\n\n{END}{after}"
+    return f"{before}{part.begin}\n\n{measured}\n\n{part.end}{after}"
 
 
 def write(measured: str, ratios: str, targets: str, docs: Path = DOCS) -> None:
     """Rewrite the measured part of the page and both pictures."""
+    write_part(IN_PROCESS, measured, {"performance.svg": ratios, "performance-targets.svg": targets}, docs)
+
+
+def write_part(part: Part, measured: str, pictures: Mapping[str, str], docs: Path = DOCS) -> None:
+    """Rewrite one measured part of the page and the pictures it shows."""
     page = docs / "performance.md"
-    page.write_text(replaced(page.read_text(encoding="utf-8"), measured), encoding="utf-8")
+    page.write_text(replaced(page.read_text(encoding="utf-8"), measured, part), encoding="utf-8")
     images = docs / "images"
     images.mkdir(exist_ok=True)
-    (images / "performance.svg").write_text(ratios, encoding="utf-8")
-    (images / "performance-targets.svg").write_text(targets, encoding="utf-8")
+    for name, drawn in pictures.items():
+        (images / name).write_text(drawn, encoding="utf-8")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchmarks.measure import Measurement, Ratio
 from benchmarks.workload import PENSTOCK, Measure, Target
@@ -37,7 +37,10 @@ def judge_target(measurement: Measurement, target: Target) -> Verdict:
         ratio = measurement.ratio_to(target.ideal(measurement.size), target.contender, target.measure)
     what = "" if target.measure is Measure.WALL else f"{target.measure.value} "
     asked = f"{what}at most {target.at_most:g}x {target.against}"
-    return verdict_of(measurement, asked, ratio, target.at_most, ratio.median <= target.at_most)
+    if target.rate:
+        asked = f"at least {1 / target.at_most:g}x the rate of {target.against}"
+    judged = verdict_of(measurement, asked, ratio, target.at_most, ratio.median <= target.at_most)
+    return replace(judged, seen=times(1 / ratio.median)) if target.rate else judged
 
 
 def judge_peer(measurement: Measurement, peer: str) -> Verdict:

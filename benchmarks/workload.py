@@ -55,6 +55,8 @@ class Target:
     against: str = HAND
     measure: Measure = Measure.WALL
     ideal: Callable[[int], float] | None = None
+    rate: bool = False
+    """Whether it is said as a rate: at most half the time is at least twice the rate."""
 
 
 @dataclass(frozen=True, slots=True)

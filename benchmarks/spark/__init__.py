@@ -1,0 +1,1 @@
+"""spark: penstock on Spark beside Spark's own ways, measured in one run."""
