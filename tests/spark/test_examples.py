@@ -33,7 +33,7 @@ def test_the_demo_has_the_figures_of_a_plain_loop(spark, examples, tmp_path, cap
     assert examples.demo.main(tmp_path, days=3, pause=0.0, spark=spark)
     out = capsys.readouterr().out
     assert "  executors ├─ map_async(reported.report)" in out
-    assert "\n2,700 rows went in. The feed may be 100,000 ahead of Spark; " in out  # 2,699 departures and the last word
+    assert "\n2,700 rows went in, a last word included. The feed may be 100,000 ahead of Spark; " in out
     assert "A plain loop over the same data gives the same 162 reports: those shown, those written." in out
     assert "\nrain  " in out
     assert (tmp_path / "delays.svg").read_text().startswith("<svg")
