@@ -43,7 +43,7 @@ def workload(spark: Spark) -> Workload:
 
     return Workload(
         name="native_steps",
-        title="spark_source | frame | frame | spark_sink",
+        title="spark_source, two frame steps, spark_sink",
         size=100_000_000,
         quick_size=3_000_000,
         expected=lambda size: (sum(range(size)) - sum(range(0, size, 3)), size - len(range(0, size, 3))),
