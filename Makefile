@@ -19,7 +19,7 @@ help: ## Show this list
 test: $(VENV)/installed-test ## Run all tests (ARGS="-k take" is passed on to pytest)
 	@scripts/ensure-java
 	$(BIN)/python -m pytest --ignore tests/spark --numprocesses auto --dist worksteal $(ARGS)
-	$(BIN)/python -m pytest tests/spark --numprocesses 2 --dist loadgroup $(ARGS)
+	scripts/test-spark $(BIN)/python $(ARGS)
 
 .PHONY: fast
 fast: $(VENV)/installed-test ## Run the tests that need no Spark

@@ -12,22 +12,21 @@ from tests.spark.processes import QUICK_JVM
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Know the marks below also where the plugins that have them are not installed."""
+    """Know the marks below, also where pytest-timeout is not installed."""
     config.addinivalue_line("markers", "timeout(seconds): fail a test that takes longer")
-    config.addinivalue_line("markers", "xdist_group(name): run the tests of a group in one process")
+    config.addinivalue_line("markers", "session: it shares the one Spark session")
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks for the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give tests here time for the start of a JVM, or of a whole cluster, on a busy machine.
 
-    Those that share the session run in one process, those that start others of their own beside them in a second.
+    Those that share the session are marked, so that those with processes of their own can run beside them.
     """
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.timeout(600))
-            shares = "spark" in getattr(item, "fixturenames", ())
-            item.add_marker(pytest.mark.xdist_group("session" if shares else "processes"))
+            if "spark" in getattr(item, "fixturenames", ()):
+                item.add_marker(pytest.mark.session)
 
 
 @pytest.fixture(scope="session")
