@@ -10,16 +10,19 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from penstock import (
+    Connectable,
     EmitResult,
     Emitter,
     Overflow,
     OverflowedError,
+    Recorder,
     Slow,
     Stream,
     VirtualClock,
@@ -33,6 +36,7 @@ from penstock import (
 from penstock.testing import Probe
 
 REQUESTS = 1000
+SOMETHING: ContextVar[int] = ContextVar("something")
 
 
 @dataclass
@@ -64,6 +68,10 @@ class Made:
 
 async def same(element: int) -> int:
     return element
+
+
+def same_group(group: Stream[int]) -> Stream[int]:
+    return group
 
 
 class Snail:
@@ -116,6 +124,12 @@ def held_by(build: Callable[[Made], Stream[Any]], *, per_element: int = 1) -> in
     return made.most
 
 
+def begun(published: Connectable[Any]) -> Stream[Any]:
+    """Return a published stream whose run has begun."""
+    published.connect()
+    return published
+
+
 BOUNDS: dict[str, tuple[Callable[[Made], Stream[Any]], int]] = {
     # What is woven into the loop of its source holds nothing: one element is under way.
     "map, filter, take": (lambda m: m.stream().map(str).filter(bool).take(REQUESTS), 1),
@@ -127,9 +141,40 @@ BOUNDS: dict[str, tuple[Callable[[Made], Stream[Any]], int]] = {
     "timeout": (lambda m: m.stream().timeout(5, clock=VirtualClock()), 1),
     "concat": (lambda m: Stream.empty().concat(m.stream()), 1),
     "checked": (lambda m: m.stream().checked(), 1),
+    "checkpoint": (lambda m: m.stream().do_finally(bool).checkpoint("here"), 1),
+    "log": (lambda m: m.stream().log("bounds", level=100), 1),
+    "metrics": (lambda m: m.stream().metrics("bounds"), 1),
+    "observed": (lambda m: m.stream().map(str).do_finally(bool).filter(bool).observed(Recorder()), 1),
+    "publish_on observed": (lambda m: m.stream().publish_on(thread(), prefetch=8).observed(Recorder()), 8 + 1),
+    "with_context": (lambda m: m.stream().with_context({SOMETHING: 1}), 1),
     "subscribe_on": (lambda m: m.stream().subscribe_on(thread()), 1),
     "from_publisher": (lambda m: Stream.from_publisher(m.stream()), 1),
     "from_async_iterable": (lambda m: Stream.from_async_iterable(m.asynchronous()), 1),
+    # These hold what they say, and nothing is asked for ahead of demand.
+    "start_with, end_with, default_if_empty": (
+        lambda m: m.stream().do_finally(bool).start_with(0).end_with(0).default_if_empty(0),
+        1,
+    ),
+    "materialize, dematerialize": (lambda m: m.stream().do_finally(bool).materialize().dematerialize(), 1),
+    "distinct of the last": (lambda m: m.stream().do_finally(bool).distinct(size=2), 1),
+    "pairwise": (lambda m: m.stream().do_finally(bool).pairwise(), 1 + 1),
+    "skip_last": (lambda m: m.stream().do_finally(bool).skip_last(5), 5 + 1),
+    "sliding": (lambda m: m.stream().do_finally(bool).sliding(5), 5),
+    "split_when": (lambda m: m.stream().do_finally(bool).split_when(lambda a, b: True), 1 + 1),
+    "map_batches": (lambda m: m.stream().map_batches(list, 10), 10),
+    "map_batches behind a joint": (lambda m: m.stream().do_finally(bool).map_batches(list, 10), 10),
+    "on_error_return, map_error": (lambda m: m.stream().map_error(ValueError).on_error_return(0), 1),
+    "on_error_complete": (lambda m: m.stream().on_error_complete(), 1),
+    "repeat": (lambda m: m.stream().do_finally(bool).repeat(), 1),
+    "concat_map": (lambda m: m.stream().concat_map(lambda n: Stream.just(n).do_finally(bool)), 1),
+    "concat_map of one": (lambda m: Stream.just(0).concat_map(lambda _: m.stream()), 1),
+    "expand": (lambda m: m.stream().do_finally(bool).expand(lambda n: []), 1),
+    "with_latest_from": (lambda m: m.stream().with_latest_from(Stream.just(0)), 1),
+    "race": (lambda m: Stream.never().race(m.stream()), 1),
+    "switch_if_empty": (lambda m: Stream.empty().do_finally(bool).switch_if_empty(m.stream()), 1),
+    "take_until, skip_until": (lambda m: m.stream().take_until(Stream.never()).skip_until(Stream.just(0)), 1),
+    "using": (lambda m: Stream.using(object, lambda _: m.stream(), bool), 1),
+    "from_callable": (lambda m: Stream.from_callable(m.one).repeat(), 1),
     # Boundaries and joints hold their window, and one more element is with the consumer.
     "publish_on inline": (lambda m: m.stream().publish_on(inline(), prefetch=8), 8 + 1),
     "publish_on thread": (lambda m: m.stream().publish_on(thread(), prefetch=8), 8 + 1),
@@ -148,6 +193,39 @@ BOUNDS: dict[str, tuple[Callable[[Made], Stream[Any]], int]] = {
     "share": (lambda m: m.stream().share(size=6), 6 + 1),
     "share waits": (lambda m: m.stream().share(size=6, slow=Slow.WAIT), 6 + 1),
     "replay": (lambda m: m.stream().replay(2, size=6), 6 + 1),
+    "delay": (lambda m: m.stream().delay(0, size=6), 1),
+    "delay and more demand": (lambda m: m.stream().delay(0, size=6).publish_on(inline(), prefetch=20), 6 + 20 + 1),
+    "delay_subscription": (lambda m: m.stream().delay_subscription(0), 1),
+    "throttle": (lambda m: m.stream().throttle(10**6), 1),
+    "throttle_first": (lambda m: m.stream().throttle_first(0), 1),
+    "timestamp, time_interval": (lambda m: m.stream().do_finally(bool).timestamp().time_interval(), 1),
+    "keep_alive": (lambda m: m.stream().keep_alive(60, 0, clock=VirtualClock()), 1),
+    "limit_rate": (lambda m: m.stream().limit_rate(4), 1),
+    "group_by": (
+        lambda m: m.stream().group_by(lambda n: n % 3, size=6).flat_map(same_group, concurrency=3, prefetch=2),
+        6 + 3 * 2 + 1,
+    ),
+    "group_by of one": (
+        lambda m: m.stream().group_by(bool, size=1).flat_map(same_group, concurrency=1, prefetch=1),
+        1 + 1 + 1,
+    ),
+    "window": (lambda m: m.stream().window(4, size=6).flat_map(same_group, concurrency=1, prefetch=2), 6 + 2 + 1),
+    "switch_map": (lambda m: Stream.just(0).switch_map(lambda _: m.stream(), prefetch=4), 4 + 1),
+    "expand of publishers": (
+        lambda m: m.stream().expand(lambda n: Stream.empty(), concurrency=3, prefetch=2),
+        3 + 1,
+    ),
+    "combine_latest": (lambda m: Stream.just(0).combine_latest(m.stream().do_finally(bool), prefetch=5), 5 + 1),
+    "merge_sorted": (lambda m: m.stream().do_finally(bool).merge_sorted(Stream.empty(), prefetch=5), 5 + 1),
+    "interleave": (lambda m: m.stream().do_finally(bool).interleave(Stream.empty(), prefetch=5), 5 + 1),
+    "join": (lambda m: m.stream().do_finally(bool).join(Stream.just(0), lambda n: 0, prefetch=5), 5 + 1),
+    "publish": (lambda m: begun(m.stream().publish(size=6)), 6 + 1),
+    "partition": (lambda m: m.stream().partition(lambda n: True, size=6)[0], 6 + 1),
+    "parallel": (lambda m: m.stream().parallel(2, lambda rail: rail.map(str), prefetch=8), 8 + 1),
+    "parallel unordered": (
+        lambda m: m.stream().parallel(2, lambda rail: rail.map(str), executor=thread(), ordered=False, prefetch=8),
+        8 + 1,
+    ),
     "two boundaries": (
         lambda m: m.stream().publish_on(inline(), prefetch=4).publish_on(thread(), prefetch=4),
         2 * 4 + 1,
@@ -163,12 +241,33 @@ def test_holds_no_more_than_it_says(name: str) -> None:
 
 def test_buffer_holds_fewer_than_its_count_behind_a_joint_and_its_list() -> None:
     assert held_by(lambda m: m.stream().buffer(10), per_element=10) <= 10
-    assert held_by(lambda m: m.stream().do_finally(bool).buffer(10), per_element=10) <= 2 * 10
+    assert held_by(lambda m: m.stream().do_finally(bool).buffer(10), per_element=10) <= 10
+    assert held_by(lambda m: m.stream().do_finally(bool).buffer(10, 4), per_element=4) <= 10
+    assert held_by(lambda m: m.stream().do_finally(bool).buffer(4, 10), per_element=10) <= 4
 
 
 def test_flatten_reads_no_more_than_the_element_at_hand() -> None:
     assert held_by(lambda m: m.stream().map(lambda n: [n]).flatten()) <= 1
     assert held_by(lambda m: m.stream().do_finally(bool).map(lambda n: [n]).flatten()) <= 1
+
+
+def test_buffer_timeout_holds_one_list() -> None:
+    clock = VirtualClock()
+    assert held_by(lambda m: m.stream().buffer_timeout(10, 60, clock=clock), per_element=10) <= 10
+    assert clock.pending == 0
+
+
+@pytest.mark.parametrize("asked", [0, 1])
+def test_groups_and_windows_that_nobody_subscribes_to_hold_their_size(asked: int) -> None:
+    for build in (
+        lambda m: m.stream().group_by(lambda n: n, size=6, clock=VirtualClock()),
+        lambda m: m.stream().window(1, size=6, clock=VirtualClock()),
+    ):
+        made = Made()
+        probe = Probe(REQUESTS * asked)
+        build(made).subscribe(probe)
+        assert made.total == len(probe.elements) == 6 * asked
+        probe.cancel()
 
 
 def test_zip_holds_its_window_of_each_stream() -> None:
@@ -250,6 +349,39 @@ class TestSourcesThatCannotBeSlowed:
         assert probe.elements == [999]
         probe.cancel()
 
+    def test_sample_holds_the_latest_and_one_sample(self) -> None:
+        clock = VirtualClock()
+        probe = Probe()
+        ticks = Stream.interval(1, overflow=Overflow.BUFFER, size=10_000, clock=clock)
+        ticks.sample(10, clock=clock).subscribe(probe)
+        clock.advance(95)
+        probe.request(5)
+        assert len(probe.elements) == 1
+        clock.advance(10)
+        assert len(probe.elements) == 2
+        probe.cancel()
+
+    @pytest.mark.parametrize(
+        ("slow", "kept"),
+        [
+            (lambda ticks: ticks.on_backpressure_buffer(5, overflow=Overflow.DROP), [0, 1, 2, 3, 4]),
+            (lambda ticks: ticks.on_backpressure_buffer(5, overflow=Overflow.LATEST), [995, 996, 997, 998, 999]),
+            (lambda ticks: ticks.on_backpressure_drop(), []),
+            (lambda ticks: ticks.on_backpressure_latest(), [999]),
+            (lambda ticks: ticks.conflate(lambda n: n, lambda _, n: n), [999]),
+        ],
+    )
+    def test_what_was_not_asked_for_is_held_as_it_is_said(
+        self, slow: Callable[[Stream[int]], Stream[int]], kept: list[int]
+    ) -> None:
+        clock = VirtualClock()
+        probe = Probe()
+        slow(Stream.interval(1, clock=clock)).subscribe(probe)
+        clock.advance(REQUESTS)
+        probe.request(9)
+        assert probe.elements == kept
+        probe.cancel()
+
 
 class TestLoops:
     """Iterate with a body that is slower than the source."""
@@ -310,3 +442,54 @@ def test_a_slow_subscriber_does_not_hold_back_a_fast_one() -> None:
     slow.wait_for_end()
     assert len(slow.elements) == 5
     assert isinstance(slow.error, OverflowedError)
+
+
+def test_partition_holds_no_more_for_a_side_that_is_not_taken() -> None:
+    """One side is taken to its end; the other has its bound, and fails behind it."""
+    made = Made()
+    wanted, other = made.stream().partition(lambda n: n % 3 == 0, size=5)
+    snail, slow = Snail(), Probe()
+    wanted.subscribe(snail)
+    other.subscribe(slow)
+    for _ in range(REQUESTS):
+        snail.take()
+    snail.subscription.cancel()
+    slow.request(100)
+    slow.wait_for_end()
+    assert len(slow.elements) == 5
+    assert isinstance(slow.error, OverflowedError)
+
+
+def test_a_cache_holds_no_more_than_its_size() -> None:
+    made = Made()
+    probe = Probe(REQUESTS)
+    made.stream().cache(size=10).subscribe(probe)
+    probe.wait_for_end()
+    assert len(probe.elements) == 10
+    assert made.total == 11
+    assert isinstance(probe.error, OverflowedError)
+
+
+def test_a_join_holds_no_more_than_its_size_of_each() -> None:
+    made, others = Made(), Made()
+    probe = Probe(REQUESTS)
+    made.stream().join(others.stream(), lambda n: -n, lambda n: n, size=10, prefetch=4).subscribe(probe)
+    probe.wait_for_end()
+    assert max(made.total, others.total) <= 10 + 4 + 1
+    assert isinstance(probe.error, OverflowedError)
+
+
+def test_a_subject_holds_no_more_than_its_size_for_each_subscriber() -> None:
+    subject = Stream.subject(size=5, kept=3)
+    fast, slow = Probe(REQUESTS), Probe()
+    subject.subscribe(fast)
+    subject.subscribe(slow)
+    for number in range(REQUESTS):
+        subject.emit(number)
+    late = Probe(REQUESTS)
+    subject.subscribe(late)
+    slow.request(REQUESTS)
+    slow.wait_for_end()
+    assert len(fast.elements) == REQUESTS
+    assert slow.elements == [0, 1, 2, 3, 4]
+    assert late.elements == [REQUESTS - 3, REQUESTS - 2, REQUESTS - 1]

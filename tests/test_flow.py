@@ -109,3 +109,19 @@ def test_a_coroutine_function_is_refused_where_nobody_would_await_it(operator: s
         TypeError, match=rf"^{operator}: \w+ must not be a coroutine function, got .*; map_async awaits one$"
     ):
         getattr(Stream.range(3), operator)(later)
+
+
+def test_two_branches_of_a_shared_stream_share_one_run_in_a_flow_too() -> None:
+    runs: list[int] = []
+
+    def numbers() -> list[int]:
+        runs.append(1)
+        return [1, 2, 3]
+
+    @flow
+    def both(stream: Stream[int]) -> Stream[tuple[int, int]]:
+        cached = stream.cache()
+        return cached.zip(cached.map(lambda n: n * 10))
+
+    assert list(Stream.defer(numbers) | both) == [(1, 10), (2, 20), (3, 30)]
+    assert len(runs) == 1

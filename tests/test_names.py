@@ -26,7 +26,10 @@ NAMES = sorted(found.name for found in pkgutil.iter_modules(penstock.operators._
 # What Stream offers besides its operators: ways to run it, and composition.
 NOT_OPERATORS = {"chain", "get", "open", "parts", "pulled", "subscribe", "via"}
 # The operators that treat each element alone; for all others order or neighbours matter.
-ITEM = {"filter", "flat_map", "flatten", "map", "map_async", "publish_on", "tap"}
+ITEM = {
+    "cast", "checkpoint", "concat_map", "expand", "filter", "flat_map", "flatten", "limit_rate", "map", "map_async",
+    "of_type", "parallel", "publish_on", "starmap", "tap",
+}  # fmt: skip
 # A joint that passes every signal on says more about the stream than about an element.
 SEES_SIGNALS = {"TapSignals"}
 
@@ -154,3 +157,52 @@ def test_the_table_names_nothing_else() -> None:
     table = (ROOT / "docs" / "operators" / "index.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| \*\*.*\*\* \| (.*) \|$", table, re.MULTILINE)
     assert set(re.findall(r"`(\w+)`", " ".join(listed))) == set(NAMES)
+
+
+# The operators of the C++ library `rs`, all of which have a counterpart.
+RS = [
+    "All", "Append", "Average", "Catch", "Concat", "ConcatMap", "Contains", "Count", "DefaultIfEmpty", "ElementAt",
+    "Empty", "EndWith", "Filter", "First", "From", "IfEmpty", "IsEmpty", "Just", "Last", "Map", "Max", "Merge", "Min",
+    "Never", "Pipe", "Prepend", "Range", "Reduce", "Repeat", "Scan", "Skip", "SkipWhile", "Some", "Splat", "Start",
+    "StartWith", "Sum", "Take", "TakeWhile", "Throw", "Zip",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("theirs", RS)
+def test_what_rs_has_is_here_too(theirs: str) -> None:
+    section = (ROOT / "docs" / "operators" / "index.md").read_text(encoding="utf-8").partition("## Names of the C++")[2]
+    renamed = dict(re.findall(r"^\| (\w+) \| `(\w+)`", section, re.MULTILINE))
+    ours = renamed.get(theirs) or re.sub(r"(?<!^)(?=[A-Z])", "_", theirs).lower()
+    assert hasattr(Stream, ours)
+
+
+# What users of this field expect, most of all and besides.
+FIRST_TIER = [
+    "just", "from_iterable", "from_async_iterable", "from_awaitable", "from_callable", "from_publisher", "create",
+    "generate", "range", "empty", "never", "error", "defer", "using", "interval", "timer", "map", "map_async",
+    "flat_map", "concat_map", "switch_map", "flatten", "scan", "stateful_map", "starmap", "enumerate", "materialize",
+    "dematerialize", "filter", "of_type", "distinct", "drop_repeats", "take", "take_last", "take_while", "take_until",
+    "skip", "skip_while", "skip_until", "element_at", "ignore_elements", "merge", "concat", "zip", "combine_latest",
+    "with_latest_from", "race", "start_with", "end_with", "default_if_empty", "switch_if_empty", "delay", "timeout",
+    "debounce", "throttle", "sample", "on_error_return", "on_error_resume", "on_error_complete", "map_error", "retry",
+    "repeat", "tap", "do_finally", "on_backpressure_buffer", "on_backpressure_drop", "on_backpressure_latest",
+    "on_backpressure_error", "limit_rate", "conflate", "buffer", "buffer_timeout", "buffer_until", "window", "group_by",
+    "publish", "share", "replay", "publish_on", "subscribe_on", "to_list", "to_dict", "reduce", "count", "first",
+    "last", "all", "any", "for_each",
+]  # fmt: skip
+SECOND_TIER = [
+    "pairwise", "sliding", "split_when", "buffer_while", "skip_last", "partition", "merge_sorted", "interleave",
+    "sequence_equal", "delay_subscription", "timestamp", "time_interval", "throttle_first", "keep_alive", "expand",
+    "cast", "sum", "average", "min", "max", "contains", "is_empty", "single", "to_set", "cache", "parallel", "join",
+    "checkpoint", "log", "metrics", "with_context", "map_batches",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*FIRST_TIER, *SECOND_TIER])
+def test_what_users_expect_is_an_operator(name: str) -> None:
+    assert name in NAMES
+
+
+def test_the_tiers_name_nothing_twice() -> None:
+    named = [*FIRST_TIER, *SECOND_TIER]
+    assert len(named) == len(set(named)) == 121

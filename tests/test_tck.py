@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import pkgutil
 from collections.abc import AsyncIterator, Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,8 +17,12 @@ from penstock import (
     AnySubscriber,
     Emitter,
     Flow,
+    Next,
+    Recorder,
+    Registry,
     Sink,
     Stream,
+    SystemClock,
     VirtualClock,
     flow,
     inline,
@@ -31,6 +36,7 @@ from penstock.tck import Limits, Status, render, verify_processor, verify_publis
 from penstock.tck.outcome import Report
 
 ENDLESS = 10**9
+SOMETHING: ContextVar[int] = ContextVar("something")
 LIMITS = Limits(elements=20, timeout=5.0, quiet=0.02)
 
 
@@ -63,6 +69,26 @@ def emitted(count: int | None) -> Stream[int]:
     return Stream.create(attach, size=1000)
 
 
+class Begun:
+    """Be a publisher that begins a published run with its first subscriber."""
+
+    def __init__(self, stream: Stream[int]) -> None:
+        self.published = stream.publish()
+
+    def subscribe(self, subscriber: Any, /) -> None:
+        self.published.subscribe(subscriber)
+        self.published.connect()
+
+
+def handed_over(count: int | None) -> Stream[int]:
+    subject: Stream[int] = Stream.subject(kept=1000)
+    for number in range(500 if count is None else count):
+        subject.emit(number)  # type: ignore[attr-defined]
+    if count is not None:
+        subject.complete()  # type: ignore[attr-defined]
+    return subject
+
+
 @dataclass(frozen=True)
 class Subject:
     """Hold one publisher under test and what it is able to do."""
@@ -84,53 +110,207 @@ def ticking() -> Subject:
 
 
 PUBLISHERS: dict[str, list[Subject]] = {
+    "all": [Subject(lambda count: Stream.range(3).all(bool), {"max_elements": 1, "min_elements": 1})],
+    "any": [Subject(lambda count: Stream.range(3).any(bool), {"max_elements": 1, "min_elements": 1})],
+    "average": [Subject(lambda count: Stream.range(3).average(), {"max_elements": 1, "min_elements": 1})],
     "buffer": [on(lambda s: s.buffer(1))],
+    "buffer_timeout": [on(lambda s: s.buffer_timeout(1, 60, clock=VirtualClock()))],
+    "buffer_until": [on(lambda s: s.buffer_until(lambda n: True))],
+    "buffer_while": [
+        Subject(lambda count: Stream.range(3).buffer_while(lambda n: True), {"max_elements": 1, "min_elements": 1})
+    ],
+    "cache": [on(lambda s: s.take(400).cache(size=1000), max_elements=400)],
+    "cast": [on(lambda s: s.cast(int))],
     "checked": [on(lambda s: s.checked())],
+    "checkpoint": [on(lambda s: s.checkpoint("here")), on(lambda s: s.do_finally(bool).checkpoint("here"))],
+    "log": [on(lambda s: s.log("kit")), on(lambda s: s.log("kit", level=100))],
+    "metrics": [
+        on(lambda s: s.metrics("kit", registry=Registry())),
+        on(lambda s: s.do_finally(bool).metrics("kit", registry=Registry())),
+    ],
+    "observed": [
+        on(lambda s: s.map(operator.neg).observed(Recorder())),
+        on(lambda s: s.do_finally(bool).map(operator.neg).publish_on(inline(), prefetch=4).observed(Recorder())),
+    ],
+    "with_context": [
+        on(lambda s: s.with_context({SOMETHING: 1})),
+        on(lambda s: s.do_finally(bool).with_context({SOMETHING: 1})),
+    ],
+    "combine_latest": [
+        on(lambda s: Stream.just(0).combine_latest(s)),
+        on(lambda s: Stream.just(0).do_finally(bool).combine_latest(s)),
+        on(lambda s: Stream.just(0).combine_latest(s.publish_on(thread()))),
+    ],
     "concat": [on(lambda s: Stream.empty().concat(s)), on(lambda s: s.do_finally(bool).concat(Stream.empty()))],
+    "concat_map": [on(lambda s: s.concat_map(Stream.just)), on(lambda s: Stream.just(0).concat_map(lambda _: s))],
+    "conflate": [on(lambda s: s.take(400).map(lambda n: [n]).conflate(list, operator.add), max_elements=1)],
+    "contains": [Subject(lambda count: Stream.range(3).contains(2), {"max_elements": 1, "min_elements": 1})],
     "count": [Subject(lambda count: Stream.range(3).count(), {"max_elements": 1, "min_elements": 1})],
     "create": [Subject(emitted, {"max_elements": 400})],
     "debounce": [on(lambda s: s.last().debounce(0, clock=VirtualClock()), max_elements=1)],
+    "default_if_empty": [on(lambda s: s.default_if_empty(-1), min_elements=1)],
     "defer": [on(lambda s: Stream.defer(lambda: s))],
+    "delay": [on(lambda s: s.delay(0, size=4)), on(lambda s: s.delay(0.0001, clock=SystemClock()))],
+    "delay_subscription": [on(lambda s: s.delay_subscription(0))],
+    "dematerialize": [on(lambda s: s.map(Next).dematerialize())],
+    "distinct": [on(lambda s: s.distinct()), on(lambda s: s.distinct(size=2))],
     "do_finally": [on(lambda s: s.do_finally(bool))],
     "drop_repeats": [on(lambda s: s.drop_repeats())],
+    "element_at": [Subject(lambda count: Stream.range(3).element_at(1), {"max_elements": 1, "min_elements": 1})],
     "empty": [Subject(lambda count: Stream.empty(), {"max_elements": 0})],
+    "end_with": [
+        Subject(lambda count: numbers(None if count is None else count - 1).end_with(-1), {"min_elements": 1})
+    ],
     "enumerate": [on(lambda s: s.enumerate())],
     "error": [on(lambda s: Stream.error(ValueError("lost")).on_error_resume(lambda error: s))],
+    "expand": [on(lambda s: s.expand(lambda n: [])), on(lambda s: s.expand(lambda n: [], concurrency=2))],
     "filter": [on(lambda s: s.filter(lambda n: True)), on(lambda s: s.do_finally(bool).filter(lambda n: True))],
     "first": [Subject(lambda count: Stream.range(3).first(), {"max_elements": 1, "min_elements": 1})],
     "flat_map": [on(lambda s: s.flat_map(lambda n: [n])), on(lambda s: s.flat_map(Stream.just, concurrency=3))],
     "flatten": [on(lambda s: s.buffer(1).flatten())],
+    "for_each": [Subject(lambda count: Stream.range(3).for_each(bool), {"max_elements": 1, "min_elements": 1})],
     "from_async_iterable": [Subject(lambda count: Stream.from_async_iterable(Ticks(count)), {"asynchronous": True})],
+    "from_awaitable": [
+        Subject(lambda count: Stream.from_awaitable(lambda: same(1)), {"max_elements": 1, "min_elements": 1})
+    ],
+    "from_callable": [Subject(lambda count: Stream.from_callable(lambda: 1), {"max_elements": 1, "min_elements": 1})],
     "from_iterable": [Subject(lambda count: Stream.from_iterable(range(ENDLESS if count is None else count)))],
     "from_publisher": [on(lambda s: Stream.from_publisher(AnyPublisher(s)))],
     "generate": [Subject(lambda count: Stream.generate(0, lambda n: (n, n + 1) if n != count else None))],
+    "group_by": [
+        on(lambda s: s.group_by(lambda n: n % 3).flat_map(lambda group: group, concurrency=3)),
+        on(lambda s: s.group_by(lambda n: n % 3, size=2).flat_map(lambda group: group.map(str), concurrency=3)),
+    ],
+    "ignore_elements": [Subject(lambda count: Stream.range(3).ignore_elements(), {"max_elements": 0})],
+    "interleave": [
+        on(lambda s: s.interleave(Stream.empty())),
+        on(lambda s: s.do_finally(bool).interleave(Stream.empty(), count=2, prefetch=3)),
+    ],
     "interval": [],
+    "is_empty": [Subject(lambda count: Stream.range(3).is_empty(), {"max_elements": 1, "min_elements": 1})],
+    "join": [
+        on(lambda s: s.join(Stream.just(0), lambda n: 0)),
+        on(lambda s: s.do_finally(bool).join(Stream.just(0), lambda n: 0, prefetch=3)),
+    ],
     "just": [Subject(lambda count: Stream.just(*range(count or 0)), {"max_elements": 100})],
+    "keep_alive": [on(lambda s: s.keep_alive(60, -1, clock=VirtualClock()))],
     "last": [Subject(lambda count: Stream.range(3).last(), {"max_elements": 1, "min_elements": 1})],
+    "limit_rate": [on(lambda s: s.limit_rate(4)), on(lambda s: s.limit_rate(1))],
     "map": [on(lambda s: s.map(operator.neg)), on(lambda s: s.do_finally(bool).map(operator.neg))],
     "map_async": [
         on(lambda s: s.map_async(same, concurrency=4)),
         on(lambda s: s.map_async(same, concurrency=4, ordered=False)),
         on(lambda s: s.map_async(same, concurrency=4, key=lambda n: n % 2)),
     ],
+    "map_batches": [on(lambda s: s.map_batches(list, 3)), on(lambda s: s.do_finally(bool).map_batches(list, 3))],
+    "map_error": [on(lambda s: s.map_error(lambda error: error))],
+    "materialize": [
+        Subject(lambda count: numbers(None if count is None else count - 1).materialize(), {"min_elements": 1}),
+        Subject(
+            lambda count: numbers(None if count is None else count - 1).do_finally(bool).materialize(),
+            {"min_elements": 1},
+        ),
+    ],
+    "max": [Subject(lambda count: Stream.range(3).max(), {"max_elements": 1, "min_elements": 1})],
     "merge": [on(lambda s: s.merge(Stream.empty())), on(lambda s: s.do_finally(bool).merge(Stream.empty()))],
+    "merge_sorted": [
+        on(lambda s: s.merge_sorted(Stream.empty())),
+        on(lambda s: s.do_finally(bool).merge_sorted(Stream.empty(), prefetch=3)),
+    ],
+    "min": [Subject(lambda count: Stream.range(3).min(), {"max_elements": 1, "min_elements": 1})],
     "never": [on(lambda s: Stream.never().merge(s).take(ENDLESS), finite=False)],
+    "of_type": [on(lambda s: s.of_type(int))],
+    "on_backpressure_buffer": [on(lambda s: s.take(400).on_backpressure_buffer(1000), max_elements=400)],
+    "on_backpressure_drop": [Subject(lambda count: Stream.range(3).on_backpressure_drop(), {"max_elements": 0})],
+    "on_backpressure_error": [
+        on(lambda s: s.take(400).on_backpressure_error().on_backpressure_buffer(1000), max_elements=400)
+    ],
+    "on_backpressure_latest": [on(lambda s: s.take(400).on_backpressure_latest(), max_elements=1)],
+    "on_error_complete": [on(lambda s: s.on_error_complete(when=KeyError))],
     "on_error_resume": [on(lambda s: s.on_error_resume(lambda error: []))],
+    "on_error_return": [on(lambda s: s.on_error_return(-1, when=KeyError))],
+    "pairwise": [on(lambda s: s.start_with(-1).pairwise())],
+    "parallel": [
+        on(lambda s, e=e: s.parallel(2, lambda rail: rail.map(operator.neg), executor=e, prefetch=4))
+        for e in (None, inline(), thread(), pool(2))
+    ],
+    "partition": [
+        on(lambda s: s.partition(lambda n: True)[0]),
+        on(lambda s: s.partition(lambda n: False)[1]),
+    ],
+    "publish": [Subject(lambda count: Begun(numbers(count)))],
     "publish_on": [on(lambda s, e=e: s.publish_on(e, prefetch=4)) for e in (inline(), thread(), pool(2), loop())],
+    "race": [on(lambda s: s.race(Stream.never())), on(lambda s: Stream.never().race(s))],
     "range": [Subject(numbers)],
     "reduce": [Subject(lambda count: Stream.range(3).reduce(max), {"max_elements": 1, "min_elements": 1})],
+    "repeat": [
+        on(lambda s: s.repeat(1)),
+        on(lambda s: s.do_finally(bool).repeat(while_=lambda: False)),
+    ],
     "replay": [on(lambda s: s.replay(1000, size=1000))],
     "retry": [on(lambda s: s.retry(2))],
+    "sample": [on(lambda s: s.last().sample(60, clock=VirtualClock()), max_elements=1)],
     "scan": [on(lambda s: s.scan(operator.add, 0))],
+    "sequence_equal": [
+        Subject(lambda count: Stream.range(3).sequence_equal(Stream.range(3)), {"max_elements": 1, "min_elements": 1}),
+        Subject(
+            lambda count: Stream.range(3).do_finally(bool).sequence_equal(Stream.range(3)),
+            {"max_elements": 1, "min_elements": 1},
+        ),
+    ],
     "share": [on(lambda s: s.share())],
+    "single": [Subject(lambda count: Stream.just(1).single(), {"max_elements": 1, "min_elements": 1})],
     "skip": [on(lambda s: Stream.just(-1).concat(s).skip(1))],
+    "skip_last": [on(lambda s: s.end_with(-1).skip_last(1))],
+    "skip_until": [on(lambda s: s.skip_until(Stream.just(0)))],
+    "skip_while": [on(lambda s: s.start_with(-1).skip_while(lambda n: n < 0))],
+    "sliding": [on(lambda s: s.sliding(1)), on(lambda s: s.start_with(-1).sliding(2))],
+    "split_when": [on(lambda s: s.split_when(lambda a, b: True))],
+    "starmap": [on(lambda s: s.enumerate().starmap(operator.add))],
+    "start_with": [
+        Subject(lambda count: numbers(None if count is None else count - 1).start_with(-1), {"min_elements": 1}),
+        Subject(
+            lambda count: numbers(None if count is None else count - 1).do_finally(bool).start_with(-1),
+            {"min_elements": 1},
+        ),
+    ],
     "stateful_map": [on(lambda s: s.stateful_map(lambda total, n: (total + n, total), int))],
+    "subject": [Subject(handed_over, {"max_elements": 400})],
     "subscribe_on": [on(lambda s, e=e: s.subscribe_on(e)) for e in (inline(), thread(), pool(2), loop())],
+    "sum": [Subject(lambda count: Stream.range(3).sum(), {"max_elements": 1, "min_elements": 1})],
+    "switch_if_empty": [
+        on(lambda s: Stream.empty().switch_if_empty(s)),
+        on(lambda s: Stream.empty().do_finally(bool).switch_if_empty(s)),
+    ],
+    "switch_map": [on(lambda s: Stream.just(0).switch_map(lambda _: s))],
     "take": [on(lambda s: s.take(ENDLESS)), on(lambda s: s.do_finally(bool).take(ENDLESS))],
+    "take_last": [Subject(lambda count: Stream.range(count or 0).take_last(1000), {"max_elements": 400})],
+    "take_until": [on(lambda s: s.take_until(Stream.never()))],
     "take_while": [on(lambda s: s.take_while(lambda n: True))],
     "tap": [on(lambda s: s.tap(bool)), on(lambda s: s.tap(bool, on_request=bool))],
+    "throttle": [on(lambda s: s.throttle(10**6)), on(lambda s: s.throttle(2, 0.0001))],
+    "throttle_first": [on(lambda s: s.throttle_first(0)), on(lambda s: s.do_finally(bool).throttle_first(0))],
+    "time_interval": [on(lambda s: s.time_interval(clock=VirtualClock()))],
     "timeout": [on(lambda s: s.timeout(1, clock=VirtualClock()))],
+    "timer": [Subject(lambda count: Stream.timer(0), {"max_elements": 1, "min_elements": 1})],
+    "timestamp": [on(lambda s: s.timestamp(clock=VirtualClock()))],
+    "to_dict": [Subject(lambda count: Stream.range(3).to_dict(str), {"max_elements": 1, "min_elements": 1})],
     "to_list": [Subject(lambda count: Stream.range(3).to_list(), {"max_elements": 1, "min_elements": 1})],
+    "to_set": [Subject(lambda count: Stream.range(3).to_set(), {"max_elements": 1, "min_elements": 1})],
+    "using": [
+        on(lambda s: Stream.using(object, lambda _: s, bool)),
+        on(lambda s: Stream.using(object, lambda _: s.do_finally(bool), bool)),
+    ],
+    "window": [
+        on(lambda s: s.window(3).flat_map(lambda window: window, concurrency=1)),
+        on(lambda s: s.window(1, size=1000).map(lambda _: 0), max_elements=400),
+        on(lambda s: s.window(seconds=60, clock=VirtualClock()).flat_map(lambda window: window, concurrency=1)),
+        on(lambda s: s.window(until=Stream.never()).flat_map(lambda window: window, concurrency=1)),
+    ],
+    "with_latest_from": [
+        on(lambda s: s.with_latest_from(Stream.just(0))),
+        on(lambda s: s.do_finally(bool).with_latest_from(Stream.just(0))),
+    ],
     "zip": [on(lambda s: s.zip(s)), on(lambda s: s.zip(s.publish_on(thread())))],
 }
 

@@ -16,6 +16,7 @@ from penstock.engine.blame import describe, operator_name
 from penstock.engine.chain import Chain, connect, graft
 from penstock.engine.inlet import Inlet, Receiver
 from penstock.engine.iterate import value_async
+from penstock.engine.observe import observed
 from penstock.run import InProcess, Place, Plan, Run
 from penstock.spec.interfaces import Processor, Subscriber
 from penstock.stage import Joint, Source, Stage
@@ -293,7 +294,7 @@ def processor(flow: Flow[A, B]) -> Processor[A, B]:
     """
     if not isinstance(flow, Flow):
         raise TypeError(f"processor: flow must be a Flow, got {flow!r}")
-    return Inlet(lambda source, subscriber: connect(_fill(flow.chain, Chain(source)), subscriber))
+    return Inlet(lambda source, subscriber: connect(observed(_fill(flow.chain, Chain(source))), subscriber))
 
 
 def subscriber(sink: Sink[A, R]) -> Receiver[A, R]:
@@ -306,7 +307,7 @@ def subscriber(sink: Sink[A, R]) -> Receiver[A, R]:
     """
     if not isinstance(sink, Sink):
         raise TypeError(f"subscriber: sink must be a Sink, got {sink!r}")
-    return Receiver(Inlet(lambda source, below: connect(_fill(sink.chain, Chain(source)), below)))
+    return Receiver(Inlet(lambda source, below: connect(observed(_fill(sink.chain, Chain(source))), below)))
 
 
 __all__ = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import logging
 import typing
 from collections.abc import (
     AsyncIterable,
@@ -13,63 +14,152 @@ from collections.abc import (
     Hashable,
     Iterable,
     Iterator,
+    Mapping,
 )
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, TypeVarTuple, overload
 
-from penstock.engine.arguments import count_given
+from penstock.engine.abilities import Added, Ordered, Shared
+from penstock.engine.arguments import Missing, count_given
+from penstock.engine.assembly import places_with, tracing
+from penstock.engine.caught import When
 from penstock.engine.chain import Chain, connect, pull
-from penstock.engine.clocks import SYSTEM_CLOCK, Clock, seconds_of
-from penstock.engine.emitter import Emitter, Overflow
+from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
+from penstock.engine.emitter import EmitResult, Emitter, Overflow
 from penstock.engine.executors import Executor
-from penstock.engine.hub import Slow
+from penstock.engine.fork import Fork
+from penstock.engine.hub import Connection, Slow
 from penstock.engine.iterate import WINDOW, iterate, iterate_async, value, value_async
+from penstock.engine.observe import Listener, Observer, observed
+from penstock.engine.registry import REGISTRY, Registry
 from penstock.engine.segment import close
+from penstock.engine.signals import Completed, Failed, Next, Signal
+from penstock.operators.all import All
+from penstock.operators.any import Any as AnyElement
+from penstock.operators.average import Average
 from penstock.operators.buffer import Buffer
+from penstock.operators.buffer_timeout import BufferTimeout
+from penstock.operators.buffer_until import BufferUntil
+from penstock.operators.buffer_while import BufferWhile
+from penstock.operators.cache import Cache
+from penstock.operators.cast import Cast
 from penstock.operators.checked import Checked
+from penstock.operators.checkpoint import Checkpoint
+from penstock.operators.combine_latest import CombineLatest
 from penstock.operators.concat import Concat
+from penstock.operators.concat_map import ConcatMap
+from penstock.operators.conflate import Conflate
+from penstock.operators.contains import Contains
 from penstock.operators.count import Count
 from penstock.operators.create import Create
 from penstock.operators.debounce import Debounce
+from penstock.operators.default_if_empty import DefaultIfEmpty
 from penstock.operators.defer import Defer
+from penstock.operators.delay import Delay
+from penstock.operators.delay_subscription import DelaySubscription
+from penstock.operators.dematerialize import Dematerialize
+from penstock.operators.distinct import Distinct
 from penstock.operators.do_finally import DoFinally
 from penstock.operators.drop_repeats import DropRepeats
+from penstock.operators.element_at import ElementAt
 from penstock.operators.empty import Empty
+from penstock.operators.end_with import EndWith
 from penstock.operators.enumerate import Enumerate
 from penstock.operators.error import Error
+from penstock.operators.expand import Expand, ExpandPublishers
 from penstock.operators.filter import Filter
 from penstock.operators.first import First
 from penstock.operators.flat_map import FlatMap, FlatMapPublishers
 from penstock.operators.flatten import Flatten
+from penstock.operators.for_each import ForEach
 from penstock.operators.from_async_iterable import FromAsyncIterable
+from penstock.operators.from_awaitable import FromAwaitable
+from penstock.operators.from_callable import FromCallable
 from penstock.operators.from_iterable import FromIterable
 from penstock.operators.from_publisher import FromPublisher
 from penstock.operators.generate import Generate
+from penstock.operators.group_by import GroupBy
+from penstock.operators.ignore_elements import IgnoreElements
+from penstock.operators.interleave import Interleave
 from penstock.operators.interval import Interval
+from penstock.operators.is_empty import IsEmpty
+from penstock.operators.join import How, Join
 from penstock.operators.just import Just
+from penstock.operators.keep_alive import KeepAlive
 from penstock.operators.last import Last
+from penstock.operators.limit_rate import LimitRate
+from penstock.operators.log import Log
 from penstock.operators.map import Map
 from penstock.operators.map_async import MapAsync
+from penstock.operators.map_batches import MapBatches
+from penstock.operators.map_error import MapError
+from penstock.operators.materialize import Materialize
+from penstock.operators.max import Max
 from penstock.operators.merge import Merge
+from penstock.operators.merge_sorted import MergeSorted
+from penstock.operators.metrics import Metrics
+from penstock.operators.min import Min
 from penstock.operators.never import Never
+from penstock.operators.observed import Observed
+from penstock.operators.of_type import OfType
+from penstock.operators.on_backpressure_buffer import OnBackpressureBuffer
+from penstock.operators.on_backpressure_drop import OnBackpressureDrop
+from penstock.operators.on_backpressure_error import OnBackpressureError
+from penstock.operators.on_backpressure_latest import OnBackpressureLatest
+from penstock.operators.on_error_complete import OnErrorComplete
 from penstock.operators.on_error_resume import OnErrorResume
+from penstock.operators.on_error_return import OnErrorReturn
+from penstock.operators.pairwise import Pairwise
+from penstock.operators.parallel import Parallel
+from penstock.operators.partition import Partition
+from penstock.operators.publish import Publish
 from penstock.operators.publish_on import PublishOn
+from penstock.operators.race import Race
 from penstock.operators.range import Range
-from penstock.operators.reduce import Missing, Reduce
+from penstock.operators.reduce import Reduce
+from penstock.operators.repeat import Repeat
 from penstock.operators.replay import Replay
 from penstock.operators.retry import Retry
+from penstock.operators.sample import Sample
 from penstock.operators.scan import Scan
+from penstock.operators.sequence_equal import SequenceEqual
 from penstock.operators.share import Share
+from penstock.operators.single import Single
 from penstock.operators.skip import Skip
+from penstock.operators.skip_last import SkipLast
+from penstock.operators.skip_until import SkipUntil
+from penstock.operators.skip_while import SkipWhile
+from penstock.operators.sliding import Sliding
+from penstock.operators.split_when import SplitWhen
+from penstock.operators.starmap import Starmap
+from penstock.operators.start_with import StartWith
 from penstock.operators.stateful_map import StatefulMap
+from penstock.operators.subject import Subject as SubjectSource
 from penstock.operators.subscribe_on import SubscribeOn
+from penstock.operators.sum import Sum
+from penstock.operators.switch_if_empty import SwitchIfEmpty
+from penstock.operators.switch_map import SwitchMap
 from penstock.operators.take import Take
+from penstock.operators.take_last import TakeLast
+from penstock.operators.take_until import TakeUntil
 from penstock.operators.take_while import TakeWhile
 from penstock.operators.tap import Tap, TapSignals
+from penstock.operators.throttle import Throttle
+from penstock.operators.throttle_first import ThrottleFirst
+from penstock.operators.time_interval import TimeInterval
 from penstock.operators.timeout import Timeout
+from penstock.operators.timer import Timer
+from penstock.operators.timestamp import Timestamp
+from penstock.operators.to_dict import ToDict
 from penstock.operators.to_list import ToList
+from penstock.operators.to_set import ToSet
+from penstock.operators.using import Using
+from penstock.operators.window import Window, WindowSeconds, WindowUntil
+from penstock.operators.with_context import WithContext
+from penstock.operators.with_latest_from import WithLatestFrom
 from penstock.operators.zip import Zip
 from penstock.spec.interfaces import Publisher, Subscriber
 from penstock.spec.predicates import is_publisher, is_subscriber
@@ -85,6 +175,12 @@ U = TypeVar("U")
 V = TypeVar("V")
 W = TypeVar("W")
 S = TypeVar("S")
+K_co = TypeVar("K_co", covariant=True)
+K = TypeVar("K")
+Ts = TypeVarTuple("Ts")
+OrderedT = TypeVar("OrderedT", bound=Ordered)
+AddedT = TypeVar("AddedT", bound=Added)
+SharedT = TypeVar("SharedT", bound=Shared)
 
 
 def _chain_of(operator: str, given: object) -> Chain:
@@ -153,6 +249,9 @@ class Stream(Generic[T_co]):
     def __post_init__(self) -> None:
         if not isinstance(self.chain, Chain):
             raise TypeError(f"Stream: chain must be a Chain, got {self.chain!r}; use Stream.from_iterable for elements")
+        if tracing.on:
+            places = places_with(self.chain.places, 1 + len(self.chain.steps))
+            object.__setattr__(self, "chain", Chain(self.chain.source, self.chain.steps, places))
 
     def __repr__(self) -> str:
         return f"Stream({self.chain})"
@@ -170,7 +269,7 @@ class Stream(Generic[T_co]):
             raise TypeError(
                 f"rule 1.9: subscribe({subscriber!r}): a subscriber has on_subscribe, on_next, on_error and on_complete"
             )
-        connect(self.chain, subscriber)
+        connect(observed(self.chain), subscriber)
 
     def __iter__(self) -> Iterator[T_co]:
         return iterate(self.chain)
@@ -324,6 +423,52 @@ class Stream(Generic[T_co]):
         return Stream(Chain(FromAsyncIterable(items)))
 
     @staticmethod
+    def from_awaitable(awaitable: Awaitable[T] | Callable[[], Awaitable[T]]) -> Stream[T]:
+        """Emit what an awaitable gives, or the one that a function makes for each subscriber.
+
+        >>> async def answer():
+        ...     return 42
+        >>> list(Stream.from_awaitable(answer))
+        [42]
+        """
+        return Stream(Chain(FromAwaitable(awaitable)))
+
+    @staticmethod
+    def from_callable(fn: Callable[[], T]) -> Stream[T]:
+        """Emit what a function returns, which is called when somebody asks.
+
+        >>> list(Stream.from_callable(lambda: 6 * 7))
+        [42]
+        """
+        return Stream(Chain(FromCallable(fn)))
+
+    @staticmethod
+    def using(
+        open: Callable[[], S],  # noqa: A002  what it does
+        use: Callable[[S], Publisher[T] | Iterable[T] | AsyncIterable[T]],
+        close: Callable[[S], object],
+    ) -> Stream[T]:
+        """Open a resource for each subscriber and close it once, however the stream made with it ends.
+
+        >>> import io
+        >>> list(Stream.using(lambda: io.StringIO("a b"), lambda text: text.read().split(), lambda text: text.close()))
+        ['a', 'b']
+        """
+        return Stream(Chain(Using(open, use, close)))
+
+    @staticmethod
+    def subject(*, overflow: Overflow = Overflow.ERROR, size: int = 256, kept: int = 0) -> Subject[T]:  # pyright: ignore[reportInvalidTypeVarUse]  whoever annotates the subject says what T is
+        """Make a stream and hand elements to it, for everybody who is subscribed; `kept` are for those who come later.
+
+        >>> orders = Stream.subject(kept=10)
+        >>> orders.emit("tea"), orders.complete()
+        (<EmitResult.OK: 'ok'>, <EmitResult.OK: 'ok'>)
+        >>> list(orders)
+        ['tea']
+        """
+        return Subject(Chain(SubjectSource(overflow, size, kept)))
+
+    @staticmethod
     def from_publisher(publisher: Publisher[T]) -> Stream[T]:
         """Take the elements of any publisher, whoever made it.
 
@@ -347,6 +492,15 @@ class Stream(Generic[T_co]):
         """
         return Stream(Chain(Interval(seconds_of("interval", "seconds", seconds, zero=False), overflow, size, clock)))
 
+    @staticmethod
+    def timer(seconds: float | timedelta, *, clock: Clock = SYSTEM_CLOCK) -> Stream[int]:
+        """Emit 0 after a while, and complete.
+
+        >>> list(Stream.timer(0.001))
+        [0]
+        """
+        return Stream(Chain(Timer(seconds_of("timer", "seconds", seconds), clock)))
+
     # Each element alone.
 
     def map(self, fn: Callable[[T_co], U]) -> Stream[U]:
@@ -357,6 +511,18 @@ class Stream(Generic[T_co]):
         """
         return self._then(Map(fn))
 
+    @overload
+    def starmap(self: Stream[tuple[*Ts]], fn: Callable[[*Ts], U]) -> Stream[U]: ...
+    @overload
+    def starmap(self: Stream[Iterable[Any]], fn: Callable[..., U]) -> Stream[U]: ...
+    def starmap(self: Stream[Any], fn: Callable[..., U]) -> Stream[U]:
+        """Call a function with the items of each element as its arguments.
+
+        >>> list(Stream.just((2, 3), (4, 5)).starmap(lambda a, b: a * b))
+        [6, 20]
+        """
+        return self._then(Starmap(fn))
+
     def filter(self, predicate: Callable[[T_co], object]) -> Stream[T_co]:
         """Emit the elements for which the predicate is true.
 
@@ -364,6 +530,22 @@ class Stream(Generic[T_co]):
         [1, 3]
         """
         return self._then(Filter(predicate))
+
+    def of_type(self, kind: type[U]) -> Stream[U]:
+        """Emit the elements that are instances of the type.
+
+        >>> list(Stream.from_iterable([1, "a", 2]).of_type(int))
+        [1, 2]
+        """
+        return self._then(OfType(kind))
+
+    def cast(self, kind: type[U]) -> Stream[U]:
+        """Make sure that every element is an instance of the type.
+
+        >>> Stream.from_iterable([1, "a"]).cast(int).materialize().last().get()
+        Failed(error=TypeError("cast: each element must be of type int, got 'a' of type str"))
+        """
+        return self._then(Cast(kind))
 
     @overload
     def flat_map(self, fn: Callable[[T_co], Iterable[U]]) -> Stream[U]: ...
@@ -375,15 +557,67 @@ class Stream(Generic[T_co]):
         concurrency: int,
         prefetch: int = 32,
     ) -> Stream[U]: ...
-    def flat_map(self, fn: Callable[[T_co], Any], *, concurrency: int | None = None, prefetch: int = 32) -> Stream[Any]:
+    def flat_map(
+        self, fn: Callable[[T_co], Any], *, concurrency: int | None = None, prefetch: int | None = None
+    ) -> Stream[Any]:
         """Emit the items of the iterable, or with `concurrency` the elements of the publisher, made of each element.
 
         >>> list(Stream.range(3).flat_map(lambda n: [n] * n))
         [1, 2, 2]
         """
-        if concurrency is None:
-            return self._then(FlatMap(fn))
-        return self._then(FlatMapPublishers(fn, concurrency, prefetch))
+        if concurrency is not None:
+            return self._then(FlatMapPublishers(fn, concurrency, 32 if prefetch is None else prefetch))
+        if prefetch is not None:
+            raise TypeError(f"flat_map: prefetch must be given together with concurrency, got {prefetch!r}")
+        return self._then(FlatMap(fn))
+
+    def concat_map(self, fn: Callable[[T_co], Publisher[U] | Iterable[U] | AsyncIterable[U]]) -> Stream[U]:
+        """Turn each element into a stream, and emit one of them after the other.
+
+        >>> list(Stream.just("ab", "c").concat_map(lambda text: Stream.from_iterable(text)))
+        ['a', 'b', 'c']
+        """
+        return self._then(ConcatMap(fn))
+
+    def switch_map(
+        self, fn: Callable[[T_co], Publisher[U] | Iterable[U] | AsyncIterable[U]], *, prefetch: int = 32
+    ) -> Stream[U]:
+        """Turn each element into a stream, and emit the newest of them alone; the one before is cancelled.
+
+        >>> list(Stream.just("old", "new").switch_map(lambda text: Stream.timer(0.001).map(lambda _: text)))
+        ['new']
+        """
+        return self._then(SwitchMap(fn, prefetch))
+
+    @overload
+    def expand(self: Stream[T], fn: Callable[[T], Iterable[T]], *, size: int = 10_000) -> Stream[T]: ...
+    @overload
+    def expand(
+        self: Stream[T],
+        fn: Callable[[T], Publisher[T] | Iterable[T] | AsyncIterable[T]],
+        *,
+        concurrency: int,
+        size: int = 10_000,
+        prefetch: int = 32,
+    ) -> Stream[T]: ...
+    def expand(
+        self,
+        fn: Callable[[Any], Any],
+        *,
+        concurrency: int | None = None,
+        size: int = 10_000,
+        prefetch: int | None = None,
+    ) -> Stream[Any]:
+        """Emit each element, what the function makes of it, what it makes of that, and so on, level by level.
+
+        >>> list(Stream.just(8).expand(lambda n: [n // 2] if n > 1 else []))
+        [8, 4, 2, 1]
+        """
+        if concurrency is not None:
+            return self._then(ExpandPublishers(fn, concurrency, size, 32 if prefetch is None else prefetch))
+        if prefetch is not None:
+            raise TypeError(f"expand: prefetch must be given together with concurrency, got {prefetch!r}")
+        return self._then(Expand(fn, size))
 
     def flatten(self: Stream[Iterable[U]]) -> Stream[U]:
         """Emit the items of each element.
@@ -409,6 +643,38 @@ class Stream(Generic[T_co]):
         [0, 2, 4]
         """
         return self._then(MapAsync(fn, concurrency, ordered, key))
+
+    @overload
+    def map_batches(self, fn: Callable[[builtins.list[T_co]], Iterable[U]], size: int = 1024) -> Stream[U]: ...
+    @overload
+    def map_batches(
+        self, fn: Callable[[Any], Iterable[U]], size: int = 1024, *, form: Literal["list", "numpy", "arrow"]
+    ) -> Stream[U]: ...
+    def map_batches(
+        self, fn: Callable[[Any], Iterable[Any]], size: int = 1024, *, form: Literal["list", "numpy", "arrow"] = "list"
+    ) -> Stream[Any]:
+        """Call a function with many elements at a time, as a list, a NumPy array or an Arrow record batch.
+
+        >>> list(Stream.range(5).map_batches(lambda batch: [n - batch[0] for n in batch], size=3))
+        [0, 1, 2, 0, 1]
+        """
+        return self._then(MapBatches(fn, size, form))
+
+    def materialize(self) -> Stream[Next[T_co] | Failed | Completed]:
+        """Turn signals into elements, a failure included.
+
+        >>> list(Stream.just(7).materialize())
+        [Next(element=7), Completed()]
+        """
+        return Stream(Chain(Materialize(self.chain)))
+
+    def dematerialize(self: Stream[Signal[U]]) -> Stream[U]:
+        """Turn elements that stand for signals into these.
+
+        >>> list(Stream.just(7, 8).materialize().dematerialize())
+        [7, 8]
+        """
+        return self._then(Dematerialize())
 
     def tap(
         self,
@@ -465,6 +731,14 @@ class Stream(Generic[T_co]):
         """
         return self._then(TakeWhile(predicate))
 
+    def take_last(self, count: int) -> Stream[T_co]:
+        """Emit the last elements, once they are known.
+
+        >>> list(Stream.range(5).take_last(2))
+        [3, 4]
+        """
+        return self._then(TakeLast(count))
+
     def skip(self, count: int) -> Stream[T_co]:
         """Leave out the first elements.
 
@@ -472,6 +746,56 @@ class Stream(Generic[T_co]):
         [3, 4]
         """
         return self._then(Skip(count))
+
+    def skip_while(self, predicate: Callable[[T_co], object]) -> Stream[T_co]:
+        """Leave out elements until one does not satisfy the predicate.
+
+        >>> list(Stream.just(1, 2, 9, 3).skip_while(lambda n: n < 5))
+        [9, 3]
+        """
+        return self._then(SkipWhile(predicate))
+
+    def skip_last(self, count: int) -> Stream[T_co]:
+        """Leave out the last elements.
+
+        >>> list(Stream.range(5).skip_last(2))
+        [0, 1, 2]
+        """
+        return self._then(SkipLast(count))
+
+    def ignore_elements(self) -> Stream[typing.Never]:
+        """Let only the end through.
+
+        >>> list(Stream.range(3).tap(print).take(2).ignore_elements())
+        0
+        1
+        []
+        """
+        return self._then(IgnoreElements())
+
+    def start_with(self, *items: U) -> Stream[T_co | U]:
+        """Emit some elements before all others.
+
+        >>> list(Stream.just(2, 3).start_with(0, 1))
+        [0, 1, 2, 3]
+        """
+        return self._then(StartWith(items))
+
+    def end_with(self, *items: U) -> Stream[T_co | U]:
+        """Emit some elements after all others.
+
+        >>> list(Stream.just(0, 1).end_with(2, 3))
+        [0, 1, 2, 3]
+        """
+        return self._then(EndWith(items))
+
+    def default_if_empty(self, *items: U) -> Stream[T_co | U]:
+        """Emit something where there is nothing.
+
+        >>> list(Stream.range(3).filter(lambda n: n > 9).default_if_empty(-1))
+        [-1]
+        """
+        return self._then(DefaultIfEmpty(items))
 
     def enumerate(self, start: int = 0) -> Stream[tuple[int, T_co]]:
         """Emit each element with its number.
@@ -489,13 +813,121 @@ class Stream(Generic[T_co]):
         """
         return self._then(DropRepeats(key))
 
-    def buffer(self, count: int) -> Stream[builtins.list[T_co]]:
-        """Collect elements into lists.
+    def distinct(self, key: Callable[[T_co], Hashable] | None = None, *, size: int | None = None) -> Stream[T_co]:
+        """Let each element, or one of each key, through once; `size` bounds how many keys are held.
+
+        >>> list(Stream.just(1, 2, 1, 3, 2).distinct())
+        [1, 2, 3]
+        """
+        return self._then(Distinct(key, size))
+
+    def buffer(self, count: int, step: int | None = None) -> Stream[builtins.list[T_co]]:
+        """Collect elements into lists, one beginning every `step` elements.
 
         >>> list(Stream.range(5).buffer(2))
         [[0, 1], [2, 3], [4]]
+        >>> list(Stream.range(5).buffer(3, 2))
+        [[0, 1, 2], [2, 3, 4], [4]]
         """
-        return self._then(Buffer(count))
+        return self._then(Buffer(count, step))
+
+    def buffer_until(self, predicate: Callable[[T_co], object], *, size: int = 65_536) -> Stream[builtins.list[T_co]]:
+        """Collect elements into lists that each end with one that satisfies the predicate.
+
+        >>> list(Stream.from_iterable("to be.").buffer_until(lambda c: c in " ."))
+        [['t', 'o', ' '], ['b', 'e', '.']]
+        """
+        return self._then(BufferUntil(predicate, size))
+
+    def buffer_while(self, predicate: Callable[[T_co], object], *, size: int = 65_536) -> Stream[builtins.list[T_co]]:
+        """Collect runs of elements that satisfy the predicate into lists, and leave out the others.
+
+        >>> list(Stream.from_iterable("to be.").buffer_while(str.isalpha))
+        [['t', 'o'], ['b', 'e']]
+        """
+        return self._then(BufferWhile(predicate, size))
+
+    def split_when(
+        self, predicate: Callable[[T_co, T_co], object], *, size: int = 65_536
+    ) -> Stream[builtins.list[T_co]]:
+        """Cut the stream into lists wherever the predicate is true for an element and the one after it.
+
+        >>> list(Stream.just(1, 2, 5, 6, 9).split_when(lambda a, b: b - a > 1))
+        [[1, 2], [5, 6], [9]]
+        """
+        return self._then(SplitWhen(predicate, size))
+
+    def pairwise(self) -> Stream[tuple[T_co, T_co]]:
+        """Emit each element together with the one before it.
+
+        >>> list(Stream.just(1, 4, 9).pairwise())
+        [(1, 4), (4, 9)]
+        """
+        return self._then(Pairwise())
+
+    def sliding(self, count: int, step: int = 1) -> Stream[tuple[T_co, ...]]:
+        """Emit a window that moves over the elements.
+
+        >>> list(Stream.range(5).sliding(3))
+        [(0, 1, 2), (1, 2, 3), (2, 3, 4)]
+        """
+        return self._then(Sliding(count, step))
+
+    def buffer_timeout(
+        self, count: int, seconds: float | timedelta, *, clock: Clock = SYSTEM_CLOCK
+    ) -> Stream[builtins.list[T_co]]:
+        """Collect elements into lists, for so many or so long.
+
+        >>> list(Stream.range(5).buffer_timeout(2, 1.0))
+        [[0, 1], [2, 3], [4]]
+        """
+        return self._then(BufferTimeout(count, seconds_of("buffer_timeout", "seconds", seconds, zero=False), clock))
+
+    def window(
+        self,
+        count: int | None = None,
+        *,
+        seconds: float | timedelta | None = None,
+        until: Publisher[object] | None = None,
+        size: int = 256,
+        patience: float | timedelta = 5.0,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> Stream[Stream[T_co]]:
+        """Split into streams that follow one another: of `count` elements, of `seconds`, or `until` another emits.
+
+        >>> list(Stream.range(5).window(2).flat_map(lambda window: window.to_list(), concurrency=1))
+        [[0, 1], [2, 3], [4]]
+        """
+        wait = seconds_of("window", "patience", patience)
+        if [count, seconds, until].count(None) != 2:
+            raise TypeError(
+                "window: one of count, seconds and until must be given, "
+                f"got count={count!r}, seconds={seconds!r}, until={until!r}"
+            )
+        if count is not None:
+            return self._then(Window(count, Stream, size, wait, clock))
+        if seconds is not None:
+            length = seconds_of("window", "seconds", seconds, zero=False)
+            return self._then(WindowSeconds(length, Stream, size, wait, clock))
+        return Stream(Chain(WindowUntil(self.chain, _chain_of("window", until), Stream, size, wait, clock)))
+
+    def group_by(
+        self,
+        key: Callable[[T_co], K],
+        *,
+        groups: int = 1024,
+        size: int = 256,
+        patience: float | timedelta = 5.0,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> Stream[GroupedStream[K, T_co]]:
+        """Split into one stream per key, of at most `groups` at a time that hold `size` elements together.
+
+        >>> even = Stream.range(5).group_by(lambda n: n % 2 == 0)
+        >>> list(even.flat_map(lambda group: group.to_list().map(lambda some: (group.key, some)), concurrency=2))
+        [(True, [0, 2, 4]), (False, [1, 3])]
+        """
+        wait = seconds_of("group_by", "patience", patience)
+        return self._then(GroupBy(key, _grouped, groups, size, wait, clock))
 
     # Several streams.
 
@@ -533,28 +965,261 @@ class Stream(Generic[T_co]):
         """
         return Stream(Chain(Zip(tuple(_chain_of("zip", given) for given in (self, *others)), prefetch)))
 
+    @overload
+    def combine_latest(self, other: Publisher[U], /, *, prefetch: int = 32) -> Stream[tuple[T_co, U]]: ...
+    @overload
+    def combine_latest(
+        self, other: Publisher[U], third: Publisher[V], /, *, prefetch: int = 32
+    ) -> Stream[tuple[T_co, U, V]]: ...
+    @overload
+    def combine_latest(
+        self, other: Publisher[U], third: Publisher[V], fourth: Publisher[W], /, *, prefetch: int = 32
+    ) -> Stream[tuple[T_co, U, V, W]]: ...
+    @overload
+    def combine_latest(self, *others: Publisher[Any], prefetch: int = 32) -> Stream[tuple[Any, ...]]: ...
+    def combine_latest(self, *others: Publisher[Any], prefetch: int = 32) -> Stream[Any]:
+        """Emit the latest elements of several streams whenever one of them changes.
+
+        >>> list(Stream.just(1, 2).combine_latest(Stream.just("a", "b")))
+        [(1, 'a'), (2, 'a'), (2, 'b')]
+        """
+        chains = tuple(_chain_of("combine_latest", given) for given in (self, *others))
+        return Stream(Chain(CombineLatest(chains, prefetch)))
+
+    @overload
+    def with_latest_from(self, other: Publisher[U], /) -> Stream[tuple[T_co, U]]: ...
+    @overload
+    def with_latest_from(self, other: Publisher[U], third: Publisher[V], /) -> Stream[tuple[T_co, U, V]]: ...
+    @overload
+    def with_latest_from(
+        self, other: Publisher[U], third: Publisher[V], fourth: Publisher[W], /
+    ) -> Stream[tuple[T_co, U, V, W]]: ...
+    @overload
+    def with_latest_from(self, *others: Publisher[Any]) -> Stream[tuple[Any, ...]]: ...
+    def with_latest_from(self, *others: Publisher[Any]) -> Stream[Any]:
+        """Emit each element together with the latest of other streams.
+
+        >>> list(Stream.range(3).with_latest_from(Stream.just("a")))
+        [(0, 'a'), (1, 'a'), (2, 'a')]
+        """
+        chains = tuple(_chain_of("with_latest_from", given) for given in others)
+        return Stream(Chain(WithLatestFrom(self.chain, chains)))
+
+    def race(self, *others: Publisher[U]) -> Stream[T_co | U]:
+        """Emit the stream that answers first, and no other.
+
+        >>> list(Stream.never().race(Stream.just("here")))
+        ['here']
+        """
+        return Stream(Chain(Race(_chains("race", Race, (self, *others)))))
+
+    def switch_if_empty(self, other: Publisher[U]) -> Stream[T_co | U]:
+        """Go on with another stream if there was no element.
+
+        >>> list(Stream.empty().switch_if_empty(Stream.just("nothing found")))
+        ['nothing found']
+        """
+        return Stream(Chain(SwitchIfEmpty(self.chain, _chain_of("switch_if_empty", other))))
+
+    def take_until(self, other: Publisher[object]) -> Stream[T_co]:
+        """Let elements through until another stream emits.
+
+        >>> list(Stream.range(3).take_until(Stream.never()))
+        [0, 1, 2]
+        """
+        return Stream(Chain(TakeUntil(self.chain, _chain_of("take_until", other))))
+
+    def skip_until(self, other: Publisher[object]) -> Stream[T_co]:
+        """Leave out elements until another stream emits.
+
+        >>> list(Stream.range(3).skip_until(Stream.just("now")))
+        [0, 1, 2]
+        """
+        return Stream(Chain(SkipUntil(self.chain, _chain_of("skip_until", other))))
+
+    def merge_sorted(
+        self, *others: Publisher[U], key: Callable[[T_co | U], Ordered] | None = None, prefetch: int = 32
+    ) -> Stream[T_co | U]:
+        """Merge streams that are sorted into one that is.
+
+        >>> list(Stream.just(1, 4).merge_sorted(Stream.just(2, 3)))
+        [1, 2, 3, 4]
+        """
+        chains = tuple(_chain_of("merge_sorted", given) for given in (self, *others))
+        return Stream(Chain(MergeSorted(chains, key, prefetch)))
+
+    def interleave(self, *others: Publisher[U], count: int = 1, prefetch: int = 32) -> Stream[T_co | U]:
+        """Take elements of several streams in turns, `count` at a time.
+
+        >>> list(Stream.range(4).interleave(Stream.just("a")))
+        [0, 'a', 1, 2, 3]
+        """
+        chains = tuple(_chain_of("interleave", given) for given in (self, *others))
+        return Stream(Chain(Interleave(chains, count, prefetch)))
+
+    def sequence_equal(
+        self, other: Publisher[U], equal: Callable[[T_co, U], object] | None = None, *, prefetch: int = 32
+    ) -> Stream[bool]:
+        """Tell whether two streams have the same elements in the same order.
+
+        >>> Stream.range(3).sequence_equal(Stream.just(0, 1, 2)).get()
+        True
+        """
+        return Stream(Chain(SequenceEqual(self.chain, _chain_of("sequence_equal", other), equal, prefetch)))
+
+    @overload
+    def join(
+        self,
+        other: Publisher[U],
+        key: Callable[[T_co], Hashable],
+        other_key: Callable[[U], Hashable] | None = None,
+        *,
+        how: Literal["inner"] = "inner",
+        size: int = 10_000,
+        prefetch: int = 32,
+    ) -> Stream[tuple[T_co, U]]: ...
+    @overload
+    def join(
+        self,
+        other: Publisher[U],
+        key: Callable[[T_co], Hashable],
+        other_key: Callable[[U], Hashable] | None = None,
+        *,
+        how: Literal["left"],
+        size: int = 10_000,
+        prefetch: int = 32,
+    ) -> Stream[tuple[T_co, U | None]]: ...
+    @overload
+    def join(
+        self,
+        other: Publisher[U],
+        key: Callable[[T_co], Hashable],
+        other_key: Callable[[U], Hashable] | None = None,
+        *,
+        how: Literal["right"],
+        size: int = 10_000,
+        prefetch: int = 32,
+    ) -> Stream[tuple[T_co | None, U]]: ...
+    @overload
+    def join(
+        self,
+        other: Publisher[U],
+        key: Callable[[T_co], Hashable],
+        other_key: Callable[[U], Hashable] | None = None,
+        *,
+        how: Literal["outer"],
+        size: int = 10_000,
+        prefetch: int = 32,
+    ) -> Stream[tuple[T_co | None, U | None]]: ...
+    def join(
+        self,
+        other: Publisher[Any],
+        key: Callable[[Any], Hashable],
+        other_key: Callable[[Any], Hashable] | None = None,
+        *,
+        how: How = "inner",
+        size: int = 10_000,
+        prefetch: int = 32,
+    ) -> Stream[Any]:
+        """Pair the elements of two streams that have the same key, holding at most `size` of each.
+
+        >>> list(Stream.just("apple", "banana").join(Stream.just("ant", "bee", "bat"), key=lambda word: word[0]))
+        [('apple', 'ant'), ('banana', 'bee'), ('banana', 'bat')]
+        """
+        chain = _chain_of("join", other)
+        return Stream(Chain(Join(self.chain, chain, key, key if other_key is None else other_key, how, size, prefetch)))
+
+    def partition(
+        self, predicate: Callable[[T_co], object], *, size: int = 256, slow: Slow = Slow.ERROR
+    ) -> tuple[Stream[T_co], Stream[T_co]]:
+        """Send each element to one of two streams: the first if the predicate is true, else the second.
+
+        >>> odd, even = Stream.range(5).partition(lambda n: n % 2)
+        >>> list(odd), list(even)
+        ([1, 3], [0, 2, 4])
+        """
+        fork = Fork()
+        return (
+            Stream(Chain(Partition(self.chain, predicate, True, size, slow, fork))),
+            Stream(Chain(Partition(self.chain, predicate, False, size, slow, fork))),
+        )
+
     # When it fails, and when it is over.
 
     def on_error_resume(
-        self, fn: Callable[[Exception], Publisher[U] | Iterable[U] | AsyncIterable[U]]
+        self,
+        fn: Callable[[Exception], Publisher[U] | Iterable[U] | AsyncIterable[U]],
+        *,
+        when: When | None = None,
     ) -> Stream[T_co | U]:
-        """Go on with another stream after a failure.
+        """Go on with another stream after a failure, or after one that `when` names: a type, types or a function.
 
-        >>> list(Stream.just(1, 0).map(lambda n: 6 // n).on_error_resume(lambda error: [-1]))
+        >>> list(Stream.just(1, 0).map(lambda n: 6 // n).on_error_resume(lambda error: [-1], when=ArithmeticError))
         [6, -1]
         """
-        return self._then(OnErrorResume(fn))
+        return self._then(OnErrorResume(fn, when))
+
+    @overload
+    def on_error_return(self, value: U, *, when: When | None = None) -> Stream[T_co | U]: ...
+    @overload
+    def on_error_return(self, *, fn: Callable[[Exception], U], when: When | None = None) -> Stream[T_co | U]: ...
+    def on_error_return(
+        self,
+        value: Any | Literal[Missing.MISSING] = Missing.MISSING,
+        *,
+        fn: Callable[[Exception], Any] | None = None,
+        when: When | None = None,
+    ) -> Stream[Any]:
+        """End with a last element in place of a failure, or with what a function makes of the error.
+
+        >>> list(Stream.just(1, 0).map(lambda n: 6 // n).on_error_return(-1))
+        [6, -1]
+        """
+        return self._then(OnErrorReturn(value, fn, when))
+
+    def on_error_complete(self, *, when: When | None = None) -> Stream[T_co]:
+        """Complete in place of a failure.
+
+        >>> list(Stream.just(1, 0).map(lambda n: 6 // n).on_error_complete(when=ZeroDivisionError))
+        [6]
+        """
+        return self._then(OnErrorComplete(when))
+
+    def map_error(self, fn: Callable[[Exception], Exception], *, when: When | None = None) -> Stream[T_co]:
+        """Fail with another error, of which the one before is the cause.
+
+        >>> list(Stream.error(KeyError("id")).map_error(lambda error: ValueError("no id")).on_error_return(fn=repr))
+        ["ValueError('no id')"]
+        """
+        return self._then(MapError(fn, when))
 
     def retry(
-        self, times: int | None = None, *, backoff: float | timedelta = 0.0, clock: Clock = SYSTEM_CLOCK
+        self,
+        times: int | None = None,
+        *,
+        when: When | None = None,
+        backoff: float | timedelta = 0.0,
+        jitter: float | Callable[[float], float] = 0.0,
+        max_delay: float | timedelta | None = None,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> Stream[T_co]:
-        """Subscribe again after a failure, waiting longer each time.
+        """Subscribe again after a failure, waiting twice as long each time, more or less by a share of `jitter`.
 
         >>> attempts = iter([ValueError("first"), "second"])
         >>> list(Stream.defer(lambda: Stream.error(e) if isinstance(e := next(attempts), Exception) else [e]).retry(1))
         ['second']
         """
-        return Stream(Chain(Retry(self.chain, times, seconds_of("retry", "backoff", backoff), clock)))
+        seconds = seconds_of("retry", "backoff", backoff)
+        most = None if max_delay is None else seconds_of("retry", "max_delay", max_delay)
+        return Stream(Chain(Retry(self.chain, times, seconds, clock, when, jitter, most)))
+
+    def repeat(self, times: int | None = None, *, while_: Callable[[], object] | None = None) -> Stream[T_co]:
+        """Run the stream so many times, or for ever, as long as `while_` is true after a run.
+
+        >>> list(Stream.just("a", "b").repeat(2))
+        ['a', 'b', 'a', 'b']
+        """
+        return Stream(Chain(Repeat(self.chain, times, while_)))
 
     def do_finally(self, fn: Callable[[], object]) -> Stream[T_co]:
         """Call a function once the stream is over, however it ends.
@@ -585,6 +1250,37 @@ class Stream(Generic[T_co]):
         """
         return Stream(Chain(SubscribeOn(self.chain, executor)))
 
+    def parallel(
+        self,
+        rails: int,
+        flow: Callable[[Stream[T_co]], Stream[U]],
+        *,
+        executor: Executor | None = None,
+        ordered: bool = True,
+        prefetch: int = 256,
+    ) -> Stream[U]:
+        """Run the steps of a flow on several workers, each on a share of the elements.
+
+        >>> list(Stream.range(5).parallel(2, lambda numbers: numbers.map(lambda n: n * n)))
+        [0, 1, 4, 9, 16]
+        """
+        if not callable(flow):
+            raise TypeError(f"parallel: flow must be a function from Stream to Stream, got {flow!r}")
+        start: Stream[Any] = Stream(Chain(Empty()))
+        made = flow(start)
+        if not isinstance(made, Stream) or made.chain.source is not start.chain.source:
+            raise TypeError(f"parallel: flow must return a stream made from its argument, got {made!r}")
+        return self._then(Parallel(rails, made.chain.steps, executor, ordered, prefetch))
+
+    def with_context(self, values: Mapping[ContextVar[Any], Any]) -> Stream[T_co]:
+        """Set context variables for what comes before, and for nothing else.
+
+        >>> user = ContextVar("user", default="nobody")
+        >>> list(Stream.just("hello").map(lambda word: (word, user.get())).with_context({user: "ada"}))
+        [('hello', 'ada')]
+        """
+        return Stream(Chain(WithContext(self.chain, tuple(values.items()))))
+
     def timeout(self, seconds: float | timedelta, *, clock: Clock = SYSTEM_CLOCK) -> Stream[T_co]:
         """Fail when an element that was asked for does not come in time.
 
@@ -600,6 +1296,150 @@ class Stream(Generic[T_co]):
         [99]
         """
         return self._then(Debounce(seconds_of("debounce", "seconds", seconds), clock))
+
+    def delay(self, seconds: float | timedelta, *, size: int = 256, clock: Clock = SYSTEM_CLOCK) -> Stream[T_co]:
+        """Emit everything a while later, holding `size` elements at the most.
+
+        >>> list(Stream.range(3).delay(0.001))
+        [0, 1, 2]
+        """
+        return self._then(Delay(seconds_of("delay", "seconds", seconds), size, clock))
+
+    def delay_subscription(self, seconds: float | timedelta, *, clock: Clock = SYSTEM_CLOCK) -> Stream[T_co]:
+        """Subscribe a while later.
+
+        >>> list(Stream.range(3).delay_subscription(0.001))
+        [0, 1, 2]
+        """
+        late = seconds_of("delay_subscription", "seconds", seconds)
+        return Stream(Chain(DelaySubscription(self.chain, late, clock)))
+
+    def throttle(self, count: int, per: float | timedelta = 1.0, *, clock: Clock = SYSTEM_CLOCK) -> Stream[T_co]:
+        """Let at most `count` elements pass in any `per` seconds, asking for no more; none is lost.
+
+        >>> list(Stream.range(4).throttle(2, per=0.001))
+        [0, 1, 2, 3]
+        """
+        return self._then(Throttle(count, seconds_of("throttle", "per", per, zero=False), clock))
+
+    def throttle_first(self, seconds: float | timedelta, *, clock: Clock = SYSTEM_CLOCK) -> Stream[T_co]:
+        """Let an element through, then none for a while.
+
+        >>> list(Stream.range(100).throttle_first(60))
+        [0]
+        """
+        return self._then(ThrottleFirst(seconds_of("throttle_first", "seconds", seconds), clock))
+
+    def sample(self, every: float | timedelta | Publisher[object], *, clock: Clock = SYSTEM_CLOCK) -> Stream[T_co]:
+        """Emit the latest element every so many seconds, or whenever another stream emits.
+
+        >>> list(Stream.range(100).sample(1.0))
+        [99]
+        """
+        if isinstance(every, int | float | timedelta):
+            clock_given("sample", clock)
+            every = Stream.interval(seconds_of("sample", "every", every, zero=False), clock=clock)
+        elif not is_publisher(every):
+            raise TypeError(f"sample: every must be seconds, a timedelta or a Publisher, got {every!r}")
+        return Stream(Chain(Sample(self.chain, _chain_of("sample", every))))
+
+    @overload
+    def keep_alive(
+        self, seconds: float | timedelta, value: U, *, size: int = 256, clock: Clock = SYSTEM_CLOCK
+    ) -> Stream[T_co | U]: ...
+    @overload
+    def keep_alive(
+        self, seconds: float | timedelta, *, fn: Callable[[], U], size: int = 256, clock: Clock = SYSTEM_CLOCK
+    ) -> Stream[T_co | U]: ...
+    def keep_alive(
+        self,
+        seconds: float | timedelta,
+        value: Any = Missing.MISSING,
+        *,
+        fn: Callable[[], Any] | None = None,
+        size: int = 256,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> Stream[Any]:
+        """Emit a value, or what a function returns, when an element that was asked for does not come for a while.
+
+        >>> list(Stream.timer(0.01).keep_alive(0.001, "still here").take(1))
+        ['still here']
+        """
+        idle = seconds_of("keep_alive", "seconds", seconds, zero=False)
+        return self._then(KeepAlive(idle, value, fn, size, clock))
+
+    def timestamp(self, *, clock: Clock = SYSTEM_CLOCK) -> Stream[tuple[float, T_co]]:
+        """Emit each element with the clock's time at which it came.
+
+        >>> from penstock import VirtualClock
+        >>> list(Stream.just("a").timestamp(clock=VirtualClock(5.0)))
+        [(5.0, 'a')]
+        """
+        return self._then(Timestamp(clock))
+
+    def time_interval(self, *, clock: Clock = SYSTEM_CLOCK) -> Stream[tuple[float, T_co]]:
+        """Emit each element with the seconds since the one before it.
+
+        >>> from penstock import VirtualClock
+        >>> list(Stream.just("a", "b").time_interval(clock=VirtualClock()))
+        [(0.0, 'a'), (0.0, 'b')]
+        """
+        return self._then(TimeInterval(clock))
+
+    # When it comes faster than it is asked for.
+
+    def on_backpressure_buffer(
+        self, size: int, *, overflow: Overflow = Overflow.ERROR, on_drop: Callable[[T_co], object] | None = None
+    ) -> Stream[T_co]:
+        """Ask for everything and hold up to `size` elements that nobody has asked for.
+
+        >>> list(Stream.range(5).on_backpressure_buffer(5))
+        [0, 1, 2, 3, 4]
+        """
+        return self._then(OnBackpressureBuffer(size, overflow, on_drop))
+
+    def on_backpressure_drop(self, on_drop: Callable[[T_co], object] | None = None) -> Stream[T_co]:
+        """Ask for everything and leave out what nobody has asked for.
+
+        >>> Stream.range(5).on_backpressure_drop().count().get()
+        5
+        """
+        return self._then(OnBackpressureDrop(on_drop))
+
+    def on_backpressure_latest(self) -> Stream[T_co]:
+        """Ask for everything and hold the latest element alone.
+
+        >>> list(Stream.range(5).on_backpressure_latest().limit_rate(1).last())
+        [4]
+        """
+        return self._then(OnBackpressureLatest())
+
+    def on_backpressure_error(self) -> Stream[T_co]:
+        """Ask for everything and fail when an element comes that nobody has asked for.
+
+        >>> Stream.range(5).on_backpressure_error().count().get()
+        5
+        """
+        return self._then(OnBackpressureError())
+
+    def conflate(self, seed: Callable[[T_co], U], fn: Callable[[U, T_co], U]) -> Stream[U]:
+        """Ask for everything and merge what nobody has asked for into one element.
+
+        >>> Stream.range(5).conflate(lambda n: [n], lambda some, n: [*some, n]).flatten().count().get()
+        5
+        """
+        return self._then(Conflate(seed, fn))
+
+    def limit_rate(self, high: int, low: int | None = None) -> Stream[T_co]:
+        """Ask for at most `high` elements at a time, and again once `low` of them, by default half, are to come.
+
+        >>> Stream.range(5).tap(on_request=print).limit_rate(4, 1).to_list().get()
+        4
+        3
+        [0, 1, 2, 3, 4]
+        """
+        count_given("limit_rate", "high", high, 1)
+        return self._then(LimitRate(high, high // 2 if low is None else low))
 
     # One run for several subscribers.
 
@@ -619,6 +1459,28 @@ class Stream(Generic[T_co]):
         (['a', 'b', 'c'], ['b', 'c'])
         """
         return Stream(Chain(Replay(self.chain, count, size, slow)))
+
+    def cache(self, *, size: int = 10_000) -> Stream[T_co]:
+        """Run the stream once and give all of it to everybody, early or late.
+
+        >>> times = iter(range(9))
+        >>> cached = Stream.from_callable(lambda: next(times)).cache()
+        >>> list(cached), list(cached)
+        ([0], [0])
+        """
+        return Stream(Chain(Cache(self.chain, size)))
+
+    def publish(self, *, size: int = 256, slow: Slow = Slow.ERROR) -> Connectable[T_co]:
+        """Let several subscribers take part in one run that begins when `connect` is called.
+
+        >>> from penstock.testing import Probe
+        >>> letters, probe = Stream.just("a", "b").publish(), Probe(request=2)
+        >>> letters.subscribe(probe), probe.elements, letters.connect().over
+        (None, [], True)
+        >>> probe.elements
+        ['a', 'b']
+        """
+        return Connectable(Chain(Publish(self.chain, size, slow)))
 
     # One value of all.
 
@@ -652,23 +1514,218 @@ class Stream(Generic[T_co]):
         """
         return self._then(ToList())
 
-    def first(self) -> Stream[T_co]:
-        """Emit the first element alone.
+    def to_set(self) -> Stream[set[T_co]]:
+        """Emit all elements as one set.
+
+        >>> Stream.just("a", "b", "a").to_set().get() == {"a", "b"}
+        True
+        """
+        return self._then(ToSet())
+
+    @overload
+    def to_dict(self: Stream[tuple[K, V]]) -> Stream[dict[K, V]]: ...
+    @overload
+    def to_dict(self, key: Callable[[T_co], K]) -> Stream[dict[K, T_co]]: ...
+    @overload
+    def to_dict(self, key: Callable[[T_co], K], value: Callable[[T_co], V]) -> Stream[dict[K, V]]: ...
+    def to_dict(
+        self, key: Callable[[Any], Any] | None = None, value: Callable[[Any], Any] | None = None
+    ) -> Stream[dict[Any, Any]]:
+        """Emit all elements as one dictionary, by the keys that a function gives or as pairs.
+
+        >>> Stream.just("to", "be", "or").to_dict(lambda word: word[0], len).get()
+        {'t': 2, 'b': 2, 'o': 2}
+        """
+        return self._then(ToDict(key, value))
+
+    @overload
+    def first(self, predicate: Callable[[T_co], object] | None = None) -> Stream[T_co]: ...
+    @overload
+    def first(self, predicate: Callable[[T_co], object] | None = None, *, default: U) -> Stream[T_co | U]: ...
+    def first(
+        self,
+        predicate: Callable[[T_co], object] | None = None,
+        *,
+        default: Any | Literal[Missing.MISSING] = Missing.MISSING,
+    ) -> Stream[Any]:
+        """Emit the first element alone, or the first that satisfies a predicate.
 
         >>> Stream.range(5, 9).first().get()
         5
         """
-        return self._then(First())
+        return self._then(First(predicate, default))
 
-    def last(self) -> Stream[T_co]:
-        """Emit the last element alone.
+    @overload
+    def last(self, predicate: Callable[[T_co], object] | None = None) -> Stream[T_co]: ...
+    @overload
+    def last(self, predicate: Callable[[T_co], object] | None = None, *, default: U) -> Stream[T_co | U]: ...
+    def last(
+        self,
+        predicate: Callable[[T_co], object] | None = None,
+        *,
+        default: Any | Literal[Missing.MISSING] = Missing.MISSING,
+    ) -> Stream[Any]:
+        """Emit the last element alone, or the last that satisfies a predicate.
 
         >>> Stream.range(5, 9).last().get()
         8
         """
-        return self._then(Last())
+        return self._then(Last(predicate, default))
+
+    @overload
+    def element_at(self, index: int) -> Stream[T_co]: ...
+    @overload
+    def element_at(self, index: int, default: U) -> Stream[T_co | U]: ...
+    def element_at(self, index: int, default: Any | Literal[Missing.MISSING] = Missing.MISSING) -> Stream[Any]:
+        """Emit the element at one place alone, counted from 0.
+
+        >>> Stream.just("a", "b", "c").element_at(1).get()
+        'b'
+        """
+        return self._then(ElementAt(index, default))
+
+    @overload
+    def single(self) -> Stream[T_co]: ...
+    @overload
+    def single(self, default: U) -> Stream[T_co | U]: ...
+    def single(self, default: Any | Literal[Missing.MISSING] = Missing.MISSING) -> Stream[Any]:
+        """Emit the only element, and fail if there is none or more than one.
+
+        >>> Stream.range(9).filter(lambda n: n > 7).single().get()
+        8
+        """
+        return self._then(Single(default))
+
+    @overload
+    def sum(self: Stream[int]) -> Stream[int]: ...
+    @overload
+    def sum(self: Stream[AddedT]) -> Stream[AddedT | int]: ...
+    @overload
+    def sum(self, start: U) -> Stream[T_co | U]: ...
+    def sum(self: Stream[Any], start: Any = 0) -> Stream[Any]:
+        """Add up all elements.
+
+        >>> Stream.range(5).sum().get()
+        10
+        """
+        return self._then(Sum(start))
+
+    @overload
+    def average(self: Stream[float]) -> Stream[float]: ...
+    @overload
+    def average(self: Stream[SharedT]) -> Stream[SharedT]: ...
+    def average(self: Stream[Any]) -> Stream[Any]:
+        """Emit what the elements are in the mean.
+
+        >>> Stream.just(1, 2, 6).average().get()
+        3.0
+        """
+        return self._then(Average())
+
+    @overload
+    def min(self: Stream[OrderedT]) -> Stream[OrderedT]: ...
+    @overload
+    def min(self, key: Callable[[T_co], Ordered]) -> Stream[T_co]: ...
+    def min(self: Stream[Any], key: Callable[[Any], Any] | None = None) -> Stream[Any]:
+        """Emit the smallest element, or the one with the smallest key.
+
+        >>> Stream.just("three", "two", "four").min(len).get()
+        'two'
+        """
+        return self._then(Min(key))
+
+    @overload
+    def max(self: Stream[OrderedT]) -> Stream[OrderedT]: ...
+    @overload
+    def max(self, key: Callable[[T_co], Ordered]) -> Stream[T_co]: ...
+    def max(self: Stream[Any], key: Callable[[Any], Any] | None = None) -> Stream[Any]:
+        """Emit the largest element, or the one with the largest key.
+
+        >>> Stream.just(3, 9, 4).max().get()
+        9
+        """
+        return self._then(Max(key))
+
+    def contains(self, element: object) -> Stream[bool]:
+        """Emit whether one of the elements equals the given one; ends the run as soon as it is known.
+
+        >>> Stream.range(1_000_000).contains(3).get()
+        True
+        """
+        return self._then(Contains(element))
+
+    def is_empty(self) -> Stream[bool]:
+        """Emit whether there is no element at all.
+
+        >>> Stream.range(1_000_000).is_empty().get()
+        False
+        """
+        return self._then(IsEmpty())
+
+    def all(self, predicate: Callable[[T_co], object]) -> Stream[bool]:
+        """Emit whether every element satisfies the predicate; ends the run as soon as it is known.
+
+        >>> Stream.range(1_000_000).all(lambda n: n < 3).get()
+        False
+        """
+        return self._then(All(predicate))
+
+    def any(self, predicate: Callable[[T_co], object]) -> Stream[bool]:
+        """Emit whether any element satisfies the predicate; ends the run as soon as it is known.
+
+        >>> Stream.range(1_000_000).any(lambda n: n > 3).get()
+        True
+        """
+        return self._then(AnyElement(predicate))
+
+    def for_each(self, fn: Callable[[T_co], object]) -> Stream[int]:
+        """Call a function with each element, once it is run with `get` or `await`, and emit how many there were.
+
+        >>> Stream.just("a", "b").for_each(print).get()
+        a
+        b
+        2
+        """
+        return self._then(ForEach(fn))
 
     # Watching it.
+
+    def log(self, name: str, *, level: int = logging.INFO) -> Stream[T_co]:
+        """Write every signal that passes to the logger `penstock.<name>`.
+
+        >>> list(Stream.range(3).log("numbers", level=logging.DEBUG))
+        [0, 1, 2]
+        """
+        return self._then(Log(name, level))
+
+    def checkpoint(self, name: str) -> Stream[T_co]:
+        """Add a note with the name to every error that passes.
+
+        >>> list(Stream.just("1", "2").map(int).checkpoint("numbers"))
+        [1, 2]
+        """
+        return self._then(Checkpoint(name))
+
+    def metrics(self, name: str, *, registry: Registry = REGISTRY) -> Stream[T_co]:
+        """Count what passes, under a name.
+
+        >>> counts = Registry()
+        >>> list(Stream.range(3).metrics("numbers", registry=counts)), counts["numbers"].delivered
+        ([0, 1, 2], 3)
+        """
+        return Stream(Chain(Metrics(self.chain, name, registry)))
+
+    def observed(
+        self, listener: Listener, *, every: float | timedelta = 1.0, clock: Clock = SYSTEM_CLOCK
+    ) -> Stream[T_co]:
+        """Let a listener see every step that comes before, in every run.
+
+        >>> from penstock import Recorder
+        >>> recorder = Recorder()
+        >>> list(Stream.range(3).map(str).observed(recorder)), recorder.runs
+        (['0', '1', '2'], 1)
+        """
+        return Stream(Chain(Observed(self.chain, Observer(listener, seconds_of("observed", "every", every), clock))))
 
     def checked(self) -> Stream[T_co]:
         """Watch the contract at this place and report whoever breaks it, by rule.
@@ -679,4 +1736,69 @@ class Stream(Generic[T_co]):
         return Stream(Chain(Checked(self.chain)))
 
 
-__all__ = ["Running", "Stream"]
+@dataclass(frozen=True, slots=True, repr=False)
+class GroupedStream(Stream[T_co], Generic[K_co, T_co]):
+    """Be the stream of the elements that have one key."""
+
+    key: K_co = field(kw_only=True)
+
+    def __repr__(self) -> str:
+        return f"GroupedStream(key={self.key!r}, {self.chain})"
+
+
+def _grouped(key: K, chain: Chain) -> GroupedStream[K, Any]:
+    return GroupedStream(chain, key=key)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Connectable(Stream[T_co]):
+    """Be a stream whose one run begins when it is told to; made by `publish`."""
+
+    def connect(self) -> Connection:
+        """Begin the run for those who are subscribed and those to come; return it, to be cancelled."""
+        source = self.chain.source
+        assert isinstance(source, Publish)
+        return source.begin()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Subject(Stream[T]):
+    """Be a stream and the hand that feeds it, from any thread; made by `Stream.subject`."""
+
+    @property
+    def _source(self) -> SubjectSource[T]:
+        source = self.chain.source
+        assert isinstance(source, SubjectSource)
+        return source
+
+    @property
+    def subscribers(self) -> int:
+        """Return how many are subscribed."""
+        return self._source.hot.subscribers
+
+    @property
+    def requested(self) -> int:
+        """Return how many elements every subscriber has asked for, not counting those on their way."""
+        return self._source.hot.requested
+
+    def emit(self, element: T) -> EmitResult:
+        """Pass an element on to everybody, or say why not.
+
+        OK: all have got it, or it is kept. OVERFLOW: somebody has not. CANCELLED: nobody listens. TERMINATED: the
+        subject has ended.
+        """
+        source = self._source
+        return source.hot.emit(element, source.overflow, source.kept)
+
+    def complete(self) -> EmitResult:
+        """End the stream, for those who come later too."""
+        return self._source.hot.end(None)
+
+    def fail(self, error: Exception) -> EmitResult:
+        """Fail the stream, for those who come later too."""
+        if not isinstance(error, Exception):
+            raise TypeError(f"fail: error must be an Exception, got {error!r}")
+        return self._source.hot.end(error)
+
+
+__all__ = ["Connectable", "GroupedStream", "Running", "Stream", "Subject"]

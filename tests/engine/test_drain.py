@@ -28,6 +28,26 @@ async def same(n: int) -> int:
     return n
 
 
+def first(pair: tuple[Any, ...]) -> Any:
+    return pair[0]
+
+
+def second(pair: tuple[Any, ...]) -> Any:
+    return pair[1]
+
+
+def numbered(stream: Stream[Any]) -> Stream[int]:
+    return stream.enumerate().map(first)
+
+
+def handed_over() -> Stream[Any]:
+    subject: Any = Stream.subject(kept=300)
+    for n in range(300):
+        subject.emit(n)
+    subject.complete()
+    return subject  # type: ignore[no-any-return]
+
+
 # Every kind of subscription that the library hands out, over three hundred elements.
 RUNS: dict[str, Callable[[], Stream[Any]]] = {
     "iterated": lambda: Stream.range(300).map(lambda n: n),
@@ -48,9 +68,36 @@ RUNS: dict[str, Callable[[], Stream[Any]]] = {
     "replay": lambda: Stream.range(300).replay(1),
     "retry": lambda: Stream.range(300).retry(1),
     "timeout": lambda: Stream.range(300).timeout(60.0, clock=CLOCK),
+    "delay": lambda: Stream.range(300).delay(0.0, size=16),
+    "throttle": lambda: Stream.range(300).throttle(10**6, clock=CLOCK),
+    "keep_alive": lambda: Stream.range(300).keep_alive(60.0, -1, clock=CLOCK),
+    "buffer_timeout": lambda: Stream.range(300).buffer_timeout(7, 60.0, clock=CLOCK).flatten(),
+    "limit_rate": lambda: Stream.range(300).limit_rate(16),
+    "on_backpressure_buffer": lambda: Stream.range(300).on_backpressure_buffer(300),
+    "group_by": lambda: Stream.range(300).group_by(lambda _: 0, size=16).flat_map(lambda group: group, concurrency=1),
+    "window": lambda: Stream.range(300).window(7, size=16).flat_map(lambda window: window, concurrency=1),
     "from_publisher": lambda: Stream.from_publisher(Stream.range(300)),
     "defer": lambda: Stream.defer(lambda: Stream.range(300)),
     "on_error_resume": lambda: Stream.error(KeyError("lost")).on_error_resume(lambda _: range(300)),
+    "on_error_return": lambda: Stream.range(299).concat(Stream.error(KeyError("lost"))).on_error_return(299),
+    "repeat": lambda: numbered(Stream.range(150).do_finally(noop).repeat(2)),
+    "using": lambda: Stream.using(object, lambda _: range(300), noop),
+    "concat_map": lambda: Stream.range(30).concat_map(lambda n: range(10 * n, 10 * n + 10)),
+    "switch_map": lambda: Stream.just(0).switch_map(lambda _: Stream.range(300)),
+    "expand": lambda: Stream.just(0).expand(lambda n: Stream.just(n + 1) if n < 299 else [], concurrency=2),
+    "combine_latest": lambda: Stream.just(0).do_finally(noop).combine_latest(Stream.range(300)).map(second),
+    "with_latest_from": lambda: Stream.range(300).do_finally(noop).with_latest_from(Stream.just(0)).map(first),
+    "race": lambda: Stream.never().race(Stream.range(300).publish_on(thread())),
+    "switch_if_empty": lambda: Stream.empty().do_finally(noop).switch_if_empty(Stream.range(300)),
+    "take_until": lambda: Stream.range(300).take_until(Stream.never()),
+    "skip_until": lambda: Stream.range(300).skip_until(Stream.just(0)),
+    "merge_sorted": lambda: Stream.range(0, 300, 2).do_finally(noop).merge_sorted(Stream.range(1, 300, 2)),
+    "interleave": lambda: Stream.range(0, 300, 2).do_finally(noop).interleave(Stream.range(1, 300, 2)),
+    "join": lambda: Stream.range(300).do_finally(noop).join(Stream.just(0), lambda _: 0).map(first),
+    "partition": lambda: Stream.range(300).partition(lambda _: True)[0],
+    "parallel": lambda: Stream.range(300).parallel(3, lambda rail: rail.map(lambda n: n), prefetch=16),
+    "cache": lambda: Stream.range(300).cache(),
+    "subject": lambda: handed_over(),
     "checked": lambda: Stream.range(300).checked(),
 }
 each_run = pytest.mark.parametrize("name", RUNS)

@@ -21,10 +21,16 @@ STAGES: dict[str, Make] = {
     "take_while": lambda stream, fn: stream.take_while(fn),
     "drop_repeats": lambda stream, fn: stream.drop_repeats(fn),
     "tap": lambda stream, fn: stream.tap(fn),
+    "expand": lambda stream, fn: stream.expand(fn),
     "reduce": lambda stream, fn: stream.reduce(fn),
 }
 JOINTS: dict[str, Make] = {
     "flat_map": lambda stream, fn: stream.flat_map(fn, concurrency=2),
+    "group_by": lambda stream, fn: stream.group_by(fn),
+    "conflate": lambda stream, fn: stream.conflate(fn, max),
+    "expand": lambda stream, fn: stream.expand(fn, concurrency=2),
+    "concat_map": lambda stream, fn: stream.concat_map(fn),
+    "switch_map": lambda stream, fn: stream.switch_map(fn),
     "map_async": lambda stream, fn: stream.map_async(fn),
     "tap": lambda stream, fn: stream.tap(fn, on_complete=lambda: None),
 }
@@ -32,6 +38,18 @@ SOURCES: dict[str, Callable[[Callable[..., Any]], Stream[Any]]] = {
     "generate": lambda fn: Stream.generate(0, fn),
     "defer": Stream.defer,
     "create": Stream.create,
+    "from_callable": Stream.from_callable,
+    "from_awaitable": Stream.from_awaitable,
+    "using": lambda fn: Stream.using(fn, list, bool),
+    "repeat": lambda fn: Stream.just(1).repeat(while_=fn),
+    "merge_sorted": lambda fn: Stream.just(1).merge_sorted(Stream.just(1), key=fn),
+    "sequence_equal": lambda fn: Stream.just(1).sequence_equal(Stream.just(1), fn),
+    "join": lambda fn: Stream.just(1).join(Stream.just(1), fn),
+    "partition": lambda fn: Stream.just(1).partition(fn)[0],
+    "on_error_return": lambda fn: Stream.error(KeyError("lost")).on_error_return(fn=fn),
+    "on_error_complete": lambda fn: Stream.error(KeyError("lost")).on_error_complete(when=fn),
+    "map_error": lambda fn: Stream.error(KeyError("lost")).map_error(fn),
+    "retry": lambda fn: Stream.error(KeyError("lost")).retry(when=fn),
     "on_error_resume": lambda fn: Stream.error(KeyError("lost")).on_error_resume(fn),
 }
 KINDS: dict[str, type[Exception]] = {"StopIteration": StopIteration, "StopAsyncIteration": StopAsyncIteration}

@@ -9,11 +9,68 @@ from penstock import EmptyError, Stream
 from penstock.engine.demand import UNBOUNDED
 from penstock.operators.first import First
 from penstock.testing import Form, ManualPublisher, Tracked, check_stage, subscribed
-from tests.operators.subjects import each_form, over
+from tests.operators.subjects import each_form, failure_of, notes, over, place
 
 
 def test_laws() -> None:
     check_stage(First(), lambda xs: xs[:1], st.integers())
+
+
+def large(n: int) -> bool:
+    return n > 2
+
+
+def test_laws_with_a_predicate() -> None:
+    check_stage(First(large), lambda xs: list(filter(large, xs))[:1], st.integers(0, 4))
+
+
+def test_laws_with_a_default() -> None:
+    check_stage(First(default=9), lambda xs: xs[:1] or [9], st.integers())
+
+
+def test_laws_with_both() -> None:
+    check_stage(First(large, 9), lambda xs: list(filter(large, xs))[:1] or [9], st.integers(0, 4))
+
+
+def test_refuses_what_cannot_be_called() -> None:
+    with pytest.raises(TypeError, match=r"^first: predicate must be callable, got 0$"):
+        Stream.range(3).first(0)  # type: ignore[call-overload]
+
+
+def test_refuses_none_as_a_default() -> None:
+    with pytest.raises(TypeError, match=r"^first: None is not an element \(rule 2\.13\)$"):
+        Stream.range(3).first(default=None)
+
+
+def test_with_a_predicate_it_asks_for_everything_until_it_has_found_one() -> None:
+    upstream: ManualPublisher[int] = ManualPublisher()
+    probe = subscribed(Stream.from_publisher(upstream).first(large), 1)
+    assert upstream.requests == [UNBOUNDED]
+    upstream.next(1, 2, 3)
+    assert upstream.cancelled
+    assert probe.elements == [3]
+    assert probe.completed
+
+
+def inverse(n: int) -> float:
+    return 1 / n
+
+
+@each_form
+def test_a_predicate_that_raises_is_named(form: Form) -> None:
+    error = failure_of(over(form, 0).first(inverse))
+    assert type(error) is ZeroDivisionError
+    assert notes(error) == [f"in first(inverse), step 1 of 1, {place(inverse)}"]
+
+
+@each_form
+def test_a_leaked_stop_iteration_is_an_error_not_an_end(form: Form) -> None:
+    def leak(n: int) -> int:
+        return next(iter(()))
+
+    name = leak.__qualname__.replace("<locals>.", "")
+    error = failure_of(over(form, 1).first(leak))
+    assert str(error) == f"first({name}): the function raised StopIteration; that is an error, not an end"
 
 
 @each_form

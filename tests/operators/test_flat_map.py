@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from hypothesis import strategies as st
@@ -216,3 +217,56 @@ def test_a_leaked_stop_iteration_is_an_error_not_an_end(form: Form, concurrency:
     options = {} if concurrency is None else {"concurrency": concurrency}
     error = failure_of(over(form, 1, 2).flat_map(leak, **options))
     assert str(error) == f"flat_map({name}): the function raised StopIteration; that is an error, not an end"
+
+
+@pytest.mark.parametrize("prefetch", [0, 8])
+def test_a_prefetch_without_concurrency_is_refused_since_nothing_would_use_it(prefetch: int) -> None:
+    message = f"^flat_map: prefetch must be given together with concurrency, got {prefetch}$"
+    with pytest.raises(TypeError, match=message):
+        Stream.range(3).flat_map(lambda n: [n], prefetch=prefetch)  # type: ignore[call-overload]
+
+
+def test_a_stream_whose_elements_lie_ready_is_not_even_subscribed() -> None:
+    inner = Stream.from_iterable([1, 2])
+    assert Stream.range(3).flat_map(lambda n: inner, concurrency=2).to_list().get() == [1, 2] * 3
+
+
+@pytest.mark.parametrize("requests", [[1] * 12, [3] * 4, [12], [5, 7]])
+@pytest.mark.parametrize("given", [list, tuple, Stream.from_iterable])
+def test_what_lies_ready_comes_as_it_is_asked_for(requests: list[int], given: Callable[[list[int]], Any]) -> None:
+    probe = subscribed(Stream.range(4).flat_map(lambda n: given([n, n, n]), concurrency=2, prefetch=3))
+    asked = 0
+    for n in requests:
+        probe.request(n)
+        asked += n
+        assert len(probe.elements) == asked
+    assert sorted(probe.elements) == [n for n in range(4) for _ in range(3)]
+    assert probe.completed
+
+
+def test_more_than_prefetch_is_not_taken_at_once() -> None:
+    taken: list[int] = []
+    ready = Stream.range(100).flat_map(lambda n: list(range(10)), concurrency=1, prefetch=4)
+    probe = subscribed(ready.tap(taken.append), 3)
+    assert len(taken) == 3
+    probe.cancel()
+
+
+def test_none_among_what_lies_ready_is_refused() -> None:
+    error = failure_of(Stream.just(1).flat_map(lambda n: Stream.from_iterable([1, None]), concurrency=2))
+    assert str(error) == "rule 2.13: None is not an element"
+
+
+def test_the_function_is_not_called_when_nobody_listens_any_more() -> None:
+    called: list[int] = []
+    upstream: ManualPublisher[int] = ManualPublisher()
+
+    def ready(n: int) -> list[int]:
+        called.append(n)
+        return [n]
+
+    probe = subscribed(Stream.from_publisher(upstream).flat_map(ready, concurrency=4), 9)
+    upstream.next(1)
+    probe.cancel()
+    upstream.next(2)
+    assert called == [1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import strategies as st
 
@@ -109,3 +111,53 @@ def test_what_is_no_stream_is_refused() -> None:
     assert str(error) == "on_error_resume: the function must return a Publisher or an iterable, got 5"
     assert type(error) is TypeError
     assert repr(error.__cause__) == "ValueError('first')"
+
+
+@pytest.mark.parametrize("when", [ArithmeticError, (KeyError, ZeroDivisionError), lambda error: "zero" in str(error)])
+def test_resumes_after_the_errors_that_are_named(when: Any) -> None:
+    assert list(Stream.just(3, 0).map(inverse).on_error_resume(lambda error: [7], when=when)) == [2, 7]
+
+
+def test_passes_all_other_errors_on() -> None:
+    stream = Stream.just(3, 0).map(inverse).on_error_resume(lambda error: [7], when=KeyError)
+    assert type(failure_of(stream)) is ZeroDivisionError
+
+
+def test_several_of_them_choose_by_the_type() -> None:
+    def handled(error: Exception) -> list[str]:
+        stream = Stream.error(error).on_error_resume(lambda _: ["key"], when=KeyError)
+        return list(stream.on_error_resume(lambda _: ["value"], when=ValueError))
+
+    assert handled(KeyError("lost")) == ["key"]
+    assert handled(ValueError("lost")) == ["value"]
+
+
+def test_refuses_what_does_not_say_which_errors() -> None:
+    message = "on_error_resume: when must be an exception type, a tuple of them or a function of the error, got 5"
+    with pytest.raises(TypeError, match=f"^{message}$"):
+        Stream.range(3).on_error_resume(lambda error: [7], when=5)  # type: ignore[arg-type]
+
+
+def parsed(text: str) -> Stream[object]:
+    """Be a chain for one element: what is wrong with it is wrong with this chain only."""
+    return Stream.just(text).map(int).on_error_resume(lambda error: [f"bad: {text}"], when=ValueError)
+
+
+@each_form
+def test_one_bad_element_is_skipped_by_handling_it_alone(form: Form) -> None:
+    assert list(over(form, "1", "two", "3").flat_map(parsed, concurrency=1)) == [1, "bad: two", 3]
+    assert list(over(form, "1", "two", "3").concat_map(parsed)) == [1, "bad: two", 3]
+
+
+async def fetched(text: str) -> int:
+    return int(text)
+
+
+async def fetched_or_bad(text: str) -> object:
+    """Await a chain for one element inside map_async."""
+    return await Stream.from_awaitable(lambda: fetched(text)).on_error_resume(lambda error: [f"bad: {text}"])
+
+
+@each_form
+def test_one_bad_element_is_skipped_inside_map_async(form: Form) -> None:
+    assert list(over(form, "1", "two", "3").map_async(fetched_or_bad, concurrency=2)) == [1, "bad: two", 3]

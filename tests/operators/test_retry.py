@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import strategies as st
 
 from penstock import PenstockError, Stream, VirtualClock
+from penstock.operators.retry import Retry
 from penstock.testing import ManualPublisher, check_joint, marble, record, subscribed
-from tests.operators.subjects import failure_of
+from tests.operators.subjects import failure_of, notes, place
 
 
 def failing(times: int) -> Stream[str]:
@@ -129,3 +131,111 @@ def test_an_attempt_that_fails_for_another_reason_does_not_hide_the_first_failur
     with pytest.raises(PenstockError, match="was taken by an earlier subscriber") as caught:
         list(once)
     assert type(caught.value.__cause__) is ZeroDivisionError
+
+
+@pytest.mark.parametrize("when", [ValueError, (KeyError, ValueError), lambda error: "failure" in str(error)])
+def test_tries_again_after_the_errors_that_are_named(when: Any) -> None:
+    assert list(failing(2).retry(5, when=when)) == ["try 0", "try 1", "try 2"]
+
+
+def test_any_other_error_is_final() -> None:
+    errors = iter([ConnectionError("no route"), PermissionError("not you")])
+    stream: Stream[int] = Stream.defer(lambda: Stream.error(next(errors)))
+    error = failure_of(stream.retry(5, when=ConnectionError))
+    assert repr(error) == "PermissionError('not you')"
+    assert repr(error.__cause__) == "ConnectionError('no route')"
+
+
+def undecided(error: Exception) -> bool:
+    raise LookupError("no answer")
+
+
+def test_a_function_that_cannot_decide_fails_it_and_is_named() -> None:
+    error = failure_of(failing(5).retry(5, when=undecided))
+    assert repr(error) == "LookupError('no answer')"
+    assert repr(error.__cause__) == "ValueError('failure 0')"
+    assert notes(error) == [f"in retry(undecided), {place(undecided)}"]
+
+
+def test_a_wait_is_no_longer_than_it_may_be() -> None:
+    clock = VirtualClock()
+    stream = marble("#", clock=clock).retry(4, backoff=1, max_delay=3, clock=clock)
+    assert record(stream, clock) == "---------#"
+    assert clock.now() == 1 + 2 + 3 + 3
+
+
+def test_a_function_may_say_how_long_to_wait() -> None:
+    clock = VirtualClock()
+    waits: list[float] = []
+
+    def jitter(wait: float) -> float:
+        waits.append(wait)
+        return wait + 0.5
+
+    probe = subscribed(marble("#", clock=clock).retry(3, backoff=1, jitter=jitter, clock=clock), 1)
+    clock.advance(1 + 2 + 4 + 3 * 0.5)
+    assert probe.ended
+    assert waits == [1, 2, 4]
+
+
+def test_what_the_function_says_is_no_longer_than_it_may_be_either() -> None:
+    clock = VirtualClock()
+    probe = subscribed(
+        marble("#", clock=clock).retry(2, backoff=1, jitter=lambda wait: 60, max_delay=5, clock=clock), 1
+    )
+    clock.advance(2 * 5)
+    assert probe.ended
+
+
+@pytest.mark.parametrize("jitter", [0.25, 1.0])
+def test_chance_makes_a_wait_shorter_or_longer_by_a_share(jitter: float) -> None:
+    retry = Retry(Stream.empty().chain, backoff=2.0, jitter=jitter)
+    waits = [retry.wait(1) for _ in range(200)]
+    assert min(waits) >= 4 * (1 - jitter)
+    assert max(waits) <= 4 * (1 + jitter)
+    assert min(waits) < 4 < max(waits)
+    assert len(set(waits)) > 100
+
+
+def test_no_jitter_is_no_chance() -> None:
+    retry = Retry(Stream.empty().chain, backoff=2.0)
+    assert [retry.wait(failures) for failures in range(4)] == [2, 4, 8, 16]
+    assert retry.wait(10_000) == 2.0 * 2**64
+
+
+def bad(wait: float) -> float:
+    raise LookupError("no wait")
+
+
+def test_a_jitter_that_raises_fails_it_and_is_named() -> None:
+    error = failure_of(failing(5).retry(5, backoff=1, jitter=bad))
+    assert repr(error) == "LookupError('no wait')"
+    assert repr(error.__cause__) == "ValueError('failure 0')"
+    assert notes(error) == [f"in retry(bad), {place(bad)}"]
+
+
+def test_a_jitter_that_gives_no_duration_fails_it() -> None:
+    error = failure_of(failing(5).retry(5, backoff=1, jitter=lambda wait: -wait))
+    assert str(error) == "retry: jitter's wait must be >= 0 and finite, got -1.0"
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"jitter": -0.1}, ValueError, "retry: jitter must be between 0 and 1, got -0.1"),
+        ({"jitter": 1.5}, ValueError, "retry: jitter must be between 0 and 1, got 1.5"),
+        ({"jitter": float("nan")}, ValueError, "retry: jitter must be between 0 and 1, got nan"),
+        ({"jitter": "half"}, TypeError, "retry: jitter must be a number or a function of the wait, got 'half'"),
+        ({"jitter": True}, TypeError, "retry: jitter must be a number or a function of the wait, got True"),
+        ({"max_delay": -1}, ValueError, "retry: max_delay must be >= 0 and finite, got -1"),
+        ({"max_delay": "1s"}, TypeError, "retry: max_delay must be seconds or a timedelta, got '1s'"),
+        (
+            {"when": "any"},
+            TypeError,
+            "retry: when must be an exception type, a tuple of them or a function of the error, got 'any'",
+        ),
+    ],
+)
+def test_refuses_wrong_options(options: dict[str, Any], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=f"^{message}$"):
+        Stream.range(3).retry(1, **options)

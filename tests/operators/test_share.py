@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import threading
+import weakref
 
 import pytest
 from hypothesis import strategies as st
 
-from penstock import OverflowedError, Slow, Stream
-from penstock.testing import ManualPublisher, check_joint, subscribed
+from penstock import Dropped, OverflowedError, Slow, Stream, thread
+from penstock.engine.demand import UNBOUNDED
+from penstock.testing import ManualPublisher, Probe, check_joint, subscribed
+from tests.engine.stress import all_at_once, restless
 
 
 def test_laws() -> None:
@@ -175,3 +180,137 @@ def test_a_copy_has_a_run_of_its_own() -> None:
     copy = pickle.loads(pickle.dumps(stream))
     assert copy == stream
     assert list(copy) == [0, 1, 2]
+
+
+class Busy(Probe[int]):
+    """Ask for everything, and take its time with one element until it is told to go on."""
+
+    def __init__(self, element: int) -> None:
+        super().__init__(UNBOUNDED)
+        self.element = element
+        self.is_busy, self.go_on = threading.Event(), threading.Event()
+
+    def on_next(self, element: int, /) -> None:
+        super().on_next(element)
+        if element == self.element:
+            self.is_busy.set()
+            assert self.go_on.wait(10)
+
+
+def busy_with(element: int) -> tuple[ManualPublisher[int], Busy, threading.Thread]:
+    upstream, stream = shared(size=4)
+    probe = Busy(element)
+    stream.subscribe(probe)
+    upstream.next(0, 1)
+
+    def send() -> None:
+        upstream.next(element)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    assert probe.is_busy.wait(10)
+    return upstream, probe, sender
+
+
+def test_an_illegal_request_waits_for_an_element_that_is_being_delivered() -> None:
+    upstream, probe, sender = busy_with(2)
+    assert probe.subscription is not None
+    probe.subscription.request(0)
+    assert not probe.ended
+    assert upstream.cancelled
+    probe.go_on.set()
+    sender.join(10)
+    assert probe.elements == [0, 1, 2]
+    assert str(probe.error) == "rule 3.9: request(0): a request must be positive"
+    assert probe.breaches == []
+
+
+def test_a_cancel_while_an_element_is_being_delivered_lets_go_after_it() -> None:
+    upstream, probe, sender = busy_with(2)
+    probe.cancel()
+    assert upstream.cancelled
+    probe.go_on.set()
+    sender.join(10)
+    dead = weakref.ref(probe)
+    subscription = probe.subscription
+    del probe
+    gc.collect()
+    assert dead() is None
+    assert subscription is not None
+
+
+def test_an_end_inside_on_next_waits_for_it() -> None:
+    upstream, stream = shared()
+    seen: list[str] = []
+
+    def on_signal(signal: object) -> None:
+        seen.append(f"begin {signal}")
+        if str(signal) == "next(2)":
+            upstream.complete()
+        seen.append(f"end {signal}")
+
+    stream.subscribe(Probe(UNBOUNDED, on_signal=on_signal))
+    upstream.next(1, 2)
+    assert seen[-4:] == ["begin next(2)", "end next(2)", "begin complete", "end complete"]
+
+
+def test_one_that_raises_leaves_and_the_others_go_on(dropped: list[Dropped]) -> None:
+    upstream, stream = shared()
+
+    def fail(signal: object) -> None:
+        if str(signal) == "next(2)":
+            raise ValueError("subscriber")
+
+    bad: Probe[int] = Probe(UNBOUNDED, on_signal=fail)
+    stream.subscribe(bad)
+    good = subscribed(stream, UNBOUNDED)
+    upstream.next(1, 2, 3)
+    upstream.complete()
+    assert bad.elements == [1, 2]
+    assert good.elements == [1, 2, 3]
+    assert good.completed
+    assert [(one.what, repr(one.error)) for one in dropped] == [
+        ("rule 2.13: the subscriber raised in on_next", "ValueError('subscriber')")
+    ]
+    dropped.clear()
+
+
+def test_one_that_asks_for_everything_later_is_served_all_the_same() -> None:
+    upstream, stream = shared(size=4)
+    probe = subscribed(stream, 1)
+    upstream.next(0)
+    probe.request(UNBOUNDED)
+    for number in range(1, 20):
+        upstream.next(number)
+    upstream.complete()
+    assert probe.elements == list(range(20))
+    assert probe.completed
+
+
+def test_many_subscribers_come_and_go_while_it_runs() -> None:
+    """Each sees a part of the stream without a gap, whenever it came."""
+    stream = Stream.range(800).publish_on(thread(), prefetch=64).share(size=10_000)
+    anchor = subscribed(stream, 800)
+    probes: list[Probe[int]] = []
+    lock = threading.Lock()
+
+    def come(demand: int) -> None:
+        for _ in range(8):
+            probe = subscribed(stream, demand)
+            with lock:
+                probes.append(probe)
+            if demand != UNBOUNDED:
+                probe.cancel()
+
+    with restless():
+        all_at_once(lambda: come(UNBOUNDED), lambda: come(5), lambda: come(3))
+    anchor.wait_for_end()
+    for probe in probes:
+        if not probe.cancelled:
+            probe.wait_for_end()
+        assert probe.breaches == []
+        if probe.elements:
+            first = probe.elements[0]
+            assert probe.elements == list(range(first, first + len(probe.elements)))
+        if not probe.cancelled and probe.elements and probe.error is None:
+            assert probe.elements[-1] == 799

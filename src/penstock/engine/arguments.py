@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 _CO_COROUTINE = 0x80  # inspect.CO_COROUTINE, without importing inspect
+
+
+class Missing(Enum):
+    """Stand for an argument that was not given; an enum, so that it survives pickling."""
+
+    MISSING = "missing"
 
 
 def function_given(operator: str, name: str, value: object) -> None:
     """Refuse what cannot be called, and what would give a coroutine that nobody awaits."""
     if not callable(value):
         raise TypeError(f"{operator}: {name} must be callable, got {value!r}")
-    code = getattr(value, "__code__", None)
-    if code is not None and code.co_flags & _CO_COROUTINE:
+    if awaits(value):
         raise TypeError(f"{operator}: {name} must not be a coroutine function, got {value!r}; map_async awaits one")
+
+
+def awaits(value: object) -> bool:
+    """Tell whether calling this would give a coroutine."""
+    code = getattr(value, "__code__", None)
+    return code is not None and bool(code.co_flags & _CO_COROUTINE)
 
 
 def async_function_given(operator: str, name: str, value: object) -> None:
@@ -26,3 +39,25 @@ def count_given(operator: str, name: str, value: object, least: int) -> None:
         raise TypeError(f"{operator}: {name} must be a whole number, got {value!r}")
     if value < least:
         raise ValueError(f"{operator}: {name} must be >= {least}, got {value!r}")
+
+
+def elements_given(operator: str, *values: object) -> None:
+    """Refuse None where elements are given."""
+    if any(value is None for value in values):
+        raise TypeError(f"{operator}: None is not an element (rule 2.13)")
+
+
+def type_given(operator: str, name: str, value: object) -> None:
+    """Refuse what cannot be asked about an element."""
+    try:
+        isinstance(0, value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{operator}: {name} must be a type, got {value!r}") from None
+
+
+def name_given(operator: str, value: object) -> None:
+    """Refuse what is no name."""
+    if not isinstance(value, str):
+        raise TypeError(f"{operator}: name must be a text, got {value!r}")
+    if not value:
+        raise ValueError(f"{operator}: name must not be empty, got {value!r}")

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penstock.engine.demand import UNBOUNDED, add, refused
 from penstock.engine.drain import BATCH
-from penstock.engine.dropped import drop, signal_end
-from penstock.engine.loops import Loop, lease_loop
+from penstock.engine.dropped import drop, left_alone, signal_end
+from penstock.engine.loops import Future, Loop, Task, lease_loop
 from penstock.engine.segment import Segment
 from penstock.errors import InterruptionError
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import AsyncOpener, Gate
-
-if TYPE_CHECKING:
-    import asyncio
 
 
 class AsyncRun:
@@ -38,8 +35,8 @@ class AsyncRun:
         self._started = False
         self._closing = False
         self._raised_above = False
-        self._task: asyncio.Task[None] | None = None
-        self._waiting: asyncio.Future[None] | None = None
+        self._task: Task | None = None
+        self._waiting: Future | None = None
 
     def start(self) -> None:
         """Signal `on_subscribe`, then start the task if there is demand."""
@@ -100,6 +97,8 @@ class AsyncRun:
         """End the task wherever it waits; on the loop's thread."""
         if self._task is None:
             self._finish(None)
+        elif self._waiting is not None:  # for demand, and not inside the source
+            self._advance()
         elif not self._closing:  # a source may wait for something while it closes
             self._task.cancel()
 
@@ -114,15 +113,15 @@ class AsyncRun:
             if todo:
                 return todo
             assert self._lease is not None
-            self._waiting = self._lease.loop.create_future()
+            self._waiting = self._lease.future()
             if not self._demand and not self._gate.over:
                 await self._waiting
             self._waiting = None
         return 0
 
     async def _deliver(self) -> None:
-        import asyncio  # noqa: PLC0415  only programs that use it pay for it
-
+        lease = self._lease
+        assert lease is not None
         error: Exception | None = None
         iterator: Any = None
         try:
@@ -148,7 +147,7 @@ class AsyncRun:
                         todo = await self._take_demand()
                         if not todo:
                             break
-        except asyncio.CancelledError:
+        except lease.cancelled:
             error = self._cut_short()
         except Exception as failure:  # noqa: BLE001  rule 1.4
             error = failure
@@ -166,7 +165,7 @@ class AsyncRun:
         """Return the error for a task that somebody else cancelled."""
         return None if self._gate.over else RuntimeError("the event loop ended before the stream did")
 
-    def _left(self, task: asyncio.Task[None]) -> None:
+    def _left(self, task: Task) -> None:
         """End the run behind a task that was cancelled before its first step or while it closed, or was interrupted."""
         interruption = None if task.cancelled() else task.exception()
         if interruption is None:
@@ -193,6 +192,8 @@ class AsyncRun:
         try:
             if not cancelled or failure is not None:
                 signal_end(subscriber, error)
+            else:
+                left_alone(subscriber)
         finally:
             lease.release()  # after the signal, since whoever gets it may go on with another run on this loop
 

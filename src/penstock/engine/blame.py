@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import PurePath
+from types import TracebackType
 from typing import Any
 
 from penstock.engine.weave import Loop
-from penstock.stage import Source, Step
+from penstock.stage import Source, Stage, Step
 
 _MARK = "in "
 
@@ -47,6 +48,18 @@ def callable_of(step: object) -> object | None:
     return None
 
 
+def _raised_in(step: object, traceback: TracebackType | None) -> object | None:
+    """Return the function of a step whose frame stands right below the loop's, or else its first one."""
+    below = None if traceback is None else traceback.tb_next
+    for field in dataclasses.fields(step) if below is not None else ():  # type: ignore[arg-type]
+        fn: object = getattr(step, field.name)
+        while isinstance(fn, partial):
+            fn = fn.func
+        if getattr(fn, "__code__", None) is below.tb_frame.f_code:  # type: ignore[union-attr]
+            return fn
+    return callable_of(step)
+
+
 def describe(step: Step) -> str:
     """Return `map(parse_line)` for a step with a function, else its operator's name."""
     fn = callable_of(step)
@@ -59,8 +72,9 @@ def note_on(error: BaseException, note: str) -> None:
         error.add_note(note)
 
 
-Where = tuple[Sequence[Step], Loop, int, int]
-"""A segment's stages, the loop of theirs that failed, how many steps come before them, and how many there are."""
+Where = tuple[Sequence[Stage[Any, Any]], Loop, int, int, Callable[[Exception, int], None] | None]
+"""A segment's stages, the loop of theirs that failed, how many steps come before them, how many there are, and what
+notes where a step was built."""
 
 
 def blamed(error: Exception, step: Step | Source[Any], fn: object) -> Exception:
@@ -82,16 +96,27 @@ def no_stop(error: Exception, who: str) -> Exception:
 
 def blame(error: Exception, where: Where) -> Exception:
     """Note the step that failed by the loop's line; a stop that leaks from a user's function is made an error."""
-    stages, loop, first, total = where
+    stages, loop, first, _, trace = where
     traceback = error.__traceback__
     owner = loop.owners[traceback.tb_lineno - 1] if traceback is not None else -1
+    error = _noted(error, where, owner)
+    if trace is not None:
+        trace(error, first + max(owner + 1, loop.first))
+    for stage in stages[max(owner + 1, loop.first) : loop.stop]:
+        stage.saw(error)
+    return error
+
+
+def _noted(error: Exception, where: Where, owner: int) -> Exception:
+    stages, loop, first, total, _ = where
     if owner < 0:
         error = no_stop(error, "the source")
         if first + loop.first == 0:
             note_on(error, f"{_MARK}the source, step 0 of {total}")
         return error
     step = stages[owner]
-    name = describe(step)
+    fn = _raised_in(step, error.__traceback__)
+    name = operator_name(step) if fn is None else f"{operator_name(step)}({function_name(fn)})"
     error = no_stop(error, f"{name}: the function")
-    note_on(error, f"{_MARK}{name}, step {first + owner + 1} of {total}{place_of(callable_of(step))}")
+    note_on(error, f"{_MARK}{name}, step {first + owner + 1} of {total}{place_of(fn)}")
     return error

@@ -12,25 +12,44 @@ import dataclasses
 import threading
 from collections.abc import AsyncIterable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
+from penstock.engine.assembly import Assembly, Traced
 from penstock.engine.async_run import AsyncRun
 from penstock.engine.blame import describe, operator_name
 from penstock.engine.boundary import Boundary
-from penstock.engine.drain import Run
+from penstock.engine.drain import READY, Run
 from penstock.engine.executors import inline
 from penstock.engine.fed import FedRun
 from penstock.engine.flat import HIGHEST, height_of, here, run_all
 from penstock.engine.foreign import subscribe_to
 from penstock.engine.outlet import Outlet
+from penstock.engine.push import PushRun
 from penstock.engine.segment import Segment
+from penstock.engine.segment import Watch as SegmentWatch
 from penstock.engine.weave import pieces
+from penstock.engine.weave_push import pushable
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import AsyncOpener, Gate, InnerGate, Joint, Opener, Source, Stage, Step
 
 MOST_NESTED = 12
 MOST_LOOPS = 32
 CUT_WINDOW = 32
+ITERATED = -1
+AWAITED = -2
+_SEQUENCES = frozenset((list, tuple, range))
+
+
+class Watch(SegmentWatch, Protocol):
+    """See one run of a chain for a listener."""
+
+    def behind(self, start: int, stop: int, subscriber: Subscriber[Any], /) -> Subscriber[Any]:
+        """Return a subscriber that sees what steps[start:stop] signal to this one.
+
+        For a source that signals both are 0; for one that is iterated together with stages behind it, `start` is
+        ITERATED or AWAITED.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +58,15 @@ class Chain:
 
     source: Source[Any]
     steps: tuple[Step, ...] = ()
+    places: tuple[str, ...] = dataclasses.field(default=(), repr=False, compare=False)
+    """Where the source and the steps were written, if that was asked for."""
+    watch: Watch | None = dataclasses.field(default=None, repr=False, compare=False)
+    """What a listener sees one run through; a description has none."""
     _head: list[Segment] = dataclasses.field(default_factory=list, init=False, repr=False, compare=False)
 
     def then(self, step: Step) -> Chain:
         """Return this chain with one more step."""
-        return Chain(self.source, (*self.steps, step))
+        return Chain(self.source, (*self.steps, step), self.places)
 
     @property
     def head(self) -> Segment:
@@ -52,11 +75,21 @@ class Chain:
             steps = self.steps
             stop = next((index for index, step in enumerate(steps) if isinstance(step, Joint)), len(steps))
             stop = _cuts(steps[:stop])[0]  # type: ignore[arg-type]
-            self._head.append(Segment(steps[:stop], 0, len(steps)))  # type: ignore[arg-type]
+            self._head.append(self.segment(0, stop))
         return self._head[0]
 
-    def __reduce__(self) -> tuple[type[Chain], tuple[Source[Any], tuple[Step, ...]]]:
-        return (Chain, (self.source, self.steps))
+    def segment(self, start: int, stop: int) -> Segment:
+        """Return some of the steps, all of them stages, ready to be opened."""
+        trace = self.assembly.note if self.places else None
+        return Segment(self.steps[start:stop], start, len(self.steps), trace, self.watch)  # type: ignore[arg-type]
+
+    @property
+    def assembly(self) -> Assembly:
+        """Return where it was built."""
+        return Assembly(self.source, self.steps, self.places)
+
+    def __reduce__(self) -> tuple[type[Chain], tuple[Source[Any], tuple[Step, ...], tuple[str, ...]]]:
+        return (Chain, (self.source, self.steps, self.places))
 
     def __str__(self) -> str:
         return " | ".join([operator_name(self.source), *map(describe, self.steps)])
@@ -89,27 +122,36 @@ def _opener_of(source: Source[Any]) -> Opener[Any] | None:
         _depth.pulls -= 1
 
 
-def pull(chain: Chain, *, waits: bool = False) -> Opener[Any] | None:
+def unseen(chain: Chain) -> bool:
+    """Tell whether a chain is a plain collection in which nobody has looked for None yet."""
+    return chain.source.plain and chain.source.may_hold_none and not (chain.steps or chain.places or chain.watch)
+
+
+def pull(chain: Chain, *, waits: bool = False, looks: bool = False) -> Opener[Any] | None:
     """Return how to iterate over a fresh run of the whole chain, or None if it needs signals.
 
-    A thread that `waits` for elements anyway can iterate over more sources than one that must not.
+    A thread that `waits` for elements anyway can iterate over more sources than one that must not. Who `looks` for None
+    among the elements gets a plain collection as it is.
     """
+    if looks and unseen(chain):
+        return chain.source.opener()
     segment = chain.head
     if len(segment.stages) < segment.total:
         return None
     opener = _opener_of(chain.source)
     if opener is None and waits:
         opener = chain.source.waiting_opener()
-    if opener is None or (not segment.total and chain.source.clean):
+    clean = not chain.source.may_hold_none
+    if opener is None or (not segment.total and clean and chain.watch is None):
         return opener
-    return lambda gate: segment.open(opener, None if gate is None else InnerGate(gate))
+    return lambda gate: segment.open(opener, None if gate is None else InnerGate(gate), clean=clean)
 
 
-def pull_all(chains: tuple[Chain, ...]) -> list[Opener[Any]] | None:
-    """Return how to iterate over each of several chains, or None if any needs signals."""
+def pull_all(chains: tuple[Chain, ...], *, looks: bool = False) -> list[Opener[Any]] | None:
+    """Return how to iterate over each of several chains, or None if any needs signals; see `pull`."""
     openers: list[Opener[Any]] = []
     for chain in chains:
-        opener = pull(chain)
+        opener = pull(chain, looks=looks)
         if opener is None:
             return None
         openers.append(opener)
@@ -156,13 +198,16 @@ def refuse(subscriber: Subscriber[Any], error: Exception) -> None:
 
 
 def _connect(chain: Chain, subscriber: Subscriber[Any]) -> None:
-    segment, steps = chain.head, chain.steps
+    segment = chain.head
     opener = _opener_of(chain.source)
     async_opener = chain.source.async_opener() if opener is None else None
     connects = opener is None and async_opener is None
-    front = _wire(steps, 0 if connects else len(segment.stages), subscriber)
+    first = 0 if connects else len(segment.stages)
+    front = _wire(chain, first, subscriber)
     if front is None:
         return
+    if chain.places or chain.watch is not None:
+        front = _seen(chain, 0 if connects else ITERATED if async_opener is None else AWAITED, first, front)
     if connects:
         try:
             chain.source.connect(front)
@@ -176,15 +221,26 @@ def _connect(chain: Chain, subscriber: Subscriber[Any]) -> None:
         AsyncRun(segment, async_opener, front).start()
 
 
-def _wire(steps: tuple[Step, ...], first: int, subscriber: Subscriber[Any]) -> Subscriber[Any] | None:
+def _seen(chain: Chain, start: int, stop: int, subscriber: Subscriber[Any]) -> Subscriber[Any]:
+    """Put in front of a subscriber what a trace or a listener has to see of steps[start:stop], or of the source."""
+    signals = start == stop or (stop > 0 and isinstance(chain.steps[stop - 1], Joint))
+    if chain.places and signals:  # loops name their steps themselves
+        subscriber = Traced(subscriber, chain.assembly, stop)
+    return subscriber if chain.watch is None else chain.watch.behind(start, stop, subscriber)
+
+
+def _wire(chain: Chain, first: int, subscriber: Subscriber[Any]) -> Subscriber[Any] | None:
     """Return the subscriber in front of steps[first:]; None, and an error sent, if a joint fails to open."""
-    total = stop = len(steps)
+    steps, seen = chain.steps, bool(chain.places) or chain.watch is not None
+    stop = len(steps)
     if height_of(subscriber) >= HIGHEST:
         subscriber = _cut(subscriber)
     while stop > first:
         step = steps[stop - 1]
         if isinstance(step, Joint):
             stop -= 1
+            if seen:
+                subscriber = _seen(chain, stop, stop + 1, subscriber)
             try:
                 subscriber = step.open(subscriber)
             except Exception as error:  # noqa: BLE001  an executor that has no worker, say
@@ -197,7 +253,10 @@ def _wire(steps: tuple[Step, ...], first: int, subscriber: Subscriber[Any]) -> S
         while start > first and isinstance(steps[start - 1], Stage):
             start -= 1
         for part in reversed([start, *[start + cut for cut in _cuts(steps[start:stop])[:-1]]]):  # type: ignore[arg-type]
-            subscriber = FedRun(Segment(steps[part:stop], part, total), subscriber)  # type: ignore[arg-type]
+            if seen:
+                subscriber = _seen(chain, part, stop, subscriber)
+            segment = chain.segment(part, stop)
+            subscriber = PushRun(segment, subscriber) if pushable(segment) else FedRun(segment, subscriber)
             stop = part
             if height_of(subscriber) >= HIGHEST:
                 subscriber = _cut(subscriber)
@@ -226,6 +285,25 @@ class AsyncItems(Source[Any]):
         return lambda _: aiter(self.items)
 
 
+def at_hand(given: object, most: int) -> list[Any] | None:
+    """Return the elements of what a user's function returned, if they lie ready and are no more than `most`."""
+    if type(given) not in _SEQUENCES:
+        chain = getattr(given, "chain", None)
+        if not isinstance(chain, Chain) or chain.steps or chain.places or chain.watch is not None:
+            return None
+        size = chain.source.length()
+        opener = None if size is None or size > most else chain.source.opener()
+        if opener is None:
+            return None
+        given = opener(None)
+        if type(given) not in READY:
+            return None
+    elif len(given) > most:  # type: ignore[arg-type]
+        return None
+    elements = list(given)  # type: ignore[call-overload]
+    return None if any(element is None for element in elements) else elements
+
+
 def connect_to(operator: str, given: object, subscriber: Subscriber[Any]) -> None:
     """Subscribe to what a user's function returned: a stream, a publisher of another make or an iterable."""
     if callable(getattr(given, "subscribe", None)):
@@ -245,21 +323,30 @@ def connect_to(operator: str, given: object, subscriber: Subscriber[Any]) -> Non
 def graft(chain: Chain, onto: Callable[[Source[Any]], Chain | None]) -> Chain:
     """Replace sources, those inside other sources included; `onto` returns the new start, or None to keep one."""
     grafted: dict[int, Chain] = {}
+    states: dict[int, object] = {}
     waiting = [chain]
     while waiting:  # from the inside out, in a loop: a thousand sources may be nested
         at = waiting[-1]
         found = onto(at.source)
         if found is not None:
-            grafted[id(at)] = Chain(found.source, (*found.steps, *at.steps))
+            grafted[id(at)] = Chain(found.source, (*found.steps, *at.steps), _places(found, at))
             waiting.pop()
             continue
         inner = [each for each in _inner_chains(at.source) if id(each) not in grafted]
         if inner:
             waiting.extend(inner)
         else:
-            grafted[id(at)] = _rebuilt(at, grafted)
+            grafted[id(at)] = _rebuilt(at, grafted, states)
             waiting.pop()
     return grafted[id(chain)]
+
+
+def _places(found: Chain, at: Chain) -> tuple[str, ...]:
+    """Return where the steps of two chains were written, the second of which has lost its source."""
+    if not found.places and not at.places:
+        return ()
+    unknown = ("",) * (1 + len(found.steps) - len(found.places))
+    return (*found.places, *unknown, *at.places[1:])
 
 
 def _inner_chains(source: Source[Any]) -> list[Chain]:
@@ -268,17 +355,22 @@ def _inner_chains(source: Source[Any]) -> list[Chain]:
     return [item for row in rows for item in row if isinstance(item, Chain)]
 
 
-def _rebuilt(chain: Chain, grafted: dict[int, Chain]) -> Chain:
-    """Return the chain with what was grafted inside its source, and a state of its own where it holds any."""
+def _rebuilt(chain: Chain, grafted: dict[int, Chain], states: dict[int, object]) -> Chain:
+    """Return the chain with what was grafted inside its source, and a fresh state where it holds any.
+
+    Sources that had one state in common, two branches of a shared stream say, have one in common again.
+    """
     if all(grafted[id(each)] is each for each in _inner_chains(chain.source)):
         return chain
     changes: dict[str, object] = {}
     for field in dataclasses.fields(chain.source):  # type: ignore[arg-type]
         value = getattr(chain.source, field.name)
         if field.default_factory is not dataclasses.MISSING:
-            changes[field.name] = field.default_factory()  # a hub of other streams must not be joined
+            if id(value) not in states:
+                states[id(value)] = field.default_factory()  # a hub of other streams must not be joined
+            changes[field.name] = states[id(value)]
         elif isinstance(value, Chain):
             changes[field.name] = grafted[id(value)]
         elif isinstance(value, tuple):
             changes[field.name] = tuple(grafted[id(item)] if isinstance(item, Chain) else item for item in value)
-    return Chain(dataclasses.replace(chain.source, **changes), chain.steps)  # type: ignore[type-var]
+    return Chain(dataclasses.replace(chain.source, **changes), chain.steps, chain.places)  # type: ignore[type-var]

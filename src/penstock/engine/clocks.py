@@ -10,6 +10,7 @@ from datetime import timedelta
 from itertools import count
 from typing import Protocol, runtime_checkable
 
+from penstock.engine.context import carried
 from penstock.engine.dropped import drop
 
 Cancel = Callable[[], None]
@@ -25,7 +26,7 @@ class Clock(Protocol):
         ...
 
     def call_later(self, seconds: float, task: Task, /) -> Cancel:
-        """Call `task` once `seconds` have passed; return what calls it off."""
+        """Call `task` once `seconds` have passed, in the context of the call; return what calls it off."""
         ...
 
 
@@ -38,6 +39,12 @@ def seconds_of(operator: str, name: str, duration: float | timedelta, *, zero: b
     if not (duration >= 0 if zero else duration > 0) or duration == float("inf"):
         raise ValueError(f"{operator}: {name} must be {'>=' if zero else '>'} 0 and finite, got {duration!r}")
     return float(duration)
+
+
+def clock_given(operator: str, clock: object) -> None:
+    """Refuse what does not tell the time."""
+    if not isinstance(clock, Clock):
+        raise TypeError(f"{operator}: clock must be a Clock, got {clock!r}")
 
 
 class _Timers:
@@ -74,14 +81,13 @@ class SystemClock:
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
-    def now(self) -> float:
-        """Return the system's monotonic time."""
-        return time.monotonic()
+    now = staticmethod(time.monotonic)
+    """Return the system's monotonic time; nothing stands in between, for those who ask at every element."""
 
     def call_later(self, seconds: float, task: Task, /) -> Cancel:
         """Call `task` on the timer thread after `seconds`."""
         with self._changed:
-            cell = self._timers.add(self.now() + seconds, task)
+            cell = self._timers.add(self.now() + seconds, carried(task))
             if self._thread is None:
                 self._start()
             else:
@@ -152,7 +158,7 @@ class VirtualClock:
     def call_later(self, seconds: float, task: Task, /) -> Cancel:
         """Call `task` when the clock has been moved `seconds` on."""
         with self._lock:
-            cell = self._timers.add(self._now + seconds, task)
+            cell = self._timers.add(self._now + seconds, carried(task))
 
         def cancel() -> None:
             with self._lock:

@@ -13,18 +13,22 @@ their demand behind and return, and so does a `request` made inside `on_next`, w
 A run starts as draining, so demand that arrives inside `on_subscribe` is served after it has returned (rule 1.3).
 The end is delivered with the last element where it is known: a sized source that is used up, or a stage that has had
 all it takes (`final`).
+
+Where no stage stands between and the elements lie ready in a list or the like, a subscriber that takes chunks gets
+them: nobody's code runs for them, so none has to wait for another.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain, islice
 from threading import Lock
 from typing import Any
 
 from penstock.engine.demand import UNBOUNDED, add, refused
-from penstock.engine.dropped import drop, signal_end
+from penstock.engine.dropped import drop, left_alone, signal_end
 from penstock.engine.segment import STARVED, Segment, close
 from penstock.errors import InterruptionError
 from penstock.spec.interfaces import Subscriber
@@ -44,7 +48,24 @@ _SIZED: frozenset[type] = frozenset(
         type(iter(set())),
     )
 )
+# Those of them that never fail, and whether None may be among their items.
+READY: dict[type, bool] = {
+    type(iter([])): True,
+    type(iter(())): True,
+    type(iter(range(0))): False,
+    type(iter("")): False,
+    type(iter(b"")): False,
+}
+CHUNK = 128
 _END = object()
+
+
+def _given(source: Iterator[Any], _: Gate | None) -> Iterator[Any]:
+    return source
+
+
+def _raising(error: Exception, _: Gate | None) -> Iterator[Any]:
+    raise error
 
 
 class Run:
@@ -52,7 +73,7 @@ class Run:
 
     __slots__ = (
         "_demand", "_draining", "_expands", "_failure", "_gate", "_held", "_iterator", "_left", "_lock",
-        "_loop", "_opener", "_segment", "_size", "_subscriber",
+        "_loop", "_opener", "_ready", "_segment", "_size", "_subscriber",
     )  # fmt: skip
 
     def __init__(self, segment: Segment, opener: Opener[Any], size: int | None, subscriber: Subscriber[Any]) -> None:
@@ -67,6 +88,7 @@ class Run:
         self._opener: Opener[Any] | None = opener
         self._size = size
         self._left: Any = None
+        self._ready: Iterator[Any] | None = None
         self._loop: Iterator[Any] | None = None
         self._iterator: Iterator[Any] | None = None
         self._subscriber: Subscriber[Any] | None = subscriber
@@ -145,6 +167,7 @@ class Run:
                 demand = self._demand
                 if not demand and not self._near_end():
                     self._draining = False
+                    gate.rested = True
                     return
                 todo = demand if demand < BATCH else BATCH
                 if demand < UNBOUNDED:
@@ -162,9 +185,15 @@ class Run:
         self._held = False
         subscriber = self._subscriber
         assert subscriber is not None
+        if self._iterator is None:
+            self._open()
+        if self._ready is not None:
+            return self._deliver_chunks(self._ready, todo)
         on_next = subscriber.on_next
+        iterator = self._iterator
+        assert iterator is not None
         try:
-            for element in self._iterator or self._open():
+            for element in iterator:
                 if element is STARVED:
                     return self._starved(todo)
                 try:
@@ -181,10 +210,35 @@ class Run:
         self._finish(None)
         return True
 
+    def _deliver_chunks(self, ready: Iterator[Any], todo: int) -> bool:
+        """Deliver elements that lie ready, several at a time."""
+        gate = self._gate
+        on_chunk: Callable[[list[Any]], None] = self._subscriber.on_chunk  # type: ignore[union-attr]
+        while todo and not gate.over:
+            elements = list(islice(ready, min(todo, CHUNK)))
+            if not elements:
+                self._finish(None)
+                return True
+            if READY[type(ready)] and any(element is None for element in elements):
+                self._ready = None  # the loop knows what to say to that
+                rest = chain(elements, ready)
+                self._iterator = self._loop = self._segment.open(partial(_given, rest), gate)
+                return self._deliver(todo)
+            todo -= len(elements)
+            try:
+                on_chunk(elements)
+            except Exception as error:  # noqa: BLE001  rule 2.13
+                self._rejected("on_next", error)
+                return True
+        return False
+
     def _open(self) -> Iterator[Any]:
         """Open the loop over the source on its first use."""
         opener = self._opener
         assert opener is not None
+        segment = self._segment
+        if not segment.stages and getattr(self._subscriber, "on_chunk", None) is not None:
+            opener = self._look_at(opener)
 
         def remember(gate: Gate | None) -> Iterator[Any]:
             source = opener(gate)
@@ -192,8 +246,20 @@ class Run:
                 self._left = source.__length_hint__  # type: ignore[attr-defined]
             return source
 
-        self._iterator = self._loop = self._segment.open(remember, self._gate)
+        self._iterator = self._loop = segment.open(remember, self._gate) if self._ready is None else self._ready
         return self._iterator
+
+    def _look_at(self, opener: Opener[Any]) -> Opener[Any]:
+        """Open the source to see whether its elements lie ready; return how to go on with it."""
+        try:
+            source = opener(self._gate)
+        except Exception as error:  # noqa: BLE001  the loop says where it came from
+            return partial(_raising, error)
+        if type(source) in READY:
+            self._ready = source
+            self._left = source.__length_hint__  # type: ignore[attr-defined]
+            self._segment.ready(source)
+        return partial(_given, source)
 
     def _near_end(self) -> bool:
         """Tell whether the end can be looked for without asking the source for an element."""
@@ -213,6 +279,8 @@ class Run:
         if element is _END:
             self._finish(None)
             return True
+        if element is STARVED:
+            return self._starved(0)
         assert self._loop is not None
         self._iterator = chain((element,), self._loop)
         self._held = True
@@ -250,20 +318,23 @@ class Run:
         """Let go behind a KeyboardInterrupt or its like, which passes; if the loop raised it, tell who is below."""
         raised_above = getattr(self._loop, "gi_frame", self) is None
         subscriber = self._subscriber
-        self._abandon()
+        self._abandon(silently=not raised_above)
         if raised_above and subscriber is not None:
             signal_end(subscriber, InterruptionError(f"the stream was interrupted by {sys.exception()!r}"))
 
-    def _abandon(self) -> None:
+    def _abandon(self, *, silently: bool = True) -> None:
         with self._lock:
             self._gate.over = True
         if self._subscriber is not None:
-            self._let_go()
+            subscriber = self._let_go()
+            if silently:
+                left_alone(subscriber)
 
     def _let_go(self) -> Subscriber[Any]:
         """Close the source and forget both ends (rule 3.13)."""
         subscriber, self._subscriber = self._subscriber, None
         loop, self._loop, self._iterator, self._opener, self._left = self._loop, None, None, None, None
+        self._ready = None
         try:
             close(loop)
         except Exception as error:  # noqa: BLE001  the end has been decided already

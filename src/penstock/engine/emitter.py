@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import copy_context
 from enum import Enum
+from functools import partial
 from typing import Generic, TypeVar
 
+from penstock.engine.context import run_in
 from penstock.engine.dropped import drop
 from penstock.engine.outlet import Outlet
 from penstock.errors import OverflowedError
@@ -38,14 +41,16 @@ class EmitResult(Enum):
 class Emitter(Generic[T]):
     """Take elements from callbacks on any thread and pass them on under demand."""
 
-    __slots__ = ("_on_close", "_operator", "_outlet", "_overflow", "_size", "_terminated")
+    __slots__ = ("_context", "_on_close", "_operator", "_outlet", "_overflow", "_overflowed", "_size", "_terminated")
 
     def __init__(self, operator: str, outlet: Outlet[T], overflow: Overflow, size: int) -> None:
+        self._context = copy_context()  # of the subscriber; callbacks have their own
         self._operator = operator
         self._outlet = outlet
         self._overflow = overflow
         self._size = size
         self._terminated = False
+        self._overflowed = False
         self._on_close: list[Callable[[], None]] = []
         outlet.on_close = self._closed
         outlet.chunk = 1  # what was taken out of the queue counts no more, so no more than one is
@@ -64,8 +69,18 @@ class Emitter(Generic[T]):
         """Pass an element on, or say why not."""
         if element is None:
             raise TypeError("emit: None is not an element (rule 2.13)")
+        result = self.put(element)
+        self.tell()
+        return result
+
+    @property
+    def full(self) -> bool:
+        """Tell whether an element would be refused now."""
+        return len(self._outlet.queue) >= self._size and not self._outlet.closed
+
+    def put(self, element: T) -> EmitResult:
+        """Queue an element by the policy, without telling anybody."""
         outlet = self._outlet
-        failed = False
         with outlet.lock:
             if self._terminated:
                 return EmitResult.TERMINATED
@@ -87,26 +102,35 @@ class Emitter(Generic[T]):
                 queue.append(element)
             else:
                 result = EmitResult.OVERFLOW
-                failed = self._terminated = self._overflow is Overflow.ERROR
-        if failed:
-            outlet.complete(
-                OverflowedError(f"{self._operator}: {self._size} elements wait and another came; nobody asks for them")
-            )
-            return result
-        outlet.wake()
+                self._overflowed = self._terminated = self._overflow is Overflow.ERROR
         return result
+
+    def tell(self) -> None:
+        """Have what was queued delivered, and the failure of an overflow behind it."""
+        outlet = self._outlet
+        if self._overflowed:
+            with outlet.lock:
+                failed, self._overflowed = self._overflowed, False
+            if failed:
+                error = OverflowedError(
+                    f"{self._operator}: {self._size} elements wait and another came; nobody asks for them"
+                )
+                run_in(self._context, partial(outlet.complete, error))
+        elif outlet.idle:
+            run_in(self._context, outlet.wake)
 
     def complete(self) -> EmitResult:
         """End the stream after what waits."""
-        return self._end(None)
+        return self.end(None)
 
     def fail(self, error: Exception) -> EmitResult:
         """Fail the stream after what waits."""
         if not isinstance(error, Exception):
             raise TypeError(f"fail: error must be an Exception, got {error!r}")
-        return self._end(error)
+        return self.end(error)
 
-    def _end(self, error: Exception | None) -> EmitResult:
+    def end(self, error: Exception | None) -> EmitResult:
+        """End the stream after what waits, with a failure or without."""
         with self._outlet.lock:
             if self._terminated:
                 result = EmitResult.TERMINATED
@@ -116,7 +140,7 @@ class Emitter(Generic[T]):
                 result = EmitResult.OK
                 self._terminated = True
         if result is EmitResult.OK:
-            self._outlet.complete(error)
+            run_in(self._context, partial(self._outlet.complete, error))
         elif error is not None:
             drop("an emitter failed after the end", error)
         return result

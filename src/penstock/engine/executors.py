@@ -1,4 +1,4 @@
-"""executors: where work runs: inline, on a thread, on a pool of threads, or on an asyncio event loop.
+"""executors: where work runs: inline, on a thread, on a pool of threads, or on an event loop.
 
 An Executor gives out workers. A worker runs what is submitted to it in order and one at a time, which is all that a
 boundary needs to keep its signals serial.
@@ -259,5 +259,5 @@ def pool(size: int, name: str = "penstock-pool") -> Executor:
 
 
 def loop() -> Executor:
-    """Run on the asyncio loop that runs where the stream is subscribed, or on penstock's own."""
+    """Run on the event loop, asyncio's or trio's, that runs where the stream is subscribed, or on penstock's own."""
     return EventLoop()

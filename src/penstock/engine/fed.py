@@ -3,7 +3,9 @@
 The woven loop iterates over a queue. When the queue is empty the loop says STARVED and rests; the next element wakes
 it where it was. Upstream is asked for what is wanted below and no more: `_outstanding` is what it still owes. A stage
 that only takes so many (`capped`) makes the run ask one by one after its first request, so that `take` never
-over-asks.
+over-asks. A stage that makes one element of several (`gathers`) holds an unknown part of what it needs, so the run asks
+again only when nothing is owed any more. Elements of a stage's own that come first (`headed`) are delivered before
+anything is asked, and before a failure that came meanwhile.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ class FedRun(Run):
     """Be the subscriber of a joint and the subscription of what follows it."""
 
     __slots__ = (
-        "_asked", "_capped", "_chunk", "_done", "_error", "_missed", "_outstanding", "_queue", "_upstream", "height",
+        "_asked", "_capped", "_chunk", "_done", "_error", "_gathers", "_heads", "_missed", "_outstanding", "_queue",
+        "_upstream", "height",
     )  # fmt: skip
 
     def __init__(self, segment: Segment, subscriber: Subscriber[Any]) -> None:
@@ -44,9 +47,19 @@ class FedRun(Run):
         self._outstanding = 0
         self._asked = False
         self._capped = segment.capped
+        self._gathers = segment.gathers
+        self._heads = segment.headed
         self._done = False
         self._missed = False
         self._error: Exception | None = None
+
+    @property
+    def held(self) -> int:
+        """Return how many elements wait to go into the loop; those who listen read it from any thread."""
+        try:
+            return sum(map(len, self._queue)) + length_hint(self._chunk)
+        except RuntimeError:  # somebody queued meanwhile
+            return 0
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         """Take the subscription, or refuse a second one."""
@@ -98,6 +111,7 @@ class FedRun(Run):
         self._drain()
 
     def _feed(self, _: Gate | None) -> Iterator[Any]:
+        self._heads = False
         return chain.from_iterable(self._chunks())
 
     def _chunks(self) -> Iterator[Iterable[Any]]:
@@ -127,13 +141,16 @@ class FedRun(Run):
         return (self._done and self._used_up) or self._gate.final
 
     def _look_for_end(self) -> bool:
-        if self._error is not None and self._used_up:
+        if self._error is not None and self._used_up and not self._heads:
             self._fail()
             return True
         return super()._look_for_end()
 
     def _fail(self) -> None:
         error, self._error = self._error, None
+        if error is not None:
+            for stage in self._segment.stages:
+                stage.saw(error)
         self._finish(error)
 
     def _starved(self, todo: int) -> bool:
@@ -158,6 +175,8 @@ class FedRun(Run):
         """Return how much more to ask of upstream for this demand."""
         if self._capped and self._asked:
             return 0 if self._outstanding > 0 else 1
+        if self._gathers and self._outstanding > 0:
+            return 0
         self._asked = True
         return max(0, self._segment.demand(demand) - max(self._outstanding, 0)) if self._outstanding < UNBOUNDED else 0
 
@@ -169,6 +188,7 @@ class FedRun(Run):
 
     def _let_go(self) -> Subscriber[Any]:
         self._queue.clear()
+        self._chunk = iter(())  # it keeps its elements until it is used up
         try:
             if self._upstream is not None and not self._done:
                 self._upstream.cancel()

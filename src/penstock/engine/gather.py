@@ -15,6 +15,14 @@ from penstock.engine.outlet import Outlet, accepts, element_or_raise
 from penstock.spec.interfaces import Subscriber, Subscription
 
 
+def _ignore(_: int) -> None:
+    """Leave nobody to be asked for more."""
+
+
+def _nobody(_: Any, /) -> None:
+    """Take an element that comes after the end."""
+
+
 class Input:
     """Be the subscriber of one input."""
 
@@ -47,6 +55,10 @@ class Input:
             element_or_raise(element, "on_next")
         self._gather.arrived(self, element)
 
+    def on_chunk(self, elements: list[Any], /) -> None:
+        """Queue several elements."""
+        self._gather.arrived_together(self, elements)
+
     def on_error(self, error: Exception, /) -> None:
         """End the whole."""
         element_or_raise(error, "on_error")
@@ -57,9 +69,13 @@ class Input:
         self._gather.finished(self)
 
     def taken(self) -> None:
-        """Ask for more once half the window was delivered."""
+        """Count an element out of the queue as delivered."""
         self._gather.delivered(self)
-        self._taken += 1
+        self.credit(1)
+
+    def credit(self, count: int) -> None:
+        """Ask for more once half the window was delivered."""
+        self._taken += count
         if self._taken >= self._half and not self.ended:
             taken, self._taken = self._taken, 0
             if self.subscription is not None and not self.cancelled:
@@ -114,6 +130,9 @@ class Gather:
         self._open_ended = True
         self.outlet: Outlet[tuple[Input, Any]] = Outlet(_Unpack(downstream))
         self.outlet.on_cancel = self.cancel_inputs
+        self.outlet.on_close = self._let_go
+        self._pass_on = downstream.on_next
+        self._pass_chunk: Callable[[list[Any]], None] | None = getattr(downstream, "on_chunk", None)
 
     def start(self) -> None:
         """Signal `on_subscribe`."""
@@ -137,11 +156,37 @@ class Gather:
             self.outlet.complete()
 
     def arrived(self, source: Input, element: Any) -> None:
-        """Queue an element together with the input it came from."""
-        if not source.cancelled:
-            with self._lock:
-                source.queued += 1
-            self.outlet.offer((source, element))
+        """Deliver an element at once, or queue it together with the input it came from."""
+        if source.cancelled:
+            return
+        outlet = self.outlet
+        if outlet.idle and outlet.hand_on(self._pass_on, element, source.credit):
+            return
+        with self._lock:
+            source.queued += 1
+        outlet.queue.append((source, element))
+        if outlet.idle:
+            outlet.wake()
+
+    def arrived_together(self, source: Input, elements: list[Any]) -> None:
+        """Deliver several elements at once, or queue them together with the input they came from."""
+        if source.cancelled:
+            return
+        outlet, pass_chunk = self.outlet, self._pass_chunk
+        if outlet.idle and pass_chunk is not None and outlet.hand_on_chunk(pass_chunk, elements, source.credit):
+            return
+        with self._lock:
+            source.queued += len(elements)
+        outlet.queue.extend([(source, element) for element in elements])
+        if outlet.idle:
+            outlet.wake()
+
+    def passes(self, elements: list[Any]) -> bool:
+        """Deliver elements that lie ready, if all of them are asked for and nothing is in their way; tell whether."""
+        if not elements:
+            return True
+        outlet, pass_chunk = self.outlet, self._pass_chunk
+        return outlet.idle and pass_chunk is not None and outlet.hand_on_chunk(pass_chunk, elements, _ignore)
 
     def delivered(self, source: Input) -> None:
         """Count an element as delivered; an input that has ended is used up with its last one."""
@@ -172,6 +217,9 @@ class Gather:
             self._inputs.discard(source)
         self.outlet.complete(error)
         self.cancel_inputs()
+
+    def _let_go(self) -> None:
+        self._pass_on = self._pass_chunk = _nobody  # rule 3.13
 
     def cancel_inputs(self) -> None:
         """Cancel whatever has not ended."""

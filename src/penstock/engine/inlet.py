@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import suppress
 from dataclasses import dataclass
 from threading import Event, Lock
 from typing import Any, Generic, TypeVar
 
 from penstock.engine.dropped import drop
 from penstock.engine.foreign import ForeignRelay
-from penstock.engine.loops import running_loop
+from penstock.engine.loops import Bell, running
 from penstock.engine.outlet import Outlet, element_or_raise
 from penstock.engine.relay import Relay
 from penstock.errors import EmptyError, PenstockError
@@ -185,7 +184,7 @@ class Receiver(Generic[A, R]):
 
     def get(self, timeout: float | None = None) -> R:
         """Block for the result."""
-        if not self._done.is_set() and running_loop() is not None:
+        if not self._done.is_set() and running():
             raise RuntimeError(
                 "subscriber: get() would block the event loop running here; await the subscriber instead"
             )
@@ -199,21 +198,13 @@ class Receiver(Generic[A, R]):
         return self._result  # type: ignore[no-any-return]
 
     def __await__(self) -> Generator[Any, None, R]:
-        import asyncio  # noqa: PLC0415  only programs that use it pay for it
-
-        loop = asyncio.get_running_loop()
-        arrived = asyncio.Event()
-
-        def wake() -> None:
-            with suppress(RuntimeError):  # its loop was closed, so nobody waits there any more
-                loop.call_soon_threadsafe(arrived.set)
-
+        bell = Bell("subscriber")
         with self._lock:
             waits = not self._done.is_set()
             if waits:
-                self._waiters.append(wake)
+                self._waiters.append(bell.ring)
         if waits:
-            yield from arrived.wait().__await__()
+            yield from bell.__await__()
         return self._outcome()
 
 

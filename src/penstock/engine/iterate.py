@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penstock.engine.chain import Chain, connect, pull, pull_async
 from penstock.engine.flat import busy
-from penstock.engine.loops import blocking, running_loop, spawning
+from penstock.engine.loops import Future, blocking, loop_here, running, spawning
+from penstock.engine.observe import observed
 from penstock.engine.outlet import accepts, element_or_raise
 from penstock.engine.segment import close
 from penstock.errors import EmptyError
 from penstock.spec.interfaces import Subscription
-
-if TYPE_CHECKING:
-    import asyncio
 
 WINDOW = 256
 BREATH = 1024
@@ -37,7 +35,7 @@ class _BlockingSubscription:
         self.cancel = subscription.cancel
 
     def request(self, n: int, /) -> None:
-        if busy() or running_loop() is not None:
+        if busy() or running():
             with blocking():
                 self._subscription.request(n)
         else:
@@ -118,6 +116,7 @@ class _Inbox:
 
 def iterate(chain: Chain, window: int = WINDOW) -> Iterator[Any]:
     """Return an iterator over a fresh run; closing it ends the run."""
+    chain = observed(chain)
     opener = pull(chain, waits=True)
     return _wait_for(chain, window) if opener is None else opener(None)
 
@@ -147,6 +146,7 @@ def _wait_for(chain: Chain, window: int) -> Iterator[Any]:
 
 def iterate_async(chain: Chain, window: int = WINDOW) -> AsyncIterator[Any]:
     """Return an asynchronous iterator over a fresh run; closing it ends the run."""
+    chain = observed(chain)
     async_opener = pull_async(chain)
     if async_opener is not None:
         return async_opener(None)
@@ -155,44 +155,43 @@ def iterate_async(chain: Chain, window: int = WINDOW) -> AsyncIterator[Any]:
 
 
 async def _step_through(iterator: Iterator[Any]) -> AsyncIterator[Any]:
-    import asyncio  # noqa: PLC0415  only programs that use it pay for it
-
+    loop = None
     try:
         for count, element in enumerate(iterator, 1):
             yield element
             if not count % BREATH:
-                await asyncio.sleep(0)  # other tasks want to run as well
+                loop = loop or loop_here()
+                if loop is not None:
+                    await loop.sleep(0)  # other tasks want to run as well
     finally:
         close(iterator)
 
 
 async def _await_for(chain: Chain, window: int) -> AsyncIterator[Any]:
-    import asyncio  # noqa: PLC0415  only programs that use it pay for it
-    import threading  # noqa: PLC0415
-
-    loop = asyncio.get_running_loop()
-    here = threading.get_ident()
-    waiting: asyncio.Future[None] | None = None
+    loop = loop_here()
+    if loop is None:
+        raise RuntimeError("async for: no event loop is running here to wait on")
+    waiting: Future | None = None
 
     def release() -> None:
         if waiting is not None and not waiting.done():
             waiting.set_result(None)
 
     def wake() -> None:
-        if threading.get_ident() == here:
+        if loop.here:
             release()
-        elif not loop.is_closed():
-            loop.call_soon_threadsafe(release)
+        else:
+            loop.call(release)
 
     inbox = _Inbox(window, wake)
-    tasks: set[asyncio.Task[Any]] = set()
+    tasks: set[Any] = set()
     try:
         with spawning(tasks):
             connect(chain, inbox)
         while True:
             for element in inbox.taken():
                 yield element
-            waiting = loop.create_future()
+            waiting = loop.future()
             inbox.waiting = True
             if not inbox.queue and not inbox.done:
                 await waiting
@@ -203,8 +202,8 @@ async def _await_for(chain: Chain, window: int) -> AsyncIterator[Any]:
             raise inbox.error
     finally:
         inbox.cancel()
-        while tasks:  # leaving the loop means that what it started is over
-            await asyncio.wait(tasks)
+        if tasks:
+            await loop.ended(tasks)  # leaving the loop means that what it started is over
 
 
 def value(chain: Chain) -> Any:

@@ -1,17 +1,20 @@
-"""loops: which asyncio event loop a run uses, and one of our own where none is running.
+"""loops: which event loop a run uses, asyncio's or trio's, and one of our own where none is running.
 
-asyncio is imported on first use only, so that a program without it does not pay for it. The loop of our own lives on
-one daemon thread, shared by all runs that need it, and ends when the last of them has ended.
+`Loop` says all that penstock asks of an event loop; `AsyncioLoop` is the one for asyncio, and `engine/trio_loop.py` has
+the one for trio. Neither library is imported before the program has done so, apart from asyncio for the loop of our
+own. That one lives on one daemon thread, shared by all runs that need it, and ends when the last of them has ended.
+
+A lease keeps the context of whoever took it: what is called on the loop runs in it, and a task in a copy of it.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from contextvars import ContextVar, copy_context
+from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.engine.flat import aside
 
@@ -59,42 +62,152 @@ def spawning(tasks: set[Any]) -> Iterator[None]:
         _spawned.reset(token)
 
 
-class Loop:
-    """Be a lease on an event loop: call things on it, start tasks, give it back."""
+def on_its_own() -> None:
+    """Say that what this task starts from now on is a user's own, and not noted."""
+    _spawned.set(None)
 
-    __slots__ = ("_own", "_tasks", "_thread", "loop", "released")
+
+class Future(Protocol):
+    """Be what one task waits for."""
+
+    def done(self) -> bool:
+        """Tell whether it was set."""
+        ...
+
+    def set_result(self, result: None, /) -> None:
+        """Let the task go on; once, and on the loop's thread."""
+        ...
+
+    def __await__(self) -> Generator[Any, None, None]: ...
+
+
+class Task(Protocol):
+    """Be a task on a loop; all of it on the loop's thread."""
+
+    def cancel(self) -> object:
+        """End it wherever it waits."""
+        ...
+
+    def cancelled(self) -> bool:
+        """Tell whether it was ended by a cancel."""
+        ...
+
+    def exception(self) -> BaseException | None:
+        """Return what ended it, or None."""
+        ...
+
+    def add_done_callback(self, fn: Callable[[Any], object], /) -> object:
+        """Call `fn` with the task when it has ended."""
+        ...
+
+
+class Loop(Protocol):
+    """Be a lease on an event loop: call things on it, start tasks, wait, give it back."""
+
+    @property
+    def cancelled(self) -> type[BaseException]:
+        """Return what is raised in a task that is cancelled."""
+        ...
+
+    @property
+    def here(self) -> bool:
+        """Tell whether the caller is on the loop's thread, and inside the loop."""
+        ...
+
+    def call(self, fn: Callable[[], object], /) -> None:
+        """Call `fn` on the loop, after what is on its way there already; from any thread."""
+        ...
+
+    def spawn(self, coroutine: Coroutine[Any, Any, Any], /) -> Task:
+        """Start a task; only on the loop's thread."""
+        ...
+
+    def future(self) -> Future:
+        """Return something to wait for; only on the loop's thread."""
+        ...
+
+    def time(self) -> float:
+        """Return the loop's time in seconds; from any thread."""
+        ...
+
+    def sleep(self, seconds: float, /) -> Awaitable[object]:
+        """Wait, or with 0 let other tasks run."""
+        ...
+
+    def ended(self, tasks: set[Any], /) -> Awaitable[object]:
+        """Wait until no task is left in a set from which tasks are taken when they end, cancelled or not."""
+        ...
+
+    def release(self) -> None:
+        """Give the lease back, once."""
+        ...
+
+
+class AsyncioLoop:
+    """Be a lease on an asyncio event loop."""
+
+    __slots__ = ("_context", "_own", "_tasks", "_thread", "loop", "released")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, thread: int, own: _OwnLoop | None) -> None:
         self.loop = loop
         self._thread = thread
         self._own = own
         self._tasks = None if own is not None else _spawned.get()
+        self._context = copy_context()
         self.released = False
+
+    @property
+    def cancelled(self) -> type[BaseException]:
+        """Return what is raised in a task that is cancelled."""
+        import asyncio  # noqa: PLC0415  only programs that use it pay for it
+
+        return asyncio.CancelledError
 
     @property
     def here(self) -> bool:
         """Tell whether the caller is on the loop's thread."""
         return threading.get_ident() == self._thread
 
-    def call(self, fn: Callable[[], object]) -> None:
+    def call(self, fn: Callable[[], object], /) -> None:
         """Call `fn` on the loop, after what is on its way there already."""
         try:
-            if self.here:
-                self.loop.call_soon(fn)
+            if threading.get_ident() == self._thread:
+                self.loop.call_soon(fn, context=self._context)
             else:
-                self.loop.call_soon_threadsafe(fn)
+                self.loop.call_soon_threadsafe(fn, context=self._context)
         except RuntimeError:
             # The loop was closed under the run: its owner has ended everything on it, so there is nobody to tell.
             if not self.loop.is_closed():
                 raise
 
-    def spawn(self, coroutine: Any) -> asyncio.Task[Any]:
+    def spawn(self, coroutine: Coroutine[Any, Any, Any], /) -> asyncio.Task[Any]:
         """Start a task; only on the loop's thread."""
         task = self.loop.create_task(coroutine)
         if self._tasks is not None:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         return task
+
+    def future(self) -> asyncio.Future[None]:
+        """Return something to wait for; only on the loop's thread."""
+        return self.loop.create_future()
+
+    def time(self) -> float:
+        """Return the loop's time in seconds."""
+        return self.loop.time()
+
+    def sleep(self, seconds: float, /) -> Awaitable[object]:
+        """Wait, or with 0 let other tasks run."""
+        import asyncio  # noqa: PLC0415
+
+        return asyncio.sleep(seconds)
+
+    async def ended(self, tasks: set[Any], /) -> None:
+        """Wait until no task is left in the set."""
+        import asyncio  # noqa: PLC0415
+
+        while tasks:
+            await asyncio.wait(tasks)
 
     def release(self) -> None:
         """Give the lease back, once."""
@@ -111,7 +224,7 @@ class _OwnLoop:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
-    def lease(self) -> Loop:
+    def lease(self) -> AsyncioLoop:
         import asyncio  # noqa: PLC0415  only programs that use it pay for it
 
         with self._lock:
@@ -124,9 +237,9 @@ class _OwnLoop:
                 self._thread.start()
             self._leases += 1
             assert self._thread is not None and self._thread.ident is not None
-            return Loop(self._loop, self._thread.ident, self)
+            return AsyncioLoop(self._loop, self._thread.ident, self)
 
-    def release(self, lease: Loop) -> None:
+    def release(self, lease: AsyncioLoop) -> None:
         loop = lease.loop
         with self._lock:
             if lease.released or loop is not self._loop:
@@ -184,19 +297,59 @@ def _set_apart(own: _OwnLoop) -> None:
             _shared = _OwnLoop()
 
 
-def running_loop() -> asyncio.AbstractEventLoop | None:
-    """Return the loop running in this thread, unless the thread is about to block."""
+def _trio_runs() -> bool:
+    """Tell whether this thread is inside a run of trio, without importing it."""
+    lowlevel = getattr(sys.modules.get("trio"), "lowlevel", None)
+    return lowlevel is not None and lowlevel.in_trio_run()
+
+
+def _asyncio_loop() -> asyncio.AbstractEventLoop | None:
     asyncio = sys.modules.get("asyncio")
-    if asyncio is None or _mode.blocking:
-        return None
-    return asyncio._get_running_loop()  # type: ignore[no-any-return]
+    return None if asyncio is None else asyncio._get_running_loop()
+
+
+def running() -> bool:
+    """Tell whether an event loop runs in this thread, unless the thread is about to block."""
+    return not _mode.blocking and (_trio_runs() or _asyncio_loop() is not None)
+
+
+def loop_here() -> Loop | None:
+    """Return the loop running in this thread, or None."""
+    if _trio_runs():  # looked for first: trio may run as a guest of asyncio
+        from penstock.engine.trio_loop import TrioLoop  # noqa: PLC0415  only programs that use trio pay for it
+
+        return TrioLoop(_spawned.get())
+    loop = _asyncio_loop()
+    return None if loop is None else AsyncioLoop(loop, threading.get_ident(), None)
 
 
 def lease_loop() -> Loop:
     """Lease the loop running here, or the one of our own."""
-    running = running_loop()
-    if running is None:
-        return _shared.lease()
-    if _mode.own is not None:
+    if _mode.own is not None and not _mode.blocking:
         return _mode.own.lease()  # counted, so that the loop outlives whoever started it
-    return Loop(running, threading.get_ident(), None)
+    found = None if _mode.blocking else loop_here()
+    return _shared.lease() if found is None else found
+
+
+class Bell:
+    """Be rung from any thread, for one task that waits for it on the loop running here."""
+
+    __slots__ = ("_future", "_loop")
+
+    def __init__(self, who: str) -> None:
+        loop = loop_here()
+        if loop is None:
+            raise RuntimeError(f"{who}: no event loop is running here to wait on")
+        self._loop: Loop = loop
+        self._future: Future = loop.future()
+
+    def ring(self) -> None:
+        """Let the task go on."""
+        self._loop.call(self._set)
+
+    def _set(self) -> None:
+        if not self._future.done():
+            self._future.set_result(None)
+
+    def __await__(self) -> Generator[Any, None, None]:
+        yield from self._future.__await__()

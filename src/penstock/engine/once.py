@@ -16,14 +16,12 @@ class Once:
         self._lock = Lock()
         self._taken = False
 
-    def take(self, what: str) -> None:
+    def take(self, what: str, cure: str = "pass a collection, or make one per run with Stream.defer") -> None:
         """Take it, or say that it is gone and what to do instead."""
         with self._lock:
             taken, self._taken = self._taken, True
         if taken:
-            raise PenstockError(
-                f"{what} was taken by an earlier subscriber; pass a collection, or make one per run with Stream.defer"
-            )
+            raise PenstockError(f"{what} was taken by an earlier subscriber; {cure}")
 
     def __reduce__(self) -> tuple[type[Once], tuple[()]]:
         return (Once, ())

@@ -34,14 +34,16 @@ class Outlet(Generic[T]):
     """Be the subscription of `downstream` and the queue before it."""
 
     __slots__ = (
-        "_cancelled", "_demand", "_done", "_downstream", "_error", "_on_chunk", "_refusal", "_submit", "chunk",
-        "closed", "idle", "lock", "on_cancel", "on_close", "on_request", "on_taken", "queue",
+        "_cancelled", "_demand", "_done", "_downstream", "_error", "_on_chunk", "_refusal", "_submit", "also_held",
+        "chunk", "closed", "idle", "lock", "on_cancel", "on_close", "on_request", "on_taken", "queue",
     )  # fmt: skip
 
     def __init__(self, downstream: Subscriber[T], submit: Submit | None = None) -> None:
         self.queue: deque[T] = deque()
         self.chunk = CHUNK
         """How many elements are delivered before more are asked for."""
+        self.also_held: Callable[[], int] = int
+        """How many elements wait in the joint and not here, for those who listen."""
         self.closed = False
         """Whether nothing more will be delivered."""
         self.on_request: Callable[[int], None] = _ignore
@@ -59,6 +61,11 @@ class Outlet(Generic[T]):
         self._downstream: Subscriber[T] | None = downstream
         self._on_chunk: Callable[[list[T]], None] | None = getattr(downstream, "on_chunk", None)
         self._submit = submit
+
+    @property
+    def held(self) -> int:
+        """Return how many elements wait, here and in the joint that it belongs to."""
+        return len(self.queue) + self.also_held()
 
     @property
     def demand(self) -> int:
@@ -108,10 +115,69 @@ class Outlet(Generic[T]):
             self.wake()
 
     def offer(self, element: T) -> None:
-        """Queue one element for delivery."""
+        """Deliver one element at once where that is possible, else queue it."""
+        if self.idle and self._submit is None:
+            downstream = self._downstream
+            if downstream is not None and self.hand_on(downstream.on_next, element, self.on_taken):
+                return
         self.queue.append(element)
         if self.idle:
             self.wake()
+
+    def hand_on(self, on_next: Callable[[Any], None], element: Any, taken: Callable[[int], None]) -> bool:
+        """Deliver one element past the queue, if it was asked for and nobody drains; tell whether it was."""
+        with self.lock:
+            if not self.idle or not self._demand or self.queue or self.closed:
+                return False
+            self.idle = False
+            if self._demand < UNBOUNDED:
+                self._demand -= 1
+        returned = False
+        try:
+            on_next(element)
+            returned = True
+        except Exception as error:  # noqa: BLE001  rule 2.13
+            returned = True
+            self._rejected("on_next", error)
+            return True
+        finally:
+            if not returned:
+                self._abandon()
+        taken(1)
+        with self.lock:
+            self.idle = True
+        if self._cancelled or self._done or (self.queue and self._demand):
+            self.wake()
+        return True
+
+    def hand_on_chunk(
+        self, on_chunk: Callable[[list[Any]], None], elements: list[Any], taken: Callable[[int], None]
+    ) -> bool:
+        """Deliver several elements past the queue, if all were asked for and nobody drains; tell whether they were."""
+        count = len(elements)
+        with self.lock:
+            if not self.idle or self._demand < count or self.queue or self.closed:
+                return False
+            self.idle = False
+            if self._demand < UNBOUNDED:
+                self._demand -= count
+        returned = False
+        try:
+            on_chunk(elements)
+            returned = True
+        except Exception as error:  # noqa: BLE001  rule 2.13
+            returned = True
+            self._rejected("on_next", error)
+            return True
+        finally:
+            if not returned:
+                self._abandon()
+        taken(count)
+        with self.lock:
+            self.idle = True
+        if self._cancelled or self._done or (self.queue and self._demand):
+            self.wake()
+        return True
 
     def complete(self, error: Exception | None = None) -> None:
         """End after what is queued has been delivered."""

@@ -236,6 +236,16 @@ class Relay(Generic[T]):
                 self._give_up()
             self._delivered()
 
+    def left_out(self) -> None:
+        """Ask for another element in place of one that is not delivered; only while it arrives."""
+        with self._lock:
+            if self._demand == UNBOUNDED:
+                return
+            self._demand += 1
+            upstream = self._upstream
+        if upstream is not None:
+            upstream.request(1)
+
     def _delivered(self) -> None:
         """Signal an end that waited for a delivery, or let go of who cancelled meanwhile."""
         with self._lock:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from penstock.engine import weave
 from penstock.engine.blame import Where, blame
 from penstock.engine.dropped import drop
-from penstock.engine.spread import items_of
+from penstock.engine.spread import PLAIN, items_of
 from penstock.stage import AsyncOpener, Gate, Opener, Stage
 
 
@@ -25,6 +26,13 @@ STARVED: Final = _Starved()
 def no_element() -> TypeError:
     """Return the error for a None where an element is due."""
     return TypeError("rule 2.13: None is not an element")
+
+
+def no_item() -> TypeError:
+    """Return the error for a None in a collection, for those who look for it in the place of a loop."""
+    error = no_element()
+    error.add_note("in the source, step 0 of 0")
+    return error
 
 
 def close(source: object) -> None:
@@ -62,29 +70,80 @@ async def _fail_async(source: object, where: Where, error: Exception) -> Excepti
 
 
 _SYNC: dict[str, Any] = {
-    "close": close, "close_inner": close_quietly, "fail": _fail, "items_of": items_of, "no_element": no_element,
-    "starved": STARVED,
+    "close": close, "close_inner": close_quietly, "deque": deque, "fail": _fail, "items_of": items_of,
+    "no_element": no_element, "plain": PLAIN, "starved": STARVED,
 }  # fmt: skip
 _ASYNC: dict[str, Any] = {**_SYNC, "close": _close_async, "fail": _fail_async}
+
+
+Prepared = tuple[Callable[..., Any], Where, list[Any]]
+"""A loop's function, what is needed to name a step that fails in it, and the values it takes."""
+
+
+class Delivers(Protocol):
+    """Be a run that calls a function of one element, and then delivers what that has made."""
+
+    deliver: Callable[[Any], None]
+
+
+class Watch(Protocol):
+    """Open segments so that a listener can see what happens in them."""
+
+    def open(
+        self,
+        segment: Segment,
+        form: weave.Form,
+        source: Callable[[Gate | None], Any],
+        gate: Gate | None,
+        /,
+        *,
+        clean: bool,
+    ) -> Any:
+        """Open one run."""
+        ...
+
+    def ready(self, segment: Segment, source: Iterator[Any], /) -> None:
+        """See a source that is delivered as it is."""
+        ...
+
+    def push(self, segment: Segment, run: Delivers, /) -> Any:
+        """Open one run as a function of one element, and a generator of what follows."""
+        ...
 
 
 class Segment:
     """Hold the stages between two places where signals matter, and open them as one iterator."""
 
-    __slots__ = ("_plans", "capped", "expands", "first", "never_asks", "stages", "total")
+    __slots__ = (
+        "_plans", "_trace", "_watch", "capped", "expands", "first", "gathers", "headed", "never_asks", "stages",
+        "total",
+    )  # fmt: skip
 
-    def __init__(self, stages: Sequence[Stage[Any, Any]], first: int = 0, total: int | None = None) -> None:
+    def __init__(
+        self,
+        stages: Sequence[Stage[Any, Any]],
+        first: int = 0,
+        total: int | None = None,
+        trace: Callable[[Exception, int], None] | None = None,
+        watch: Watch | None = None,
+    ) -> None:
         self.stages = tuple(stages)
+        self._trace = trace
+        self._watch = watch
         self.first = first
         self.total = len(self.stages) if total is None else total
         self.expands = any(stage.body.each is not None for stage in self.stages)
         """Whether one element may become several, so that the loop may rest inside an inner loop."""
+        self.headed = any(stage.body.head is not None for stage in self.stages)
+        """Whether a stage has elements of its own that come before those of upstream."""
+        self.gathers = self.demand(1) > 1
+        """Whether several elements of upstream may be needed for one."""
         caps = [stage.cap for stage in self.stages]
         self.capped = any(cap is not None for cap in caps)
         """Whether a stage will only ever take so many elements."""
         self.never_asks = 0 in caps
         """Whether a stage takes none at all, so that the end needs no request."""
-        self._plans: dict[weave.Form, list[tuple[Callable[..., Any], Where, list[Any]]]] = {}
+        self._plans: dict[tuple[weave.Form, bool], list[Prepared]] = {}
 
     def demand(self, n: int) -> int:
         """Return how many elements to ask of upstream when `n` are wanted below."""
@@ -92,9 +151,12 @@ class Segment:
             n = stage.demand(n)
         return n
 
-    def open(self, source: Opener[Any], gate: Gate | None) -> Iterator[Any]:
-        """Open one run over a synchronous source; without a gate, whoever iterates ends it by closing it."""
-        return self._open("free" if gate is None else "sync", source, gate)  # type: ignore[no-any-return]
+    def open(self, source: Opener[Any], gate: Gate | None, *, clean: bool = False) -> Iterator[Any]:
+        """Open one run over a synchronous source, one without None if it is `clean`.
+
+        Without a gate, whoever iterates ends the run by closing it.
+        """
+        return self._open("free" if gate is None else "sync", source, gate, clean=clean)  # type: ignore[no-any-return]
 
     def open_fed(self, source: Opener[Any], gate: Gate) -> Iterator[Any]:
         """Open one run over a queue that says STARVED when it is empty."""
@@ -104,24 +166,50 @@ class Segment:
         """Open one run over an asynchronous source."""
         return self._open("async", source, gate)  # type: ignore[no-any-return]
 
-    def _open(self, form: weave.Form, source: Callable[[Gate | None], Any], gate: Gate | None) -> Any:
+    def ready(self, source: Iterator[Any]) -> None:
+        """Let a listener see a source that is delivered as it is, past the loop."""
+        if self._watch is not None:
+            self._watch.ready(self, source)
+
+    def open_pushed(
+        self, weaver: type[weave.Weaver], run: Delivers
+    ) -> tuple[Callable[[Any], Any], Callable[[], Iterator[Any]]]:
+        """Open one run as a function of one element, and a generator of what follows; of one loop only."""
+        if self._watch is not None:
+            return self._watch.push(self, run)  # type: ignore[no-any-return]
+        ((function, where, fields),) = self._plans.get(("push", False)) or self._plan("push", weaver)
+        return function(where, *fields)  # type: ignore[no-any-return]
+
+    def _open(
+        self, form: weave.Form, source: Callable[[Gate | None], Any], gate: Gate | None, *, clean: bool = False
+    ) -> Any:
+        if self._watch is not None:
+            return self._watch.open(self, form, source, gate, clean=clean)
         iterator: Any = None
-        for function, where, fields in self._plans.get(form) or self._plan(form):
+        weaver = weave.CleanWeaver if clean else weave.Weaver
+        for function, where, fields in self._plans.get((form, clean)) or self._plan(form, weaver):
             iterator = function(source, gate, where, *fields)
             source = lambda _, iterator=iterator: iterator  # type: ignore[misc]  # noqa: E731
         return iterator
 
-    def _plan(self, form: weave.Form) -> list[tuple[Callable[..., Any], Where, list[Any]]]:
-        """Prepare what is the same for every run: the loops and the values they take."""
+    def _plan(self, form: weave.Form, weaver: type[weave.Weaver]) -> list[Prepared]:
+        plan = self._plans[form, weaver is weave.CleanWeaver] = self.prepared(form, None, weaver)
+        return plan
+
+    def prepared(
+        self, form: weave.Form, more: dict[str, Any] | None = None, weaver: type[weave.Weaver] = weave.Weaver
+    ) -> list[Prepared]:
+        """Prepare what is the same for every run: the loops, which may name `more`, and the values they take."""
         stages = self.stages
         names = _ASYNC if form == "async" else _SYNC
-        loops = weave.loops_for(tuple([stage.body for stage in stages]), form, names)
-        plan = self._plans[form] = [
+        if more:
+            names = {**names, **more}
+        loops = weave.loops_for(tuple([stage.body for stage in stages]), form, names, weaver)
+        return [
             (
                 loop.function,
-                (stages, loop, self.first, self.total),
+                (stages, loop, self.first, self.total, self._trace),
                 [getattr(stages[index], name) for index, name in loop.fields],
             )
             for loop in loops
         ]
-        return plan

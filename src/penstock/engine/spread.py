@@ -12,7 +12,8 @@ READ_AHEAD = 16
 """How many elements such a stage asks of a joint at a time."""
 
 
-_PLAIN = frozenset((list, tuple, range, str, bytes, dict, set, frozenset, GeneratorType))
+PLAIN = frozenset((list, tuple, range, str, bytes, dict, set, frozenset, GeneratorType))
+"""What needs no second look: a loop takes it as it is."""
 
 
 def _closed_when_used_up(iterator: Iterator[Any]) -> Iterator[Any]:
@@ -28,9 +29,9 @@ def _closing(iterator: Any) -> Iterator[Any]:
         iterator.close()
 
 
-def items_of(given: Any, gate: Gate | None) -> Iterator[Any]:
+def items_of(given: Any, gate: Gate | None, operator: str = "flat_map") -> Iterator[Any]:
     """Iterate over what a user's function returned; a stream that needs signals would block, so it is refused."""
-    if type(given) in _PLAIN:
+    if type(given) in PLAIN:
         return iter(given)
     if not hasattr(given, "subscribe"):
         return _closed_when_used_up(iter(given))
@@ -38,6 +39,6 @@ def items_of(given: Any, gate: Gate | None) -> Iterator[Any]:
     iterator: Iterator[Any] | None = None if pulled is None else pulled(gate)
     if iterator is None:
         raise TypeError(
-            f"flat_map: fn returned {given!r}, which needs to be subscribed; say flat_map(fn, concurrency=1)"
+            f"{operator}: fn returned {given!r}, which needs to be subscribed; say {operator}(fn, concurrency=1)"
         )
     return iterator

@@ -40,12 +40,12 @@ from typing import Any, Literal
 
 from penstock.stage import Body
 
-Form = Literal["sync", "free", "async", "fed"]
+Form = Literal["sync", "free", "async", "fed", "push"]
 
 MOST_STAGES = 250  # keeps one function's text and arguments within reason
 MOST_LOOPS = 8  # CPython refuses more than 20 nested blocks
 MOST_PLANS = 2000
-MOST_TAILS = 4  # each tail repeats the text of all stages after it
+MOST_TAILS = 4  # each tail, and each head, repeats the text of all stages after it
 
 _WORD = re.compile(r"^(\s*)(?:(.*:)\s+)?(skip|stop|none)$")
 _FIELD = re.compile(r"\{(\w+)\}")
@@ -58,12 +58,16 @@ class Loop:
 
     function: Callable[..., Any]
     first: int
+    stop: int
     owners: tuple[int, ...]
     fields: tuple[tuple[int, str], ...]
 
 
-class _Weaver:
-    """Write the lines of one loop."""
+class Weaver:
+    """Write the lines of one loop; what `engine/weave_observed.py` adds to them has a method of its own here."""
+
+    most_loops = MOST_LOOPS
+    arguments = "open_source, gate, where"
 
     def __init__(self, bodies: Sequence[Body], form: Form) -> None:
         self.bodies = bodies
@@ -105,6 +109,8 @@ class _Weaver:
 
     def statements(self, index: int, ends: list[str]) -> None:
         """Write the `do` of one stage."""
+        own = self.bodies[index].ends
+        others = ends if own is None else [each for each in ends if each != self.fill(index, own)]
         for raw in self.fill(index, self.bodies[index].do).splitlines():
             found = _WORD.match(raw)
             if found is None:
@@ -117,12 +123,20 @@ class _Weaver:
                 self.line(condition, index)
                 self.depth += 1
             if word == "skip":
-                self.leave(ends, index)
+                self.left_out(index)
+                self.leave(others, index)
             elif word == "stop":
+                self.left_out(index)
                 self.line("break", index)
             else:
                 self.line("raise no_element()", index)
             self.depth = start
+
+    def left_out(self, index: int) -> None:
+        """Write what is to be done when a stage drops the element."""
+
+    def passed(self, index: int) -> None:
+        """Write what is to be done when a stage is done with the element."""
 
     def last_follows(self) -> None:
         """Say that the end may be looked for without demand after the next element."""
@@ -136,18 +150,19 @@ class _Weaver:
             body = self.bodies[index]
             if body.do:
                 self.statements(index, ends)
-            if body.each is not None:
+            if body.each is None:
+                self.passed(index)
+            else:
                 inner = f"inner{index}"
-                self.line(f"{inner} = items_of({self.fill(index, body.each)}, gate)", index)
+                self.line(f"{inner} = {self.fill(index, body.each)}", index)
+                self.line(f"if type({inner}) not in plain: {inner} = items_of({inner}, gate)", index)
+                self.passed(index)
                 self.line("try:", index)
                 self.depth += 1
-                self.line(f"for v in {inner}:", index)
-                self.depth += 1
-                self.line("if v is None: raise no_element()", index)
                 self.inner.append(inner)
-                self.elements(index + 1, -1)
+                self.loop(inner, index, -1)
                 self.inner.pop()
-                self.depth -= 2
+                self.depth -= 1
                 # An iterator that is exhausted has closed itself; on an error or a cancel somebody has to close it.
                 self.line("except BaseException:", index)
                 self.line(f"{_STEP_IN}close_inner({inner})", index)
@@ -161,24 +176,77 @@ class _Weaver:
             self.line("yield v")
             self.line("break")
             self.depth -= 1
+        self.emit()
+
+    def emit(self) -> None:
+        """Give an element to whoever iterates."""
         self.line("yield v")
+
+    def loop(self, items: str, index: int, first_end: int) -> None:
+        """Write the loop over items that stage `index` adds, from the next stage on."""
+        self.line(f"for v in {items}:", index)
+        self.depth += 1
+        self.line("if v is None: raise no_element()", index)
+        self.elements(index + 1, first_end)
+        self.depth -= 1
+
+    def heads(self) -> None:
+        """Write what comes before upstream is opened: that of the last stage is the first to be emitted."""
+        for index in reversed(range(len(self.bodies))):
+            self.items(index, self.bodies[index].head)
 
     def tails(self) -> None:
         """Write what follows when upstream has completed, stage by stage."""
         if any(body.tail is not None for body in self.bodies):
             self.last_follows()  # upstream is used up, so the end may be looked for without demand
         for index, body in enumerate(self.bodies):
-            if body.tail is None:
-                continue
-            ends = self.ends(index + 1)
-            if ends:
-                self.line(f"if not ({' or '.join(ends)}):", index)
-                self.depth += 1
-            self.line(f"for v in {self.fill(index, body.tail)}:", index)
+            self.items(index, body.tail)
+
+    def items(self, index: int, items: str | None) -> None:
+        """Write what happens to the items that a stage adds of its own, from the next stage on."""
+        if items is None:
+            return
+        ends = self.ends(index + 1)
+        if ends:
+            self.line(f"if not ({' or '.join(ends)}):", index)
             self.depth += 1
-            self.line("if v is None: raise no_element()", index)
-            self.elements(index + 1, index + 1)
-            self.depth -= 2 if ends else 1
+        self.loop(self.fill(index, items), index, index + 1)
+        self.depth -= 1 if ends else 0
+
+    def begin(self) -> None:
+        """Write what comes before everything else, once the stages have their variables."""
+
+    def source(self) -> None:
+        """Write the loop over the source."""
+        self.line("async for v in source:" if self.form == "async" else "for v in source:")
+        self.depth += 1
+        self.starved()
+        self.looks()
+        self.elements(0, 0)
+        self.depth -= 1
+
+    def looks(self) -> None:
+        """Look for None among the elements of the source."""
+        self.line("if v is None: raise no_element()")
+
+    def starved(self) -> None:
+        """Pass the word of an empty queue on."""
+        if self.form == "fed":
+            self.line("if v is starved:")
+            self.line(f"{_STEP_IN}yield v")
+            self.line(f"{_STEP_IN}continue")
+
+    def end(self) -> None:
+        """Write what comes when everything has come."""
+
+    def leaves(self) -> None:
+        """Write how the function is left: with an error that says where, and with the source closed."""
+        wait = "await " if self.form == "async" else ""
+        self.line("except Exception as error:")
+        self.line(f"{_STEP_IN}failed, source = source, None")
+        self.line(f"{_STEP_IN}raise {wait}fail(failed, where, error)")
+        self.line("finally:")
+        self.line(f"{_STEP_IN}if source is not None: {wait}close(source)")
 
     def write(self) -> str:
         """Write the whole function and return its text."""
@@ -190,73 +258,76 @@ class _Weaver:
         for index, body in enumerate(self.bodies):
             for variable, initial in body.state:
                 self.line(f"s{index}_{variable} = {self.fill(index, initial)}", index)
+        self.begin()
+        self.heads()
         ends = self.ends(0)
         if ends:
             self.line(f"if not ({' or '.join(ends)}):")
             self.depth += 1
         self.line("source = open_source(gate)")
-        self.line("async for v in source:" if self.form == "async" else "for v in source:")
-        self.depth += 1
-        if self.form == "fed":
-            self.line("if v is starved:")
-            self.line(f"{_STEP_IN}yield v")
-            self.line(f"{_STEP_IN}continue")
-        self.line("if v is None: raise no_element()")
-        self.elements(0, 0)
-        self.depth -= 2 if ends else 1
+        self.source()
+        self.depth -= 1 if ends else 0
         self.tails()
+        self.end()
         self.depth = 1
-        self.line("except Exception as error:")
-        wait = "await " if self.form == "async" else ""
-        self.line(f"{_STEP_IN}failed, source = source, None")
-        self.line(f"{_STEP_IN}raise {wait}fail(failed, where, error)")
-        self.line("finally:")
-        self.line(f"{_STEP_IN}if source is not None: {wait}close(source)")
+        self.leaves()
         names = "".join(f", {name}" for name in self.fields.values())
         start = "async def" if self.form == "async" else "def"
-        self.lines[0] = f"{start} run(open_source, gate, where{names}):"
+        self.lines[0] = f"{start} run({self.arguments}{names}):"
         return "\n".join(self.lines)
 
 
+class CleanWeaver(Weaver):
+    """Write the lines of a loop over a source in which there is no None."""
+
+    def looks(self) -> None:
+        """Look for nothing."""
+
+
 _numbers = count()
-_plans: dict[tuple[Form, tuple[Body, ...]], tuple[Loop, ...]] = {}
+_plans: dict[tuple[Form, tuple[Body, ...], type[Weaver]], tuple[Loop, ...]] = {}
 
 
-def loops_for(bodies: tuple[Body, ...], form: Form, surroundings: dict[str, Any]) -> tuple[Loop, ...]:
+def loops_for(
+    bodies: tuple[Body, ...], form: Form, surroundings: dict[str, Any], weaver: type[Weaver] = Weaver
+) -> tuple[Loop, ...]:
     """Return the compiled loops for these bodies, one feeding the next, writing them when they are new."""
-    found = _plans.get((form, bodies))
+    found = _plans.get((form, bodies, weaver))
     if found is None:
         if len(_plans) >= MOST_PLANS:
             _plans.clear()  # shapes are few, unless a program makes them up at random
-        found = tuple(_compile(bodies[start:stop], form, surroundings, start) for start, stop in pieces(bodies))
-        _plans[form, bodies] = found
+        found = tuple(
+            _compile(weaver(bodies[start:stop], form), surroundings, start)
+            for start, stop in pieces(bodies, weaver.most_loops)
+        )
+        _plans[form, bodies, weaver] = found
     return found
 
 
-def _compile(bodies: tuple[Body, ...], form: Form, surroundings: dict[str, Any], first: int) -> Loop:
-    weaver = _Weaver(bodies, form)
+def _compile(weaver: Weaver, surroundings: dict[str, Any], first: int) -> Loop:
     text = weaver.write()
     scope = dict(surroundings)
-    name = f"<penstock {form} loop {next(_numbers)}>"
+    name = f"<penstock {weaver.form} loop {next(_numbers)}>"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)  # tracebacks show the line
     exec(compile(text, name, "exec"), scope)  # noqa: S102  our own text: bodies are constants of the program
     owners = tuple(owner + first if owner >= 0 else -1 for owner in weaver.owners)
     fields = tuple((index + first, field) for index, field in weaver.fields)
-    return Loop(scope["run"], first, owners, fields)
+    return Loop(scope["run"], first, first + len(weaver.bodies), owners, fields)
 
 
-def pieces(bodies: Sequence[Body]) -> list[tuple[int, int]]:
+def pieces(bodies: Sequence[Body], most_loops: int = MOST_LOOPS) -> list[tuple[int, int]]:
     """Cut a run of bodies into ranges that each fit into one loop."""
     cuts: list[tuple[int, int]] = []
     start = loops = tails = 0
     for index, body in enumerate(bodies):
-        too_deep = body.each is not None and loops == MOST_LOOPS
+        too_deep = body.each is not None and loops == most_loops
         leaves_nested = body.ends is not None and loops > 0
         # A tail is written after the outermost loop, where an inner loop's variables would repeat it.
-        if too_deep or leaves_nested or index - start == MOST_STAGES or (body.tail is not None and tails == MOST_TAILS):
+        adds = body.tail is not None or body.head is not None
+        if too_deep or leaves_nested or index - start == MOST_STAGES or (adds and tails == MOST_TAILS):
             cuts.append((start, index))
             start, loops, tails = index, 0, 0
         loops += body.each is not None
-        tails += body.tail is not None
+        tails += adds
     cuts.append((start, len(bodies)))
     return cuts

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.chain import Chain, connect, pull_all
 from penstock.engine.relay import Relay
+from penstock.engine.segment import no_item
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Gate, Opener, Source
 
@@ -22,10 +23,11 @@ class Concat(Source[Any]):
     """
 
     streams: tuple[Chain, ...]
+    clean: ClassVar[bool] = True
 
     def opener(self) -> Opener[Any] | None:
         """Iterate over one after the other, if each can be iterated."""
-        openers = pull_all(self.streams)
+        openers = pull_all(self.streams, looks=True)
         return None if openers is None else lambda gate: _one_after_the_other(openers, gate)
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
@@ -36,7 +38,14 @@ class Concat(Source[Any]):
 
 def _one_after_the_other(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[Any]:
     for opener in openers:
-        yield from opener(gate)
+        iterator = opener(gate)
+        if hasattr(iterator, "close"):
+            yield from iterator  # a loop, which has looked for None
+            continue
+        for element in iterator:
+            if element is None:
+                raise no_item()
+            yield element
 
 
 class _ConcatRun(Relay[Any]):

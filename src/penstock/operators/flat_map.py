@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.arguments import count_given, function_given
 from penstock.engine.blame import blamed
-from penstock.engine.chain import connect_to
+from penstock.engine.chain import at_hand, connect_to
 from penstock.engine.demand import UNBOUNDED
 from penstock.engine.gather import Gather
 from penstock.engine.outlet import accepts, element_or_raise
@@ -91,17 +91,32 @@ class _FlatMapRun(Gather):
 
     def on_next(self, element: Any, /) -> None:
         element_or_raise(element, "on_next")
+        if self.outlet.closed:
+            return
+        fn = self._step.fn
+        try:
+            given = fn(element)
+            elements = at_hand(given, self._window)
+        except Exception as error:  # noqa: BLE001  rule 1.4
+            self._fail(blamed(error, self._step, fn))
+            return
+        if elements is not None and self.passes(elements):
+            self.used_up()
+            return
         source = self.add()
         if source is None:
             return
         try:
-            connect_to("flat_map", self._step.fn(element), source)
+            connect_to("flat_map", given, source)
         except Exception as error:  # noqa: BLE001  rule 1.4
-            self.failed(source, blamed(error, self._step, self._step.fn))
+            self.failed(source, blamed(error, self._step, fn))
 
     def on_error(self, error: Exception, /) -> None:
         element_or_raise(error, "on_error")
         self._upstream = None
+        self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
         self.outlet.complete(error)
         self.cancel_inputs()
 
@@ -124,6 +139,8 @@ class _FlatMapRun(Gather):
 
     def cancel_inputs(self) -> None:
         upstream, self._upstream = self._upstream, None
-        if upstream is not None:
-            upstream.cancel()
-        super().cancel_inputs()
+        try:
+            super().cancel_inputs()  # before upstream, whose groups would find their subscribers unaware
+        finally:
+            if upstream is not None:
+                upstream.cancel()

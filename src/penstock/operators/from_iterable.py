@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -10,6 +11,9 @@ from penstock.engine.once import Once
 from penstock.stage import Gate, Opener, Source
 
 T = TypeVar("T")
+
+_WITHOUT_NONE = frozenset((range, str, bytes))
+_PLAIN = frozenset((list, tuple, range, str, bytes, dict, set, frozenset, deque))
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,16 @@ class FromIterable(Source[T]):
     def __post_init__(self) -> None:
         if not isinstance(self.items, Iterable):
             raise TypeError(f"from_iterable: items must be an iterable, got {self.items!r}")
+
+    @property
+    def may_hold_none(self) -> bool:
+        """Tell whether it is anything but a built-in sequence of numbers or letters."""
+        return type(self.items) not in _WITHOUT_NONE
+
+    @property
+    def plain(self) -> bool:
+        """Tell whether it is a built-in collection."""
+        return type(self.items) in _PLAIN
 
     def opener(self) -> Opener[T]:
         """Iterate over the items."""

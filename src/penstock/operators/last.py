@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import Literal, TypeVar
 
+from penstock.engine.arguments import Missing, elements_given, function_given
 from penstock.engine.demand import UNBOUNDED
 from penstock.stage import Body, Stage
 
 T = TypeVar("T")
 
+# None is never an element, so it can stand for "nothing yet".
+_TAIL = "{otherwise} if {newest} is None else ({newest},)"
+_OF_ALL = Body("{newest} = v\nskip", state=(("newest", "None"),), tail=_TAIL)
+_OF_SOME = Body("if {predicate}(v): {newest} = v\nskip", state=(("newest", "None"),), tail=_TAIL)
+
 
 @dataclass(frozen=True, slots=True)
 class Last(Stage[T, T]):
-    """Emit the last element; nothing if there is none.
+    """Emit the last element, or the last that satisfies the predicate; if there is none, the default or nothing.
 
     Emits when upstream completes. Backpressures never: it asks for everything and holds one element. Completes when
     upstream completes. Cancels when downstream cancels.
     """
 
-    # None is never an element, so it can stand for "nothing yet".
-    loop: ClassVar[Body] = Body(
-        "{newest} = v\nskip", state=(("newest", "None"),), tail="() if {newest} is None else ({newest},)"
-    )
+    predicate: Callable[[T], object] | None = None
+    default: T | Literal[Missing.MISSING] = Missing.MISSING
+
+    def __post_init__(self) -> None:
+        if self.predicate is not None:
+            function_given("last", "predicate", self.predicate)
+        elements_given("last", self.default)
+
+    @property
+    def body(self) -> Body:
+        """Take any element, or ask the predicate."""
+        return _OF_ALL if self.predicate is None else _OF_SOME
+
+    @property
+    def otherwise(self) -> tuple[object, ...]:
+        """Return what to emit if there is no such element."""
+        return () if self.default is Missing.MISSING else (self.default,)
 
     def demand(self, n: int) -> int:
         """Ask for everything."""

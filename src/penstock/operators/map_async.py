@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.arguments import async_function_given, count_given, function_given
 from penstock.engine.blame import blamed, describe, function_name, no_stop, note_on, place_of
-from penstock.engine.loops import Loop, lease_loop
+from penstock.engine.loops import Loop, Task, lease_loop, on_its_own
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
 from penstock.engine.segment import no_element
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Joint, Sight
-
-if TYPE_CHECKING:
-    import asyncio
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -78,7 +75,7 @@ class _MapAsyncRun:
         self._ready: deque[_Job] = deque()
         self._line: deque[_Job] = deque()
         self._waiting: dict[Hashable, deque[_Job]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[Task] = set()
         self._unfinished = 0
         self._upstream: Subscription | None = None
         self._upstream_done = False
@@ -90,6 +87,7 @@ class _MapAsyncRun:
         self._outlet.on_taken = self._taken
         self._outlet.on_cancel = self._cancelled
         self._outlet.on_close = self._close
+        self._outlet.also_held = lambda: len(self._arrivals) + self._unfinished
 
     # Signals from upstream, on any thread.
 
@@ -168,6 +166,7 @@ class _MapAsyncRun:
             queue.append(job)
 
     async def _work(self) -> None:
+        on_its_own()
         fn, by_key, ready = self._step.fn, self._step.key is not None, self._ready
         while ready and not self._stopped:
             job = ready.popleft()
@@ -228,7 +227,7 @@ class _MapAsyncRun:
             self._stopped = True
             self._outlet.complete()
 
-    def _left(self, task: asyncio.Task[None]) -> None:
+    def _left(self, task: Task) -> None:
         self._tasks.discard(task)
         failure = None if task.cancelled() else task.exception()
         if not self._stopped and (task.cancelled() or failure is not None):

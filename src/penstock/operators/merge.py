@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import cycle, islice
+from typing import Any, ClassVar
 
 from penstock.engine.arguments import count_given
 from penstock.engine.chain import Chain, connect, pull_all
 from penstock.engine.gather import Gather
-from penstock.engine.segment import close_quietly
+from penstock.engine.opened import opened
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Gate, Opener, Source
 
@@ -25,6 +25,7 @@ class Merge(Source[Any]):
 
     streams: tuple[Chain, ...]
     prefetch: int = 32
+    clean: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         count_given("merge", "prefetch", self.prefetch, 1)
@@ -47,16 +48,9 @@ class Merge(Source[Any]):
 
 
 def _in_turns(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[Any]:
-    waiting = deque(opener(gate) for opener in openers)
-    try:
-        while waiting:
-            iterator = waiting[0]
-            for element in iterator:
-                yield element
-                waiting.rotate(-1)
-                break
-            else:
-                waiting.popleft()
-    finally:
-        for iterator in waiting:
-            close_quietly(iterator)
+    with opened(openers, gate) as iterators:
+        turns = cycle(iterators)
+        for live in range(len(iterators), 0, -1):
+            turns = cycle(islice(turns, live))
+            # The first that is exhausted ends this `map`; the turn has passed on, so it is the one left out above.
+            yield from map(next, turns)

@@ -7,6 +7,7 @@ from typing import ClassVar, TypeVar
 
 from penstock.engine.arguments import count_given
 from penstock.engine.boundary import Boundary
+from penstock.engine.context import worker_of
 from penstock.engine.executors import Executor
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint, Sight
@@ -34,4 +35,4 @@ class PublishOn(Joint[T, T]):
 
     def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
         """Put a boundary in front of what follows."""
-        return Boundary(downstream, self.executor.worker(), self.prefetch)
+        return Boundary(downstream, worker_of(self.executor), self.prefetch)

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from typing import Literal, TypeVar
 
-from penstock.engine.arguments import function_given
+from penstock.engine.arguments import Missing, function_given
 from penstock.engine.demand import UNBOUNDED
 from penstock.stage import Body, Stage
 
 A = TypeVar("A")
 B = TypeVar("B")
-
-
-class Missing(Enum):
-    """Stand for an argument that was not given; an enum, so that it survives pickling."""
-
-    MISSING = "missing"
 
 
 _FROM_INITIAL = Body(

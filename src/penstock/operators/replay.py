@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.engine.arguments import count_given
 from penstock.engine.chain import Chain
-from penstock.engine.hub import Hub, Slow
+from penstock.engine.hub import Hub, Slow, Terms
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 
@@ -36,4 +36,4 @@ class Replay(Source[Any]):
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Join the run, or start it."""
-        self.hub.join("replay", self.stream, downstream, self.size, self.slow, self.count)
+        self.hub.join(Terms("replay", self.size, self.slow, self.count), self.stream, downstream)

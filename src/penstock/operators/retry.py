@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.engine.arguments import count_given
+from penstock.engine.arguments import count_given, function_given
+from penstock.engine.blame import blamed
+from penstock.engine.caught import When, caught, following, when_given
 from penstock.engine.chain import Chain, connect
 from penstock.engine.clocks import SYSTEM_CLOCK, Cancel, Clock, seconds_of
 from penstock.engine.relay import Relay
@@ -20,24 +23,50 @@ class Retry(Source[Any]):
     """Subscribe again when the stream fails, `times` times at the most, waiting `backoff` seconds and then twice that.
 
     Emits when the stream does; what it emitted before a failure may come again. Backpressures when downstream does;
-    demand left over moves on to the next attempt. Completes when an attempt completes; fails with the last error.
-    Cancels the attempt at hand or the wait for the next.
+    demand left over moves on to the next attempt. Completes when an attempt completes; fails with the last error, or
+    with the first that `when` does not name. Cancels the attempt at hand or the wait for the next.
     """
 
     stream: Chain
     times: int | None = None
     backoff: float = 0.0
     clock: Clock = SYSTEM_CLOCK
+    when: When | None = None
+    jitter: float | Callable[[float], float] = 0.0
+    """The share of a wait by which chance makes it shorter or longer, or a function from the wait to the real one."""
+    max_delay: float | None = None
 
     def __post_init__(self) -> None:
         if self.times is not None:
             count_given("retry", "times", self.times, 0)
         seconds_of("retry", "backoff", self.backoff)
+        when_given("retry", self.when)
+        if callable(self.jitter):
+            function_given("retry", "jitter", self.jitter)
+        elif isinstance(self.jitter, bool) or not isinstance(self.jitter, int | float):
+            raise TypeError(f"retry: jitter must be a number or a function of the wait, got {self.jitter!r}")
+        elif not 0 <= self.jitter <= 1:
+            raise ValueError(f"retry: jitter must be between 0 and 1, got {self.jitter!r}")
+        if self.max_delay is not None:
+            seconds_of("retry", "max_delay", self.max_delay)
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Start the first attempt."""
         run = _RetryRun(self, downstream)
         run.try_again()
+
+    def wait(self, failures: int) -> float:
+        """Return how long to wait before the next attempt, after so many failures before this one."""
+        seconds = self.backoff * 2.0 ** min(failures, MOST_DOUBLINGS)
+        if self.max_delay is not None:
+            seconds = min(seconds, self.max_delay)
+        if callable(self.jitter):
+            seconds = seconds_of("retry", "jitter's wait", self.jitter(seconds))
+        elif self.jitter:
+            import random  # noqa: PLC0415  only programs that use it pay for it
+
+            seconds *= 1 + self.jitter * random.uniform(-1, 1)
+        return seconds if self.max_delay is None else min(seconds, self.max_delay)
 
 
 class _RetryRun(Relay[Any]):
@@ -57,10 +86,15 @@ class _RetryRun(Relay[Any]):
         if error.__cause__ is None and self._before is not None and error is not self._before:
             error.__cause__ = self._before  # an attempt that failed for another reason must not hide the first one
         self._before = error
-        if step.times is not None and self._failures >= step.times:
+        meant, error = caught(step, step.when, error)
+        if not meant or (step.times is not None and self._failures >= step.times):
             self.end(error)
             return
-        wait = step.backoff * 2.0 ** min(self._failures, MOST_DOUBLINGS)
+        try:
+            wait = step.wait(self._failures)
+        except Exception as failure:  # noqa: BLE001  rule 1.4
+            self.end(blamed(following(failure, error), step, step.jitter))
+            return
         self._failures += 1
         if wait:
             self._cancel = step.clock.call_later(wait, self.try_again)

@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.engine.arguments import count_given
 from penstock.engine.chain import Chain
-from penstock.engine.hub import Hub, Slow
+from penstock.engine.hub import Hub, Slow, Terms
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 
@@ -34,4 +34,4 @@ class Share(Source[Any]):
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Join the run, or start it."""
-        self.hub.join("share", self.stream, downstream, self.size, self.slow, 0)
+        self.hub.join(Terms("share", self.size, self.slow), self.stream, downstream)

@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.engine.boundary import Boundary
 from penstock.engine.chain import Chain, connect
+from penstock.engine.context import worker_of
 from penstock.engine.executors import Executor, Worker
 from penstock.engine.flat import height_of
 from penstock.spec.interfaces import Subscriber, Subscription
@@ -31,7 +32,7 @@ class SubscribeOn(Source[Any]):
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Subscribe on the worker."""
-        worker = self.executor.worker()
+        worker = worker_of(self.executor)
         front = _Elsewhere(downstream, worker)
         worker.submit(lambda: connect(self.stream, front))
 

@@ -7,13 +7,14 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.arguments import count_given
-from penstock.engine.chain import Chain, connect, pull_all
+from penstock.engine.chain import Chain, connect, pull_all, unseen
 from penstock.engine.flat import height_of
+from penstock.engine.opened import opened
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
-from penstock.engine.segment import close_quietly
+from penstock.engine.segment import close_quietly, no_item
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Gate, Opener, Source
 
@@ -29,14 +30,18 @@ class Zip(Source[tuple[Any, ...]]):
 
     streams: tuple[Chain, ...]
     prefetch: int = 32
+    clean: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         count_given("zip", "prefetch", self.prefetch, 1)
 
     def opener(self) -> Opener[tuple[Any, ...]] | None:
         """Iterate side by side, if each can be iterated."""
-        openers = pull_all(self.streams)
-        return None if openers is None else lambda gate: _side_by_side(openers, gate)
+        openers = pull_all(self.streams, looks=True)
+        if openers is None:
+            return None
+        open_rows = _looked_through if any(map(unseen, self.streams)) else _side_by_side
+        return lambda gate: open_rows(openers, gate)
 
     def connect(self, downstream: Subscriber[tuple[Any, ...]], /) -> None:
         """Subscribe to all."""
@@ -61,6 +66,24 @@ def _closing(rows: Iterator[tuple[Any, ...]], iterators: list[Iterator[Any]]) ->
     finally:
         for iterator in iterators:
             close_quietly(iterator)
+
+
+def _looked_through(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tuple[Any, ...]]:
+    """Do what `_side_by_side` does, and look for None."""
+    with opened(openers, gate) as iterators:
+        rows = builtins.zip(*iterators, strict=False)
+        if len(iterators) == 2:
+            for row in rows:
+                one, other = row
+                if one is None or other is None:
+                    raise no_item()
+                yield row
+        else:
+            for row in rows:
+                for element in row:
+                    if element is None:
+                        raise no_item()
+                yield row
 
 
 class _Lane:
@@ -112,6 +135,7 @@ class _ZipRun:
         self.outlet: Outlet[tuple[Any, ...]] = Outlet(downstream)
         self.outlet.on_taken = self._taken
         self.outlet.on_cancel = self.cancel
+        self.outlet.also_held = lambda: sum(len(lane.queue) for lane in self.lanes)
         self._half = (window + 1) // 2
         self._owed = 0
         self._lock = Lock()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import replace
 from threading import Event, Lock, Thread
 from typing import Any, Generic, Protocol, TypeVar
@@ -11,7 +11,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from penstock.engine.chain import Chain, connect
 from penstock.engine.clocks import SYSTEM_CLOCK, Clock
 from penstock.engine.dropped import drop
-from penstock.engine.loops import blocking
+from penstock.engine.loops import Bell, blocking
+from penstock.engine.observe import observed
 from penstock.errors import EmptyError, RunCancelledError
 from penstock.run.progress import Progress, Reports
 from penstock.run.valve import Valve, Valved
@@ -64,7 +65,7 @@ class Run(Generic[R]):
         self._on_done: list[Callable[[], None]] = []
         self._began = clock.now()
         self._last: Progress | None = None
-        Thread(target=self._work, name="penstock-run", daemon=True).start()
+        Thread(target=copy_context().run, args=(self._work,), name="penstock-run", daemon=True).start()
 
     def __repr__(self) -> str:
         if not self._done.is_set():
@@ -88,17 +89,9 @@ class Run(Generic[R]):
         return self._outcome()
 
     def __await__(self) -> Generator[Any, None, R]:
-        import asyncio  # noqa: PLC0415  only programs that use it pay for it
-
-        loop = asyncio.get_running_loop()
-        arrived = asyncio.Event()
-
-        def wake() -> None:
-            with suppress(RuntimeError):  # its loop was closed, so nobody waits there any more
-                loop.call_soon_threadsafe(arrived.set)
-
-        self.on_done(wake)
-        yield from arrived.wait().__await__()
+        bell = Bell("run")
+        self.on_done(bell.ring)
+        yield from bell.__await__()
         return self._outcome()
 
     def stop(self) -> None:
@@ -221,7 +214,7 @@ class InProcess:
 
     def __init__(self, chain: Chain) -> None:
         self._valve = Valve()
-        self._chain = Chain(Valved(Chain(chain.source), self._valve), chain.steps)
+        self._chain = Chain(Valved(Chain(chain.source), self._valve), chain.steps, chain.places)
         self._name = str(chain)
         self._end: Result | None = None
         self._over = False
@@ -232,7 +225,7 @@ class InProcess:
         if self._over:
             end.cancel()
         with blocking():
-            connect(self._chain, end)
+            connect(observed(self._chain), end)
 
     def stop(self) -> None:
         """End the source."""

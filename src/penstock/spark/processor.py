@@ -62,8 +62,12 @@ class _Entry:
             self._gate.on_next(element)
 
     def on_chunk(self, elements: list[Any], /) -> None:
-        if self._gate is not None:
-            self._gate.on_chunk(elements)
+        on_chunk = getattr(self._gate, "on_chunk", None)
+        if on_chunk is not None:
+            on_chunk(elements)
+        else:
+            for element in elements:
+                self.on_next(element)
 
     def on_error(self, error: Exception, /) -> None:
         element_or_raise(error, "on_error")

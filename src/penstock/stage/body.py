@@ -3,9 +3,10 @@
 A body is text, because the engine joins the bodies of adjacent stages into one loop: as a plain generator, as an
 asynchronous generator, or as a generator that is fed by signals. An iterator transformation could serve only the
 first of the three. In the lines `v` is the element. `{name}` is a field of the stage or a variable of the body's
-`state`. Three words stand for what only the loop knows:
+`state`, in which `items` is where a stage keeps elements: those who listen see how many. Three words stand for what
+only the loop knows:
 
-- `skip` drops the element and goes on with the next one;
+- `skip` drops the element and goes on with the next one; the body's own `ends` must be false by then;
 - `stop` ends the stream; the body's `ends` must be true by then;
 - `none` fails because `v` is None, which is not an element (rule 2.13).
 """
@@ -21,6 +22,8 @@ class Body:
 
     do: str = ""
     state: tuple[tuple[str, str], ...] = ()
+    head: str | None = None
+    """An expression: its items come first, before upstream is opened."""
     each: str | None = None
     """An expression: what follows runs for each of its items."""
     ends: str | None = None

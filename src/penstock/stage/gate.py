@@ -4,13 +4,14 @@ from __future__ import annotations
 
 
 class Gate:
-    """Tell a run's loops to stop (`over`), and be told that the last element was given (`final`)."""
+    """Tell a run's loops to stop (`over`) and that nobody asks (`rested`); be told of the last element (`final`)."""
 
-    __slots__ = ("final", "over")
+    __slots__ = ("final", "over", "rested")
 
     def __init__(self) -> None:
         self.over = False
         self.final = False
+        self.rested = False
 
 
 class InnerGate(Gate):
@@ -21,6 +22,7 @@ class InnerGate(Gate):
     def __init__(self, outer: Gate) -> None:
         self._outer = outer
         self.final = False
+        self.rested = True  # whoever asks there is not the one that this loop gives its elements to
 
     @property
     def over(self) -> bool:  # type: ignore[override]

@@ -41,6 +41,9 @@ class Stage(Generic[A, B]):
         """Return the most elements this step will ever take, or None."""
         return None
 
+    def saw(self, error: Exception) -> None:
+        """Look at a failure of upstream that passes on its way down."""
+
 
 class Joint(Generic[A, B]):
     """Be a step that sees signals and demand: time, other threads, several inputs, sharing."""
@@ -59,6 +62,16 @@ class Source(Generic[T]):
     __slots__ = ()
     clean: ClassVar[bool] = False
     """Whether None can never be among the elements, so that nobody has to look."""
+
+    @property
+    def may_hold_none(self) -> bool:
+        """Tell whether somebody has to look for None in this very source."""
+        return not self.clean
+
+    @property
+    def plain(self) -> bool:
+        """Tell whether its iterator can neither fail nor be closed; None may be among its items all the same."""
+        return False
 
     def opener(self) -> Opener[T] | None:
         """Return how to iterate over a fresh run, or None if that would block or is impossible."""

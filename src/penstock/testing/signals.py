@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from penstock.engine.signals import Completed, Failed, Next
 
 PATIENCE = 5.0
 """Seconds to wait for something that must happen; nothing waits this long unless it fails."""
@@ -14,37 +15,12 @@ class VerificationError(AssertionError):
     """Report that a stream did not do what was expected of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Next:
-    """Record an element."""
-
-    element: Any
-
-    def __str__(self) -> str:
-        return f"next({self.element!r})"
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """Record the failure that ended the stream."""
-
-    error: Exception
-
-    def __str__(self) -> str:
-        return f"error({self.error!r})"
-
-
-@dataclass(frozen=True, slots=True)
-class Completed:
-    """Record the successful end of the stream."""
-
-    def __str__(self) -> str:
-        return "complete"
-
-
-Signal = Next | Failed | Completed
+Signal = Next[Any] | Failed | Completed
 
 
 def spoken(signals: Iterable[Signal]) -> str:
     """Return signals in words."""
     return ", ".join(map(str, signals)) or "nothing"
+
+
+__all__ = ["PATIENCE", "Completed", "Failed", "Next", "Signal", "VerificationError", "spoken"]

@@ -1,0 +1,25 @@
+"""abilities: what elements must be able to do for some operators, said to type checkers."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+
+class Ordered(Protocol):
+    """Be comparable with others of its kind."""
+
+    def __lt__(self, other: Any, /) -> Any: ...
+
+
+class Added(Protocol):
+    """Be addable to others of its kind and to 0."""
+
+    def __add__(self, other: Any, /) -> Any: ...
+    def __radd__(self, other: int, /) -> Any: ...
+
+
+class Shared(Protocol):
+    """Be addable to others of its kind and divisible by a number."""
+
+    def __add__(self, other: Any, /) -> Any: ...
+    def __truediv__(self, other: int, /) -> Any: ...

@@ -1,0 +1,45 @@
+"""caught: which errors an operator handles: those of a type, of one of several types, or all a function says yes to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.engine.arguments import function_given
+from penstock.engine.blame import blamed
+from penstock.stage import Joint, Source
+
+When = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], object]
+
+
+def when_given(operator: str, when: object) -> None:
+    """Refuse what does not say which errors are meant; None means all."""
+    if when is None:
+        return
+    kinds = when if isinstance(when, tuple) else (when,)
+    if all(isinstance(kind, type) and issubclass(kind, Exception) for kind in kinds):
+        return
+    if isinstance(when, tuple | type) or not callable(when):
+        raise TypeError(
+            f"{operator}: when must be an exception type, a tuple of them or a function of the error, got {when!r}"
+        )
+    function_given(operator, "when", when)
+
+
+def caught(step: Joint[Any, Any] | Source[Any], when: When | None, error: Exception) -> tuple[bool, Exception]:
+    """Tell whether an error is meant; if the function that says so raises, that is the error to go on with."""
+    if when is None:
+        return True, error
+    if isinstance(when, type | tuple):
+        return isinstance(error, when), error
+    try:
+        return bool(when(error)), error
+    except Exception as failure:  # noqa: BLE001  rule 1.4
+        return False, blamed(following(failure, error), step, when)
+
+
+def following(failure: Exception, error: Exception) -> Exception:
+    """Return a failure that came of handling an error, with that error as its cause."""
+    if failure.__cause__ is None and failure is not error:
+        failure.__cause__ = error
+    return failure

@@ -1,0 +1,280 @@
+"""lanes: the ground of joints that make their elements out of those of several inputs.
+
+Every input has a lane: a queue and a credit of its own. It is asked for `window` elements at first and again by halves
+as they are taken out, so at most `window` of each are held. One thread at a time makes elements (`make`): whoever
+brings something or asks for something while nobody does. No lock is held meanwhile, since making may call a user's
+function. `idle` says that nobody makes, `news` that something has come since: whoever brings something says so before
+looking at `idle`, and whoever stops making says that before looking at `news`, so between the two nothing is forgotten.
+
+Nothing is made that nobody has asked for, no more than `window` results wait to be delivered, and nothing is made
+before every input is subscribed: one that never ends must not keep the others from being heard. An end, a failure
+included, stands in its lane behind the elements that came before it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+from enum import Enum
+from threading import Lock
+from typing import Any, Literal
+
+from penstock.engine.chain import Chain, connect
+from penstock.engine.dropped import drop
+from penstock.engine.flat import height_of
+from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.errors import InterruptionError
+from penstock.spec.interfaces import Subscriber, Subscription
+
+
+class _Reached(Exception):
+    """Carry a failure out of `make` without adding to its traceback."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class Nothing(Enum):
+    """Stand for an element that was taken and gave none."""
+
+    NOTHING = "nothing"
+
+
+NOTHING: Literal[Nothing.NOTHING] = Nothing.NOTHING
+
+
+class Lane:
+    """Be the subscriber of one input; `put` queues an element."""
+
+    __slots__ = ("_half", "_lanes", "_owed", "done", "error", "height", "place", "put", "queue", "subscription")
+
+    def __init__(self, lanes: Lanes, place: int) -> None:
+        self._lanes = lanes
+        self._half = (lanes.window + 1) // 2
+        self._owed = 0
+        self.place = place
+        self.height = lanes.height
+        self.queue: deque[Any] = deque()
+        self.put: Callable[[Any], None] = self.queue.append
+        self.done = False
+        self.error: Exception | None = None
+        self.subscription: Subscription | None = None
+
+    @property
+    def over(self) -> bool:
+        """Tell whether it has completed and everything was taken out; a failure that is reached so ends the whole."""
+        if not self.done or self.queue:
+            return False
+        self.fail_if_failed()
+        return True
+
+    def fail_if_failed(self) -> None:
+        """End the whole if this lane ended with a failure; only while making."""
+        if self.error is not None:
+            raise _Reached(self.error)
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        """Take the subscription and fill the window."""
+        if not accepts(subscription, self.subscription, closed=self._lanes.over):
+            return
+        self.subscription = subscription
+        if self._lanes.over:
+            subscription.cancel()
+        else:
+            subscription.request(self._lanes.window)
+
+    def on_next(self, element: Any, /) -> None:
+        """Queue one element."""
+        if element is None:
+            element_or_raise(element, "on_next")
+        self.put(element)
+        lanes = self._lanes
+        lanes.news = True
+        if lanes.idle:
+            lanes.wake()
+
+    def on_chunk(self, elements: list[Any], /) -> None:
+        """Queue several elements."""
+        for element in elements:
+            self.put(element)
+        self._lanes.tell()
+
+    def on_error(self, error: Exception, /) -> None:
+        """Queue the failure."""
+        element_or_raise(error, "on_error")
+        if self._lanes.over:
+            drop("an error came after the end or the cancel", error)
+            return
+        self.error = error
+        self.on_complete()
+
+    def on_complete(self) -> None:
+        """Queue the end."""
+        self._lanes.ended(self)
+
+    def take(self) -> Any:
+        """Take the next element out of the queue."""
+        element = self.queue.popleft()
+        self.taken()
+        return element
+
+    def taken(self) -> None:
+        """Ask for more once half the window was taken out."""
+        self._owed += 1
+        if self._owed >= self._half and not self.done:
+            owed, self._owed = self._owed, 0
+            if self.subscription is not None:
+                self.subscription.request(owed)
+
+    def cancel(self) -> None:
+        """Ask for nothing more; a failure that nobody was told of is not swallowed."""
+        error, self.error = self.error, None
+        if error is not None:
+            drop("an error came after the end or the cancel", error)
+        if self.subscription is not None and not self.done:
+            self.subscription.cancel()
+
+
+class Lanes:
+    """Make elements out of the lanes' elements, as far as somebody asks for them."""
+
+    def __init__(self, downstream: Subscriber[Any], count: int, window: int) -> None:
+        self.height = height_of(downstream) + 1
+        self.window = window
+        self.over = False
+        self.idle = False
+        self.news = False
+        self.outlet: Outlet[Any] = Outlet(downstream)
+        self.outlet.on_request = self.outlet.on_taken = self._asked
+        self.outlet.on_cancel = self.cancel
+        self.outlet.also_held = self.held
+        self.lanes = [Lane(self, place) for place in range(count)]
+        self._lock = Lock()
+
+    # What joints say.
+
+    def make(self) -> Any:
+        """Return an element; NOTHING if something was taken and gave none; None if what it takes is not there."""
+        raise NotImplementedError
+
+    def settled(self) -> bool:
+        """Tell whether the end has come, asked for or not."""
+        return all(lane.over for lane in self.lanes)
+
+    def held(self) -> int:
+        """Return how many elements wait before they are made into others."""
+        return sum(len(lane.queue) for lane in self.lanes)
+
+    def forget(self) -> None:
+        """Let go of what was kept besides the lanes' queues."""
+
+    # The rest.
+
+    def start(self, chains: Sequence[Chain]) -> None:
+        """Signal `on_subscribe`, subscribe to all inputs, then begin."""
+        self.outlet.open()
+        for chain, lane in zip(chains, self.lanes, strict=True):
+            if not self.over:
+                connect(chain, lane)
+        self._make_all()
+
+    def ended(self, lane: Lane) -> None:
+        """Note the end of a lane."""
+        lane.done = True
+        self.tell()
+
+    def _asked(self, _: int) -> None:
+        self.tell()
+
+    def tell(self) -> None:
+        """Say that something has come, and see to it unless somebody does."""
+        self.news = True
+        if self.idle:
+            self.wake()
+
+    def wake(self) -> None:
+        """Make elements, unless somebody does already."""
+        with self._lock:
+            if not self.idle:
+                return
+            self.idle = False
+        self._make_all()
+
+    def _make_all(self) -> None:
+        returned = False
+        try:
+            while True:
+                self.news = False
+                if self.over:
+                    self._forget()
+                else:
+                    self._make_some()
+                if self.news:
+                    continue
+                with self._lock:
+                    self.idle = True
+                if not self.news:
+                    break
+                with self._lock:
+                    if not self.idle:
+                        break  # somebody else makes by now
+                    self.idle = False
+            returned = True
+        finally:
+            if not returned:  # a KeyboardInterrupt or its like passes
+                self.idle = True
+                self.outlet.fail_now(InterruptionError(f"the stream was interrupted by {sys.exception()!r}"))
+
+    def _make_some(self) -> None:
+        """Make what is asked for, up to a window of it, and have it delivered."""
+        outlet, make = self.outlet, self.make
+        with outlet.lock:
+            room = min(outlet.demand, self.window) - len(outlet.queue)
+        made: list[Any] = []
+        try:
+            while room > 0 and not self.over:
+                element = make()
+                if element is None:
+                    break
+                if element is not NOTHING:
+                    made.append(element)
+                    room -= 1
+            settled = not self.over and self.settled()
+        except _Reached as reached:
+            self._end(made, reached.error)
+        except Exception as error:  # noqa: BLE001  rule 1.4
+            self._end(made, error)
+        else:
+            if settled:
+                self._end(made, None)
+            elif len(made) == 1:
+                outlet.offer(made[0])
+            elif made:
+                outlet.queue.extend(made)
+                outlet.wake()
+
+    def _end(self, made: list[Any], error: Exception | None) -> None:
+        """End after what was made, and cancel the inputs."""
+        for lane in self.lanes:
+            if lane.error is error:
+                lane.error = None  # it is told
+        self.outlet.queue.extend(made)
+        self.outlet.complete(error)
+        self.cancel()
+
+    def cancel(self) -> None:
+        """Cancel the inputs that have not ended, and have what they brought forgotten by whoever makes."""
+        with self._lock:
+            if self.over:
+                return
+            self.over = True
+        for lane in self.lanes:
+            lane.cancel()
+        self.tell()
+
+    def _forget(self) -> None:
+        for lane in self.lanes:
+            lane.queue.clear()
+        self.forget()

@@ -1,0 +1,40 @@
+"""signals: what a subscriber is told, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Next(Generic[T_co]):
+    """Record an element."""
+
+    element: T_co
+
+    def __str__(self) -> str:
+        return f"next({self.element!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Record the failure that ended the stream."""
+
+    error: Exception
+
+    def __str__(self) -> str:
+        return f"error({self.error!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """Record the successful end of the stream."""
+
+    def __str__(self) -> str:
+        return "complete"
+
+
+Signal = Next[T] | Failed | Completed

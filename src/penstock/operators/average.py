@@ -1,0 +1,29 @@
+"""average: say what the elements are in the mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from penstock.engine.demand import UNBOUNDED
+from penstock.stage import Body, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Average(Stage[Any, Any]):
+    """Emit one element: the sum of all elements divided by their number; nothing if there is none.
+
+    Emits when upstream completes. Backpressures never: it asks for everything and holds the sum. Completes when
+    upstream completes. Cancels when downstream cancels.
+    """
+
+    # It begins with the first element and not with 0, so that durations and the like have a mean too.
+    loop: ClassVar[Body] = Body(
+        "{total} = {total} + v if {number} else v\n{number} += 1\nskip",
+        state=(("total", "None"), ("number", "0")),
+        tail="({total} / {number},) if {number} else ()",
+    )
+
+    def demand(self, n: int) -> int:
+        """Ask for everything."""
+        return UNBOUNDED

@@ -1,0 +1,34 @@
+"""cache: run a stream once and give all of it to everybody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.engine.arguments import count_given
+from penstock.engine.chain import Chain
+from penstock.engine.hub import Hub, Terms
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Cache(Source[Any]):
+    """Run the stream for the first subscriber and keep all its elements for those who come later.
+
+    Emits to each subscriber all elements from the first on. Backpressures when the most eager subscriber does; a slow
+    one holds nobody back. At most `size` elements are kept; one more fails it with OverflowedError. Completes when the
+    stream completes, which is kept too; a failure is not: whoever comes after it starts anew. Cancels the stream when
+    the last subscriber has cancelled before it completed.
+    """
+
+    stream: Chain
+    size: int = 10_000
+    hub: Hub = field(default_factory=Hub, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        count_given("cache", "size", self.size, 1)
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Join the run, or start it."""
+        self.hub.join(Terms("cache", self.size, kept=self.size, whole=True), self.stream, downstream)

@@ -1,0 +1,33 @@
+"""checkpoint: mark a place in a chain, for errors that pass it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+from penstock.engine.arguments import name_given
+from penstock.stage import Body, Sight, Stage
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint(Stage[T, T]):
+    """Add a note with the name to every error of upstream that passes; it costs nothing until one does.
+
+    Emits when upstream emits. Backpressures when downstream does. Completes when upstream completes. Cancels when
+    downstream cancels.
+    """
+
+    name: str
+    sight: ClassVar[Sight] = Sight.ITEM
+    loop: ClassVar[Body] = Body()
+
+    def __post_init__(self) -> None:
+        name_given("checkpoint", self.name)
+
+    def saw(self, error: Exception) -> None:
+        """Add the note, once."""
+        note = f"past checkpoint {self.name}"
+        if note not in getattr(error, "__notes__", ()):
+            error.add_note(note)

@@ -1,0 +1,153 @@
+"""combine_latest: emit the latest elements of several streams whenever one of them changes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from penstock.engine.arguments import count_given
+from penstock.engine.chain import Chain, pull_all
+from penstock.engine.lanes import NOTHING, Lane, Lanes
+from penstock.engine.opened import opened
+from penstock.engine.segment import no_item
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Gate, Opener, Source
+
+_END = object()
+
+
+@dataclass(frozen=True, slots=True)
+class CombineLatest(Source[tuple[Any, ...]]):
+    """Emit a tuple of the latest element of each stream; streams that can be iterated take turns.
+
+    Emits when any stream does, once all of them have. Backpressures when downstream does: no combination is left out,
+    and at most `prefetch` elements of each stream wait. Completes when all streams have completed, or one of them
+    without an element; fails with the first failure. Cancels all streams.
+    """
+
+    streams: tuple[Chain, ...]
+    prefetch: int = 32
+    clean: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        count_given("combine_latest", "prefetch", self.prefetch, 1)
+
+    def opener(self) -> Opener[tuple[Any, ...]] | None:
+        """Iterate in turns, if each can be iterated."""
+        openers = pull_all(self.streams, looks=True)
+        if openers is None:
+            return None
+        turns = _two_in_turns if len(openers) == 2 else _in_turns
+        return lambda gate: turns(openers, gate)
+
+    def connect(self, downstream: Subscriber[tuple[Any, ...]], /) -> None:
+        """Subscribe to all."""
+        _CombineLatestRun(downstream, len(self.streams), self.prefetch).start(self.streams)
+
+
+def _two_in_turns(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tuple[Any, ...]]:
+    """Do what `_in_turns` does, without looking whose turn it is."""
+    with opened(openers, gate) as (first, second):
+        one, other = next(first, _END), next(second, _END)
+        if one is _END or other is _END:
+            return
+        if one is None or other is None:
+            raise no_item()
+        yield one, other
+        for one in first:
+            if one is None:
+                raise no_item()
+            yield one, other
+            newer = next(second, _END)
+            if newer is _END:
+                break
+            if newer is None:
+                raise no_item()
+            other = newer
+            yield one, other
+        for one in first:
+            if one is None:
+                raise no_item()
+            yield one, other
+        for other in second:
+            if other is None:
+                raise no_item()
+            yield one, other
+
+
+def _in_turns(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tuple[Any, ...]]:
+    with opened(openers, gate) as iterators:
+        latest = [next(iterator, _END) for iterator in iterators]
+        if any(element is _END for element in latest):
+            return
+        if any(element is None for element in latest):
+            raise no_item()
+        yield tuple(latest)
+        live = list(enumerate(iterators))
+        while live:
+            ended: list[int] = []
+            for place, iterator in live:
+                element = next(iterator, _END)
+                if element is _END:
+                    ended.append(place)
+                    continue
+                if element is None:
+                    raise no_item()
+                latest[place] = element
+                yield tuple(latest)
+            if ended:
+                live = [turn for turn in live if turn[0] not in ended]
+
+
+class _CombineLatestRun(Lanes):
+    """Keep what came in the order of its arrival, ends included: None stands for one."""
+
+    def __init__(self, downstream: Subscriber[Any], count: int, window: int) -> None:
+        super().__init__(downstream, count, window)
+        self._arrivals: deque[tuple[Lane, Any]] = deque()
+        self._latest: list[Any] = [None] * count
+        self._missing = count
+        self._live = count
+        for lane in self.lanes:
+            lane.put = self._putting(lane)
+
+    def _putting(self, lane: Lane) -> Callable[[Any], None]:
+        append = self._arrivals.append
+        return lambda element: append((lane, element))
+
+    def held(self) -> int:
+        return len(self._arrivals)
+
+    def ended(self, lane: Lane) -> None:
+        lane.done = True
+        self._arrivals.append((lane, None))
+        self.tell()
+
+    def make(self) -> Any:
+        if not self._arrivals:
+            return None
+        lane, element = self._arrivals.popleft()
+        if element is None:
+            self._left(lane)
+            return NOTHING if self._live else None
+        if self._latest[lane.place] is None:
+            self._missing -= 1
+        self._latest[lane.place] = element
+        lane.taken()
+        return NOTHING if self._missing else tuple(self._latest)
+
+    def settled(self) -> bool:
+        while self._live and self._arrivals and self._arrivals[0][1] is None:
+            self._left(self._arrivals.popleft()[0])
+        return not self._live
+
+    def _left(self, lane: Lane) -> None:
+        lane.fail_if_failed()
+        # One that ends without an element keeps all others from ever being combined.
+        self._live = 0 if self._latest[lane.place] is None else self._live - 1
+
+    def forget(self) -> None:
+        self._arrivals.clear()
+        self._latest.clear()

@@ -1,0 +1,136 @@
+"""concat_map: turn each element into a stream, and emit one of them after the other."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Callable, Iterable
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, ClassVar, TypeVar
+
+from penstock.engine.arguments import function_given
+from penstock.engine.blame import blamed
+from penstock.engine.chain import connect_to
+from penstock.engine.dropped import drop
+from penstock.engine.outlet import accepts, element_or_raise
+from penstock.engine.relay import Relay
+from penstock.spec.interfaces import Publisher, Subscriber, Subscription
+from penstock.stage import Joint, Sight
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+@dataclass(frozen=True, slots=True)
+class ConcatMap(Joint[A, B]):
+    """Emit the elements of the publisher or iterable that the function returns for each element, in order.
+
+    Emits when the publisher at hand does. Backpressures when downstream does: it holds nothing, and asks upstream for
+    the next element when the publisher at hand has completed and somebody asks. Completes when upstream and the last
+    publisher have completed; fails with the first failure. Cancels upstream and the publisher at hand.
+    """
+
+    fn: Callable[[A], Publisher[B] | Iterable[B] | AsyncIterable[B]]
+    sight: ClassVar[Sight] = Sight.ITEM
+
+    def __post_init__(self) -> None:
+        function_given("concat_map", "fn", self.fn)
+
+    def open(self, downstream: Subscriber[B], /) -> Subscriber[A]:
+        """Return the subscriber of the elements to be mapped."""
+        return _Outer(_ConcatMapRun(self, downstream))
+
+
+class _Outer:
+    """Be the subscriber of the elements to be mapped."""
+
+    __slots__ = ("_run", "done", "height", "subscription")
+
+    def __init__(self, run: _ConcatMapRun) -> None:
+        self._run = run
+        self.height = run.height
+        self.done = False
+        self.subscription: Subscription | None = None
+        run.outer = self
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        if accepts(subscription, self.subscription):
+            self.subscription = subscription
+            self._run.start()
+            self._run.go_on()
+
+    def on_next(self, element: Any, /) -> None:
+        element_or_raise(element, "on_next")
+        self._run.follow(element)
+
+    def on_error(self, error: Exception, /) -> None:
+        element_or_raise(error, "on_error")
+        self.done = True
+        if self._run.over:
+            drop("an error came after the end or the cancel", error)
+        else:
+            self._run.end(error, cancel=True)
+
+    def on_complete(self) -> None:
+        self.done = True
+        self._run.no_more()
+
+    def cancel(self) -> None:
+        if self.subscription is not None and not self.done:
+            self.subscription.cancel()
+
+
+class _ConcatMapRun(Relay[Any]):
+    """Attach one publisher after the other; `_busy` says that one is at hand, or `_asked` for."""
+
+    outer: _Outer
+
+    def __init__(self, step: ConcatMap[Any, Any], downstream: Subscriber[Any]) -> None:
+        super().__init__(downstream)
+        self._step = step
+        self._guard = Lock()
+        self._busy = False
+        self._asked = False
+
+    def requested(self, n: int, first: bool) -> None:
+        if first and not self._opening:
+            self.go_on()
+
+    def completed(self) -> None:
+        with self._guard:
+            self._busy = False
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Ask for the next element if none is at hand and somebody asks, or end behind the last one."""
+        outer = self.outer
+        with self._guard:
+            if self._busy:
+                return
+            asks = self._asked = not outer.done and self.demand > 0
+            self._busy = asks or outer.done
+        if asks and outer.subscription is not None:
+            outer.subscription.request(1)
+        elif outer.done:
+            self.end()
+
+    def no_more(self) -> None:
+        """Take note that no element comes, not even one that was asked for."""
+        with self._guard:
+            if self._asked:
+                self._asked = self._busy = False
+        self.go_on()
+
+    def follow(self, element: Any) -> None:
+        """Attach the publisher of an element."""
+        self._asked = False
+        self.attach(lambda leg: self._connect(element, leg))
+
+    def _connect(self, element: Any, leg: Subscriber[Any]) -> None:
+        fn = self._step.fn
+        try:
+            connect_to("concat_map", fn(element), leg)
+        except Exception as error:  # noqa: BLE001  rule 1.4
+            self.end(blamed(error, self._step, fn))
+
+    def released(self) -> None:
+        self.outer.cancel()

@@ -1,0 +1,34 @@
+"""contains: say whether an element is among those of the stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from penstock.engine.arguments import elements_given
+from penstock.engine.demand import UNBOUNDED
+from penstock.stage import Body, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Contains(Stage[Any, bool]):
+    """Emit one element: whether one of the elements equals the given one.
+
+    Emits when one does, or upstream completes. Backpressures never: it asks for everything and holds nothing. Completes
+    with its element. Cancels when downstream cancels, and upstream as soon as the answer is known.
+    """
+
+    element: object
+    loop: ClassVar[Body] = Body(
+        "if not v == {element}: skip\n{known} = v = True",
+        state=(("known", "False"),),
+        ends="{known}",
+        tail="() if {known} else (False,)",
+    )
+
+    def __post_init__(self) -> None:
+        elements_given("contains", self.element)
+
+    def demand(self, n: int) -> int:
+        """Ask for everything."""
+        return UNBOUNDED

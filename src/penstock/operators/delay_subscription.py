@@ -1,0 +1,49 @@
+"""delay_subscription: subscribe a while later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.engine.alarm import Alarm
+from penstock.engine.chain import Chain, connect
+from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
+from penstock.engine.relay import Relay
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Source
+
+
+@dataclass(frozen=True, slots=True)
+class DelaySubscription(Source[Any]):
+    """Subscribe to the stream once `seconds` have passed.
+
+    Emits when the stream does, which is subscribed `seconds` late. Backpressures when downstream does; what is asked
+    for meanwhile is kept for the stream. Completes when the stream completes. Cancels the wait or the stream.
+    """
+
+    stream: Chain
+    seconds: float
+    clock: Clock = SYSTEM_CLOCK
+
+    def __post_init__(self) -> None:
+        seconds_of("delay_subscription", "seconds", self.seconds)
+        clock_given("delay_subscription", self.clock)
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Set the timer."""
+        run = _LateRun(self, downstream)
+        run.start()
+        run.alarm.set(self.seconds)
+
+
+class _LateRun(Relay[Any]):
+    def __init__(self, step: DelaySubscription, downstream: Subscriber[Any]) -> None:
+        super().__init__(downstream)
+        self._step = step
+        self.alarm = Alarm(step.clock, self._subscribe)
+
+    def _subscribe(self) -> None:
+        self.attach(lambda leg: connect(self._step.stream, leg))
+
+    def released(self) -> None:
+        self.alarm.close()

@@ -1,0 +1,244 @@
+"""expand: turn each element into more of its kind, and those again."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, ClassVar, TypeVar
+
+from penstock.engine.arguments import count_given, function_given
+from penstock.engine.blame import blamed, describe, no_stop
+from penstock.engine.chain import connect_to
+from penstock.engine.demand import UNBOUNDED
+from penstock.engine.gather import Gather, Input
+from penstock.engine.outlet import accepts, element_or_raise
+from penstock.engine.segment import close_quietly
+from penstock.engine.spread import PLAIN, READ_AHEAD, items_of
+from penstock.errors import OverflowedError
+from penstock.spec.interfaces import Publisher, Subscriber, Subscription
+from penstock.stage import Body, Joint, Sight, Stage
+
+T = TypeVar("T")
+
+
+def _overflowed(size: int) -> OverflowedError:
+    return OverflowedError(
+        f"expand: {size} elements wait to be expanded and another came; raise size, or let fn return fewer"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Expand(Stage[T, T]):
+    """Emit each element, the items that the function returns for it, the items of those, and so on, level by level.
+
+    Emits when the iterable at hand has another item. Backpressures when downstream does. At most `size` elements wait
+    to be expanded; one more fails it with OverflowedError. Completes when upstream has completed and nothing is left to
+    expand; one element of upstream is expanded to the last before the next is asked for. Cancels when downstream
+    cancels, closing the iterable at hand.
+    """
+
+    fn: Callable[[T], Iterable[T]]
+    size: int = 10_000
+    sight: ClassVar[Sight] = Sight.ITEM
+    loop: ClassVar[Body] = Body(each="{levels}(v)")
+
+    def __post_init__(self) -> None:
+        function_given("expand", "fn", self.fn)
+        count_given("expand", "size", self.size, 1)
+
+    def demand(self, n: int) -> int:
+        """Ask for few elements, since one may become many."""
+        return n if n == UNBOUNDED else min(n, READ_AHEAD)
+
+    def levels(self, root: T) -> Iterator[T]:
+        """Give an element and all that come of it."""
+        fn, size = self.fn, self.size
+        waiting = deque((root,))
+        items: Iterable[T] = ()
+        yield root
+        try:
+            while waiting:
+                try:
+                    items = fn(waiting.popleft())
+                    if type(items) not in PLAIN:
+                        items = items_of(items, None, "expand")
+                except StopIteration as stop:  # which this generator could not let through
+                    raise no_stop(stop, f"{describe(self)}: the function")  # noqa: B904
+                for item in items:
+                    if len(waiting) == size:
+                        raise _overflowed(size)
+                    waiting.append(item)
+                    yield item
+        finally:
+            close_quietly(items)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandPublishers(Joint[T, T]):
+    """Emit each element, those of the publisher that the function returns for it, those of their publishers, and so on.
+
+    Emits when any of the publishers does. Backpressures when downstream does: no more than `concurrency` publishers
+    are open, each is asked for `prefetch` elements, and upstream for one when nothing waits. At most `size` elements
+    wait to be expanded; one more fails it with OverflowedError. Completes when upstream and all publishers have
+    completed; fails with the first failure. Cancels when downstream cancels, all publishers included.
+    """
+
+    fn: Callable[[T], Publisher[T] | Iterable[T] | AsyncIterable[T]]
+    concurrency: int = 1
+    size: int = 10_000
+    prefetch: int = 32
+    sight: ClassVar[Sight] = Sight.ITEM
+
+    def __post_init__(self) -> None:
+        function_given("expand", "fn", self.fn)
+        count_given("expand", "concurrency", self.concurrency, 1)
+        count_given("expand", "size", self.size, 1)
+        count_given("expand", "prefetch", self.prefetch, 1)
+
+    def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
+        """Return the subscriber of the elements to be expanded."""
+        return _ExpandRun(self, downstream)
+
+
+class _ExpandRun(Gather):
+    """Subscribe to the publisher of one waiting element after the other.
+
+    An element of upstream is emitted as that of a publisher of its own. A publisher has a place until its elements are
+    delivered; `_free` counts the places left. A place goes to an element that waits, or else upstream is asked for one.
+    """
+
+    def __init__(self, step: ExpandPublishers[Any], downstream: Subscriber[Any]) -> None:
+        super().__init__(downstream, step.prefetch)
+        self._step = step
+        self._upstream: Subscription | None = None
+        self._done = False
+        self._guard = Lock()
+        self._waiting: deque[Any] = deque()
+        self._free = step.concurrency
+        self._asked = 0
+        self._placing = False
+        self._missed = False
+        self.outlet.on_request = self._place
+        self.outlet.also_held = lambda: len(self._waiting)
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        if not accepts(subscription, self._upstream):
+            return
+        self._upstream = subscription
+        self.start()
+        self._place(0)
+
+    def on_next(self, element: Any, /) -> None:
+        element_or_raise(element, "on_next")
+        with self._guard:
+            self._asked -= 1
+        self._subscribe((element,))
+
+    def on_error(self, error: Exception, /) -> None:
+        element_or_raise(error, "on_error")
+        self._done = True
+        self.outlet.complete(error)
+        self.cancel_inputs()
+
+    def on_complete(self) -> None:
+        with self._guard:
+            self._done = True
+            self._free += self._asked  # what was asked for does not come
+            self._asked = 0
+        self._place(0)
+
+    def arrived(self, source: Input, element: Any) -> None:
+        with self._guard:
+            full = len(self._waiting) == self._step.size
+            if not full:
+                self._waiting.append(element)
+        if full:
+            self.failed(source, _overflowed(self._step.size))
+            source.cancel()
+        else:
+            super().arrived(source, element)
+            if self._free:
+                self._place(0)
+
+    def arrived_together(self, source: Input, elements: list[Any]) -> None:
+        for element in elements:
+            if source.cancelled:
+                return
+            self.arrived(source, element)
+
+    def used_up(self) -> None:
+        with self._guard:
+            self._free += 1
+        self._place(0)
+
+    def _place(self, _: int) -> None:
+        """Give free places to what waits, in a loop however deep the call comes from."""
+        with self._guard:
+            if self._placing:
+                self._missed = True
+                return
+            self._placing = True
+        goes_on = True
+        while goes_on:
+            self._place_all()
+            with self._guard:
+                goes_on = self._placing = self._missed
+                self._missed = False
+
+    def _place_all(self) -> None:
+        """Expand what waits as far as there are places, ask upstream if nothing does, or end."""
+        step = self._step
+        while not self.outlet.closed:
+            with self._guard:
+                idle = self._free == step.concurrency
+                over = self._done and idle and not self._waiting
+                # Nobody asks below: publishers without elements must not make this run ahead of demand.
+                if (
+                    not self._free
+                    or not (self.outlet.demand or over)
+                    or (self._done and not self._waiting and not over)
+                ):
+                    return
+                self._free -= 1
+                element = self._waiting.popleft() if self._waiting else None
+                self._asked += element is None and not over
+            if over:
+                self.close()
+                return
+            if element is None:
+                if self._upstream is not None:
+                    self._upstream.request(1)
+            else:
+                self._subscribe_to(element)
+
+    def _subscribe_to(self, element: Any) -> None:
+        fn = self._step.fn
+        try:
+            given = fn(element)
+        except Exception as error:  # noqa: BLE001  rule 1.4
+            self._fail(blamed(error, self._step, fn))
+            return
+        self._subscribe(given)
+
+    def _subscribe(self, given: object) -> None:
+        source = self.add()
+        if source is None:
+            return
+        try:
+            connect_to("expand", given, source)
+        except Exception as error:  # noqa: BLE001  rule 1.4
+            self.failed(source, blamed(error, self._step, self._step.fn))
+
+    def _fail(self, error: Exception) -> None:
+        self.outlet.complete(error)
+        self.cancel_inputs()
+
+    def cancel_inputs(self) -> None:
+        upstream, self._upstream = self._upstream, None
+        if upstream is not None and not self._done:
+            upstream.cancel()
+        with self._guard:
+            self._waiting.clear()
+        super().cancel_inputs()

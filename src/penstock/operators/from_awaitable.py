@@ -1,0 +1,58 @@
+"""from_awaitable: emit what an awaitable gives."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from penstock.engine.blame import blamed, note_on
+from penstock.engine.once import Once
+from penstock.stage import AsyncOpener, Gate, Source
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class FromAwaitable(Source[T]):
+    """Emit what an awaitable gives, or the one that a function makes for each subscriber.
+
+    Emits when downstream asks and the value has come; a coroutine can be awaited once, so it serves one subscriber.
+    Backpressures by not awaiting. Completes with the element; fails if the awaitable does. Cancels what is awaited.
+    """
+
+    awaitable: Awaitable[T] | Callable[[], Awaitable[T]]
+    once: Once = field(default_factory=Once, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.awaitable, Awaitable) and not callable(self.awaitable):
+            raise TypeError(
+                f"from_awaitable: awaitable must be an awaitable or a function that makes one, got {self.awaitable!r}"
+            )
+
+    def async_opener(self) -> AsyncOpener[T]:
+        """Await it in place of iterating."""
+        return self._open
+
+    async def _open(self, gate: Gate | None) -> AsyncIterator[T]:
+        try:
+            value = await self._made()
+        except Exception as error:
+            if isinstance(self.awaitable, Awaitable):
+                note_on(error, "in from_awaitable")
+                raise
+            raise blamed(error, self, self.awaitable)  # noqa: B904  it is the same error, unless it was a stop
+        if gate is not None:
+            gate.final = True
+        yield value
+
+    def _made(self) -> Awaitable[T]:
+        given = self.awaitable
+        if isinstance(given, Awaitable):
+            if isinstance(given, Coroutine):
+                self.once.take("from_awaitable: this coroutine", "pass the function that makes it")
+            return given
+        made: Any = given()
+        if not isinstance(made, Awaitable):
+            raise TypeError(f"from_awaitable: the function must return an awaitable, got {made!r}")
+        return made

@@ -1,0 +1,44 @@
+"""from_callable: emit what a function returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from penstock.engine.arguments import awaits, function_given
+from penstock.engine.blame import blamed
+from penstock.stage import Gate, Opener, Source
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class FromCallable(Source[T]):
+    """Call the function when the first element is asked for, for each subscriber, and emit what it returns.
+
+    Emits when downstream asks. Backpressures by not calling the function. Completes with the element; fails if the
+    function raises. Cancels at once; a call under way is not interrupted.
+    """
+
+    fn: Callable[[], T]
+
+    def __post_init__(self) -> None:
+        if awaits(self.fn):
+            raise TypeError(
+                f"from_callable: fn must not be a coroutine function, got {self.fn!r}; from_awaitable awaits one"
+            )
+        function_given("from_callable", "fn", self.fn)
+
+    def opener(self) -> Opener[T]:
+        """Call the function in place of iterating."""
+        return self._open
+
+    def _open(self, gate: Gate | None) -> Iterator[T]:
+        try:
+            value = self.fn()
+        except Exception as error:  # noqa: BLE001  rule 1.4
+            raise blamed(error, self, self.fn)  # noqa: B904  it is the same error, unless it was a stop
+        if gate is not None:
+            gate.final = True
+        yield value

@@ -1,0 +1,151 @@
+"""group_by: split a stream into one per key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from penstock.engine.arguments import count_given, function_given
+from penstock.engine.blame import blamed
+from penstock.engine.branches import Branch, Trunk
+from penstock.engine.chain import Chain
+from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
+from penstock.engine.outlet import element_or_raise
+from penstock.errors import OverflowedError
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Joint, Source
+
+T = TypeVar("T")
+G = TypeVar("G")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupBy(Joint[T, G]):
+    """Emit a stream for each key, which emits the elements of that key in their order.
+
+    Emits a group when an element with a new key comes; the element is the first of the group. After a group was
+    cancelled, the next element of its key begins a new one. Backpressures when neither elements of the groups nor more
+    groups are asked for: at most `size` elements wait, for all groups together, and a slow group holds the others back.
+    Fails when more than `groups` are open, and when all that wait do so in groups that nobody has subscribed to, and
+    nobody does within `patience` seconds. Completes when upstream and the groups that are read have completed. Cancels
+    upstream when the stream of groups and all groups are cancelled; those that nobody had subscribed to are gone then.
+    """
+
+    key: Callable[[T], Hashable]
+    make: Callable[[Any, Chain], G]
+    groups: int = 1024
+    size: int = 256
+    patience: float = 5.0
+    clock: Clock = SYSTEM_CLOCK
+
+    def __post_init__(self) -> None:
+        function_given("group_by", "key", self.key)
+        function_given("group_by", "make", self.make)
+        count_given("group_by", "groups", self.groups, 1)
+        count_given("group_by", "size", self.size, 1)
+        seconds_of("group_by", "patience", self.patience)
+        clock_given("group_by", self.clock)
+
+    def open(self, downstream: Subscriber[G], /) -> Subscriber[T]:
+        """Put the trunk of the groups in front of what follows."""
+        return _GroupByRun(self, downstream)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Group(Source[Any]):
+    """Be the source of one group."""
+
+    branch: Branch
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        self.branch.claim(downstream)
+
+
+class _GroupByRun(Trunk):
+    _renews = True
+
+    def __init__(self, step: GroupBy[Any, Any], downstream: Subscriber[Any]) -> None:
+        super().__init__("group_by", downstream, step.size, step.patience, step.clock)
+        self._step = step
+        self._key = step.key
+        self._groups: dict[Hashable, Branch] = {}
+
+    def on_next(self, element: Any, /) -> None:
+        if element is None:
+            element_or_raise(element, "on_next")
+        if self.done:
+            return
+        try:
+            key = self._key(element)
+            group = self._groups.get(key)
+        except Exception as error:  # noqa: BLE001  rule 1.4
+            self.fail(blamed(error, self._step, self._key))
+            return
+        if group is None or not self.hand_on(group, element):
+            self._sort(key, [element])
+
+    def on_chunk(self, elements: list[Any], /) -> None:
+        """Sort several elements at once; each group gets its own together."""
+        key_of = self._key
+        sorted_: dict[Hashable, list[Any]] = {}
+        failure: Exception | None = None
+        for element in elements:
+            try:
+                key = key_of(element)
+                if key in sorted_:
+                    sorted_[key].append(element)
+                else:
+                    sorted_[key] = [element]
+            except Exception as error:  # noqa: BLE001  rule 1.4
+                failure = blamed(error, self._step, key_of)
+                break
+        for key, some in sorted_.items():
+            if self.done:
+                return
+            self._sort(key, some)
+        if failure is not None:
+            self.fail(failure)
+
+    def _sort(self, key: Hashable, elements: list[Any]) -> None:
+        """Give elements to the group of their key, which may be cancelled and follow itself meanwhile."""
+        while not self.done:
+            group = self._groups.get(key) or self._begin(key)
+            if group is None:
+                self.let_go(len(elements))
+                return
+            if self.put(group, elements):
+                return
+
+    def _begin(self, key: Hashable) -> Branch | None:
+        """Open a group and send it out."""
+        if len(self._groups) >= self._step.groups:
+            self.fail(
+                OverflowedError(
+                    f"group_by: {self._step.groups} groups are open and an element came for another, {key!r}; end "
+                    "groups when they are done, with take or timeout say, or say group_by(..., groups=n) with a "
+                    "greater n"
+                ),
+                now=True,
+            )
+            return None
+        group = self.branch(key)
+        if group is not None:
+            with self.lock:
+                self._groups[key] = group
+            self.send(group)
+        return group
+
+    def heir(self, branch: Branch) -> Branch:
+        group = self._groups[branch.key] = Branch(self, branch.key)
+        return group
+
+    def made(self, branch: Branch) -> object:
+        return self._step.make(branch.key, Chain(_Group(branch)))
+
+    def name_of(self, branch: Branch) -> str:
+        return f"the group of {branch.key!r}"
+
+    def left(self, branch: Branch) -> None:
+        if self._groups.get(branch.key) is branch:
+            del self._groups[branch.key]

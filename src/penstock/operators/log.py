@@ -1,0 +1,73 @@
+"""log: write the signals that pass by to a log."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from penstock.engine.arguments import name_given
+from penstock.engine.demand import UNBOUNDED
+from penstock.engine.relay import Leg, Relay
+from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.stage import Joint
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Log(Joint[T, T]):
+    """Write every signal that passes, in both directions, to the logger `penstock.<name>`.
+
+    Emits when upstream emits. Backpressures when downstream does. Completes when upstream completes. Cancels when
+    downstream cancels. If the logger does not take the level when the stream is subscribed, nothing stands in the way.
+    """
+
+    name: str
+    level: int = logging.INFO
+
+    def __post_init__(self) -> None:
+        name_given("log", self.name)
+        if isinstance(self.level, bool) or not isinstance(self.level, int):
+            raise TypeError(f"log: level must be a level of logging, got {self.level!r}")
+
+    def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
+        """Put a relay in front of what follows, if anybody reads the log."""
+        logger = logging.getLogger(f"penstock.{self.name}")
+        if not logger.isEnabledFor(self.level):
+            return downstream
+        leg = _LogRun(downstream, logger, self.level).leg
+        assert leg is not None
+        return leg
+
+
+class _LogRun(Relay[Any]):
+    def __init__(self, downstream: Subscriber[Any], logger: logging.Logger, level: int) -> None:
+        super().__init__(downstream)
+        self._logger = logger
+        self._level = level
+
+    def _write(self, text: str, *args: object) -> None:
+        self._logger.log(self._level, text, *args)
+
+    def subscribed(self, leg: Leg, subscription: Subscription) -> None:
+        self._write("subscribed")
+        super().subscribed(leg, subscription)
+
+    def requested(self, n: int, first: bool) -> None:
+        self._write("requested %s", "all" if n >= UNBOUNDED else n)
+
+    def arrived(self, element: Any) -> None:
+        self._write("next %r", element)
+        super().arrived(element)
+
+    def failed(self, error: Exception) -> None:
+        self._write("failed %r", error)
+        super().failed(error)
+
+    def completed(self) -> None:
+        self._write("completed")
+        super().completed()
+
+    def cancelled(self) -> None:
+        self._write("cancelled")

@@ -1,0 +1,76 @@
+"""materialize: turn signals into elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.engine.chain import Chain, Items, connect, pull
+from penstock.engine.relay import Relay
+from penstock.engine.segment import close_quietly
+from penstock.engine.signals import Completed, Failed, Next, Signal
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Gate, Opener, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Materialize(Source[Any]):
+    """Emit a Next for each element, then a Failed or a Completed for the end; the stream itself never fails.
+
+    Emits when upstream signals anything. Backpressures when downstream does; the end of upstream is an element too, and
+    waits until it is asked for. Completes with that element. Cancels when downstream cancels.
+    """
+
+    stream: Chain
+
+    def opener(self) -> Opener[Signal[Any]] | None:
+        """Iterate over the stream, if it can be iterated."""
+        opener = pull(self.stream)
+        return None if opener is None else lambda gate: _signals(opener, gate)
+
+    def connect(self, downstream: Subscriber[Signal[Any]], /) -> None:
+        """Subscribe to the stream."""
+        _MaterializeRun(downstream).attach(lambda leg: connect(self.stream, leg))
+
+
+def _signals(opener: Opener[Any], gate: Gate | None) -> Iterator[Signal[Any]]:
+    end: Signal[Any] = Completed()
+    source: Iterator[Any] | None = None
+    try:
+        source = opener(gate)
+        for element in source:
+            yield Next(element)
+    except Exception as error:  # noqa: BLE001  rule 1.4: whatever it is, it is signalled
+        end = Failed(error)
+    finally:
+        close_quietly(source)
+    if gate is None:
+        yield end
+    elif not gate.over:
+        gate.final = True  # nothing follows, so the end may be looked for without demand
+        yield end
+
+
+class _MaterializeRun(Relay[Any]):
+    """Let a stream of one element follow the one that has ended: the end, which waits for demand there."""
+
+    def __init__(self, downstream: Subscriber[Any]) -> None:
+        super().__init__(downstream)
+        self._ending = False
+
+    def arrived(self, element: Any) -> None:
+        super().arrived(element if self._ending else Next(element))
+
+    def failed(self, error: Exception) -> None:
+        self._end_with(Failed(error))
+
+    def completed(self) -> None:
+        if self._ending:
+            self.end()
+        else:
+            self._end_with(Completed())
+
+    def _end_with(self, signal: Signal[Any]) -> None:
+        self._ending = True
+        self.attach(lambda leg: connect(Chain(Items((signal,))), leg))

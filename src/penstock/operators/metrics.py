@@ -1,0 +1,82 @@
+"""metrics: count what passes, under a name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.engine.arguments import name_given
+from penstock.engine.chain import Chain, connect, pull
+from penstock.engine.registry import REGISTRY, Registry, Tally
+from penstock.engine.relay import Relay
+from penstock.engine.segment import close
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Opener, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics(Source[Any]):
+    """Count runs, requests, elements and ends of the stream in a registry, under `name`.
+
+    Emits when the stream does. Backpressures when downstream does. Completes when the stream completes. Cancels the
+    stream.
+    """
+
+    stream: Chain
+    name: str
+    registry: Registry = REGISTRY
+
+    def __post_init__(self) -> None:
+        name_given("metrics", self.name)
+        if not isinstance(self.registry, Registry):
+            raise TypeError(f"metrics: registry must be a Registry, got {self.registry!r}")
+
+    def opener(self) -> Opener[Any] | None:
+        """Iterate, counting."""
+        opener = pull(self.stream)
+        return None if opener is None else lambda gate: _counted(self.registry.begin(self.name), opener(gate))
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Subscribe, counting."""
+        run = _MetricsRun(downstream, self.registry.begin(self.name))
+        run.attach(lambda leg: connect(self.stream, leg))
+
+
+def _counted(tally: Tally, iterator: Iterator[Any]) -> Iterator[Any]:
+    """Count what is iterated; an iterator that is left before its end was cancelled."""
+    try:
+        for element in iterator:
+            tally.delivered += 1
+            yield element
+        tally.completed()
+    except Exception:
+        tally.failed()
+        raise
+    finally:
+        close(iterator)
+        tally.cancelled()
+
+
+class _MetricsRun(Relay[Any]):
+    def __init__(self, downstream: Subscriber[Any], tally: Tally) -> None:
+        super().__init__(downstream)
+        self._tally = tally
+
+    def requested(self, n: int, first: bool) -> None:
+        self._tally.requested += n
+
+    def arrived(self, element: Any) -> None:
+        self._tally.delivered += 1
+        super().arrived(element)
+
+    def failed(self, error: Exception) -> None:
+        self._tally.failed()
+        super().failed(error)
+
+    def completed(self) -> None:
+        self._tally.completed()
+        super().completed()
+
+    def released(self) -> None:
+        self._tally.cancelled()  # unless it has ended before

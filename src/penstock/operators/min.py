@@ -1,0 +1,46 @@
+"""min: emit the smallest element alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from penstock.engine.arguments import function_given
+from penstock.engine.demand import UNBOUNDED
+from penstock.stage import Body, Stage
+
+T = TypeVar("T")
+
+# None is never an element, so it can stand for "nothing yet".
+_TAIL = "() if {best} is None else ({best},)"
+_BY_ELEMENT = Body("if {best} is None or v < {best}: {best} = v\nskip", state=(("best", "None"),), tail=_TAIL)
+_BY_KEY = Body(
+    "{now} = {key}(v)\nif {best} is None or {now} < {most}:\n    {best} = v\n    {most} = {now}\nskip",
+    state=(("best", "None"), ("most", "None"), ("now", "None")),
+    tail=_TAIL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Min(Stage[T, T]):
+    """Emit the smallest element, or the one with the smallest key; of several the first, nothing if there is none.
+
+    Emits when upstream completes. Backpressures never: it asks for everything and holds one element. Completes when
+    upstream completes. Cancels when downstream cancels.
+    """
+
+    key: Callable[[T], Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.key is not None:
+            function_given("min", "key", self.key)
+
+    @property
+    def body(self) -> Body:
+        """Compare elements, or their keys."""
+        return _BY_ELEMENT if self.key is None else _BY_KEY
+
+    def demand(self, n: int) -> int:
+        """Ask for everything."""
+        return UNBOUNDED

@@ -1,0 +1,39 @@
+"""observed: let a listener see what comes before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.engine.chain import Chain, connect, pull
+from penstock.engine.observe import Observer
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Opener, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Observed(Source[Any]):
+    """Let the listener see every step of the stream in every run, without a say in it.
+
+    Emits when the stream does. Backpressures when downstream does. Completes when the stream completes. Cancels the
+    stream.
+    """
+
+    stream: Chain
+    observer: Observer
+
+    def opener(self) -> Opener[Any] | None:
+        """Iterate, seen."""
+        if pull(self.stream) is None:
+            return None
+
+        def open_seen(gate: Any) -> Any:
+            opener = pull(self.observer.watched(self.stream))
+            assert opener is not None
+            return opener(gate)
+
+        return open_seen
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Subscribe, seen."""
+        connect(self.observer.watched(self.stream), downstream)

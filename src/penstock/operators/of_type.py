@@ -1,0 +1,27 @@
+"""of_type: let only elements of one type through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+from penstock.engine.arguments import type_given
+from penstock.stage import Body, Sight, Stage
+
+B = TypeVar("B")
+
+
+@dataclass(frozen=True, slots=True)
+class OfType(Stage[Any, B]):
+    """Emit the elements that are instances of the type.
+
+    Emits when an element is of that type. Backpressures when downstream does; an element that is left out is replaced
+    by asking for one more. Completes when upstream completes. Cancels when downstream cancels.
+    """
+
+    kind: type[B]
+    sight: ClassVar[Sight] = Sight.ITEM
+    loop: ClassVar[Body] = Body("if not isinstance(v, {kind}): skip")
+
+    def __post_init__(self) -> None:
+        type_given("of_type", "kind", self.kind)

@@ -1,0 +1,36 @@
+"""on_backpressure_latest: hold the latest element that nobody has asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from penstock.engine.flood import Flood
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Joint
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class OnBackpressureLatest(Joint[T, T]):
+    """Let an element through if it was asked for, else hold it until a newer one takes its place.
+
+    Emits when upstream emits and downstream has asked, or when downstream asks and one is held. Backpressures never: it
+    asks for everything and holds one element. Completes when upstream completes, after the one it holds. Cancels when
+    downstream cancels.
+    """
+
+    def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
+        """Put a slot in front of what follows."""
+        return _LatestRun(downstream)
+
+
+class _LatestRun(Flood):
+    def came(self, element: Any) -> None:
+        outlet = self.outlet
+        with outlet.lock:
+            if outlet.queue:
+                outlet.queue.pop()
+            outlet.queue.append(element)
+        outlet.wake()

@@ -1,0 +1,50 @@
+"""on_error_return: end with a last element in place of a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+from penstock.engine.arguments import Missing, elements_given, function_given
+from penstock.engine.caught import When, when_given
+from penstock.engine.resume import Resume
+from penstock.engine.segment import no_element
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Joint
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class OnErrorReturn(Joint[T, T]):
+    """Emit the value, or what the function makes of the error, and complete in place of a failure.
+
+    Emits when upstream does, and once after a failure that `when` names. Backpressures when downstream does; the value
+    waits to be asked for. Completes when upstream does, or with the value; fails with any other error, or if the
+    function raises. Cancels when downstream cancels.
+    """
+
+    value: T | Literal[Missing.MISSING] = Missing.MISSING
+    fn: Callable[[Exception], T] | None = None
+    when: When | None = None
+
+    def __post_init__(self) -> None:
+        if (self.value is Missing.MISSING) == (self.fn is None):
+            raise TypeError("on_error_return: value or fn must be given, and not both")
+        elements_given("on_error_return", self.value)
+        if self.fn is not None:
+            function_given("on_error_return", "fn", self.fn)
+        when_given("on_error_return", self.when)
+
+    def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
+        """Put a relay in front of what follows."""
+        leg = Resume(downstream, self, self.when, self._made, self.fn).leg
+        assert leg is not None
+        return leg
+
+    def _made(self, error: Exception) -> tuple[Any]:
+        value = self.value if self.fn is None else self.fn(error)
+        if value is None:
+            raise no_element()
+        return (value,)

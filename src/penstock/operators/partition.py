@@ -1,0 +1,50 @@
+"""partition: send each element to one of two streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.engine.arguments import count_given, function_given
+from penstock.engine.blame import blamed
+from penstock.engine.chain import Chain
+from penstock.engine.fork import Fork
+from penstock.engine.hub import Slow
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Partition(Source[Any]):
+    """Be one of two streams over one run: that of the elements for which the predicate is true, or that of the others.
+
+    Emits when the stream does and the element is for this side. Backpressures when both sides do; elements that the
+    other side has not asked for wait, up to `size`, also before it is subscribed. Then by `slow` that side fails with
+    OverflowedError and this one goes on, or it misses elements, or if told to WAIT this one waits for it, for a
+    subscriber that is yet to come too. Completes when the stream completes. Cancels the stream when no side is left.
+    """
+
+    stream: Chain
+    predicate: Callable[[Any], object]
+    wanted: bool
+    size: int = 256
+    slow: Slow = Slow.ERROR
+    fork: Fork = field(default_factory=Fork, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        function_given("partition", "predicate", self.predicate)
+        count_given("partition", "size", self.size, 1)
+        if not isinstance(self.slow, Slow):
+            raise TypeError(f"partition: slow must be a Slow, got {self.slow!r}")
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Take this side of a run, or start one."""
+        place = 0 if self.wanted else 1
+        self.fork.join(place, "partition", self.stream, downstream, self._choose, self.size, self.slow)
+
+    def _choose(self, element: Any) -> int:
+        try:
+            return 0 if self.predicate(element) else 1
+        except Exception as error:  # noqa: BLE001  rule 1.4
+            raise blamed(error, self, self.predicate)  # noqa: B904  it is the same error, unless it was a stop

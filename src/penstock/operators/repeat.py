@@ -1,0 +1,121 @@
+"""repeat: subscribe again after the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, ClassVar
+
+from penstock.engine.arguments import count_given, function_given
+from penstock.engine.blame import blamed
+from penstock.engine.chain import Chain, connect, pull
+from penstock.engine.relay import Relay
+from penstock.engine.segment import no_item
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Gate, Opener, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat(Source[Any]):
+    """Run the stream `times` times, or for ever, as long as `while_` is true after a run.
+
+    Emits when the stream does. Backpressures when downstream does: a further run is started when somebody asks.
+    Completes when the last run does; fails with the first failure. Cancels the run at hand.
+    """
+
+    stream: Chain
+    times: int | None = None
+    while_: Callable[[], object] | None = None
+    clean: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.times is not None:
+            count_given("repeat", "times", self.times, 0)
+        if self.while_ is not None:
+            function_given("repeat", "while_", self.while_)
+
+    def length(self) -> int | None:
+        """Return nothing for no runs."""
+        return 0 if self.times == 0 else None
+
+    def opener(self) -> Opener[Any] | None:
+        """Iterate again and again, if it can be iterated."""
+        opener = pull(self.stream, looks=True)
+        return None if opener is None else lambda gate: self._again_and_again(opener, gate)
+
+    def _again_and_again(self, opener: Opener[Any], gate: Gate | None) -> Iterator[Any]:
+        runs = 0
+        while self.times is None or runs < self.times:
+            if runs and not self.goes_on():
+                return
+            iterator = opener(gate)
+            if hasattr(iterator, "close"):
+                yield from iterator  # a loop, which has looked for None
+            else:
+                for element in iterator:
+                    if element is None:
+                        raise no_item()
+                    yield element
+            runs += 1
+            if gate is not None and gate.over:
+                return  # a stream that is empty gives no other chance to stop
+
+    def goes_on(self) -> bool:
+        """Ask whether there is to be another run."""
+        if self.while_ is None:
+            return True
+        try:
+            return bool(self.while_())
+        except Exception as error:  # noqa: BLE001  rule 1.4
+            raise blamed(error, self, self.while_)  # noqa: B904  it is the same error, unless it was a stop
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Start the first run."""
+        run = _RepeatRun(self, downstream)
+        if self.times == 0:
+            run.end()
+        else:
+            run.again()
+
+
+class _RepeatRun(Relay[Any]):
+    """Attach the stream anew when it has completed and somebody asks."""
+
+    def __init__(self, step: Repeat, downstream: Subscriber[Any]) -> None:
+        super().__init__(downstream)
+        self._step = step
+        self._runs = 0
+        self._guard = Lock()
+        self._waits = False
+
+    def again(self) -> None:
+        self._runs += 1
+        self.attach(lambda leg: connect(self._step.stream, leg))
+
+    def completed(self) -> None:
+        if self._runs == self._step.times:
+            self.end()
+            return
+        try:
+            goes_on = self._step.goes_on()
+        except Exception as error:  # noqa: BLE001  rule 1.4
+            self.end(error)
+            return
+        if not goes_on:
+            self.end()
+            return
+        with self._guard:
+            self._waits = True
+        if self.demand:
+            self._go_on()
+
+    def requested(self, n: int, first: bool) -> None:
+        if self._waits:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        with self._guard:
+            waits, self._waits = self._waits, False
+        if waits:
+            self.again()

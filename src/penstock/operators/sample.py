@@ -1,0 +1,112 @@
+"""sample: emit the latest element at every tick."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from penstock.engine.chain import Chain, connect
+from penstock.engine.demand import UNBOUNDED
+from penstock.engine.flat import height_of
+from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.stage import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Sample(Source[Any]):
+    """Emit the latest element of the stream whenever the other stream emits, if there has been one since.
+
+    Emits when the other stream does. Backpressures never: it asks for everything and holds the latest element and one
+    that was sampled; one that nobody has asked for gives way to a newer one. Completes when either stream completes,
+    after the element at hand; fails with the first failure. Cancels both streams, also when it completes.
+    """
+
+    stream: Chain
+    ticks: Chain
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Subscribe to the ticks, then to the stream."""
+        run = _SampleRun(downstream)
+        run.outlet.open()
+        for chain, hand in ((self.ticks, run.ticks), (self.stream, run.elements)):
+            if run.outlet.closed:
+                return
+            connect(chain, hand)
+
+
+class _Hand:
+    """Be the subscriber of one of the two streams, and ask it for everything."""
+
+    __slots__ = ("_run", "_took", "height", "subscription")
+
+    def __init__(self, run: _SampleRun, took: Any) -> None:
+        self._run = run
+        self._took = took
+        self.height = run.height
+        self.subscription: Subscription | None = None
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        if not accepts(subscription, self.subscription, closed=self._run.over):
+            return
+        self.subscription = subscription
+        subscription.request(UNBOUNDED)
+
+    def on_next(self, element: Any, /) -> None:
+        if element is None:
+            element_or_raise(element, "on_next")
+        self._took(element)
+
+    def on_error(self, error: Exception, /) -> None:
+        element_or_raise(error, "on_error")
+        self.subscription = None
+        self._run.end(error)
+
+    def on_complete(self) -> None:
+        self.subscription = None
+        self._run.end(None)
+
+    def cancel(self) -> None:
+        subscription, self.subscription = self.subscription, None
+        if subscription is not None:
+            subscription.cancel()
+
+
+class _SampleRun:
+    def __init__(self, downstream: Subscriber[Any]) -> None:
+        self.height = height_of(downstream) + 1
+        self.over = False
+        self._lock = Lock()
+        self._latest: tuple[Any] | None = None
+        self.elements = _Hand(self, self._remember)
+        self.ticks = _Hand(self, self._tick)
+        self.outlet: Outlet[Any] = Outlet(downstream)
+        self.outlet.on_cancel = self._cancel
+
+    def _remember(self, element: Any) -> None:
+        self._latest = (element,)
+
+    def _tick(self, _: Any) -> None:
+        with self._lock:
+            latest, self._latest = self._latest, None
+        if latest is None:
+            return
+        outlet = self.outlet
+        with outlet.lock:
+            if outlet.queue:
+                outlet.queue.pop()
+            outlet.queue.append(latest[0])
+        outlet.wake()
+
+    def end(self, error: Exception | None) -> None:
+        """End with what is at hand, whichever stream has ended."""
+        self._tick(None)
+        self.outlet.complete(error)
+        self._cancel()
+
+    def _cancel(self) -> None:
+        self.over = True
+        self._latest = None
+        self.elements.cancel()
+        self.ticks.cancel()

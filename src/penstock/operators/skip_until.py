@@ -1,0 +1,52 @@
+"""skip_until: leave out elements until another stream emits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.engine.chain import Chain, connect
+from penstock.engine.notice import Notice
+from penstock.engine.relay import Relay
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Source
+
+
+@dataclass(frozen=True, slots=True)
+class SkipUntil(Source[Any]):
+    """Emit the elements that come after the other stream has emitted its first one; if that never comes, none.
+
+    Emits when the stream does and the other one has. Backpressures when downstream does; what is left out does not
+    count, so until then the stream is asked for more at once. Completes when the stream does; fails with the first
+    failure of either. Cancels both; the other one after its first element.
+    """
+
+    stream: Chain
+    other: Chain
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Subscribe to the other one, then to the stream."""
+        run = _SkipUntilRun(downstream)
+        connect(self.other, run.notice)
+        leg = run.leg
+        if leg is not None:
+            connect(self.stream, leg)
+
+
+class _SkipUntilRun(Relay[Any]):
+    def __init__(self, downstream: Subscriber[Any]) -> None:
+        super().__init__(downstream)
+        self._open = False
+        self.notice = Notice(self, self._opens)
+
+    def _opens(self) -> None:
+        self._open = True
+
+    def arrived(self, element: Any) -> None:
+        if self._open:
+            super().arrived(element)
+        else:
+            self.left_out()
+
+    def released(self) -> None:
+        self.notice.cancel()

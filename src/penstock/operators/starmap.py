@@ -1,0 +1,28 @@
+"""starmap: call a function with the items of each element as its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+from penstock.engine.arguments import function_given
+from penstock.stage import Body, Sight, Stage
+
+B = TypeVar("B")
+
+
+@dataclass(frozen=True, slots=True)
+class Starmap(Stage[Iterable[Any], B]):
+    """Emit what the function returns for the items of each element.
+
+    Emits when upstream emits; fails if an element cannot be unpacked or does not fit the function. Backpressures when
+    downstream does. Completes when upstream completes. Cancels when downstream cancels.
+    """
+
+    fn: Callable[..., B]
+    sight: ClassVar[Sight] = Sight.ITEM
+    loop: ClassVar[Body] = Body("v = {fn}(*v)\nif v is None: none")
+
+    def __post_init__(self) -> None:
+        function_given("starmap", "fn", self.fn)

@@ -1,0 +1,73 @@
+"""switch_if_empty: go on with another stream if there was no element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from penstock.engine.chain import Chain, connect, pull_all
+from penstock.engine.opened import opened
+from penstock.engine.relay import Relay
+from penstock.engine.segment import no_item
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Gate, Opener, Source
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchIfEmpty(Source[Any]):
+    """Emit the stream, or if it completes without an element, the other one.
+
+    Emits when the stream at hand does. Backpressures when downstream does; demand moves on to the other one. Completes
+    when the stream does, or the other one in its place; fails with the first failure. Cancels the stream at hand; the
+    other one is not subscribed before it is needed.
+    """
+
+    stream: Chain
+    other: Chain
+    clean: ClassVar[bool] = True
+
+    def opener(self) -> Opener[Any] | None:
+        """Iterate over one or the other, if both can be iterated."""
+        openers = pull_all((self.stream, self.other), looks=True)
+        return None if openers is None else lambda gate: _one_or_the_other(openers, gate)
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Subscribe to the stream."""
+        run = _SwitchIfEmptyRun(downstream, self.other)
+        assert run.leg is not None
+        connect(self.stream, run.leg)
+
+
+def _one_or_the_other(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[Any]:
+    for opener in openers:
+        with opened((opener,), gate) as (iterator,):
+            for element in iterator:
+                if element is None:
+                    raise no_item()
+                yield element
+                break
+            else:
+                continue
+            for element in iterator:
+                if element is None:
+                    raise no_item()
+                yield element
+            return
+
+
+class _SwitchIfEmptyRun(Relay[Any]):
+    def __init__(self, downstream: Subscriber[Any], other: Chain) -> None:
+        super().__init__(downstream)
+        self._other: Chain | None = other
+
+    def arrived(self, element: Any) -> None:
+        self._other = None
+        super().arrived(element)
+
+    def completed(self) -> None:
+        other, self._other = self._other, None
+        if other is None:
+            self.end()
+        else:
+            self.attach(lambda leg: connect(other, leg))

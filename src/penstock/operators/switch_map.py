@@ -1,0 +1,190 @@
+"""switch_map: turn each element into a stream, and emit the newest of them alone."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from penstock.engine.arguments import count_given, function_given
+from penstock.engine.blame import blamed
+from penstock.engine.chain import connect_to
+from penstock.engine.demand import UNBOUNDED
+from penstock.engine.dropped import drop
+from penstock.engine.flat import height_of
+from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.spec.interfaces import Publisher, Subscriber, Subscription
+from penstock.stage import Joint
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchMap(Joint[A, B]):
+    """Emit the elements of the publisher or iterable that the function returns for the newest element.
+
+    Emits when the newest publisher does; the one before is cancelled when an element comes. Backpressures the newest
+    publisher when downstream does, of which at most `prefetch` elements are held; upstream is asked for everything.
+    Completes when upstream and the newest publisher have completed; fails with the first failure. Cancels upstream and
+    the newest publisher.
+    """
+
+    fn: Callable[[A], Publisher[B] | Iterable[B] | AsyncIterable[B]]
+    prefetch: int = 32
+
+    def __post_init__(self) -> None:
+        function_given("switch_map", "fn", self.fn)
+        count_given("switch_map", "prefetch", self.prefetch, 1)
+
+    def open(self, downstream: Subscriber[B], /) -> Subscriber[A]:
+        """Return the subscriber of the elements to be mapped."""
+        return _SwitchMapRun(self, downstream)
+
+
+class _Inner:
+    """Be the subscriber of one publisher; `owed` is what it was asked for and has not given."""
+
+    __slots__ = ("_run", "done", "height", "owed", "subscription")
+
+    def __init__(self, run: _SwitchMapRun) -> None:
+        self._run = run
+        self.height = run.height
+        self.owed = 0
+        self.done = False
+        self.subscription: Subscription | None = None
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        if accepts(subscription, self.subscription, closed=self.done):
+            self.subscription = subscription
+            if self._run.newest is self:
+                self._run.ask(0)
+            else:
+                subscription.cancel()
+
+    def on_next(self, element: Any, /) -> None:
+        element_or_raise(element, "on_next")
+        self._run.arrived(self, element)
+
+    def on_error(self, error: Exception, /) -> None:
+        element_or_raise(error, "on_error")
+        self.done = True
+        self._run.inner_failed(self, error)
+
+    def on_complete(self) -> None:
+        self.done = True
+        self._run.inner_completed(self)
+
+    def cancel(self) -> None:
+        if not self.done and self.subscription is not None:
+            self.subscription.cancel()
+
+
+class _SwitchMapRun:
+    """Keep the newest publisher; the outlet's lock guards which one it is and what it owes."""
+
+    def __init__(self, step: SwitchMap[Any, Any], downstream: Subscriber[Any]) -> None:
+        self.height = height_of(downstream) + 1
+        self._step = step
+        self._half = (step.prefetch + 1) // 2
+        self._upstream: Subscription | None = None
+        self._done = False
+        self.newest: _Inner | None = None
+        self._outlet: Outlet[Any] = Outlet(downstream)
+        self._outlet.on_request = self.ask
+        self._outlet.on_taken = self._taken
+        self._outlet.on_cancel = self._cancel
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        if not accepts(subscription, self._upstream):
+            return
+        self._upstream = subscription
+        self._outlet.open()
+        if not self._outlet.closed:
+            subscription.request(UNBOUNDED)
+
+    def on_next(self, element: Any, /) -> None:
+        element_or_raise(element, "on_next")
+        inner = _Inner(self)
+        with self._outlet.lock:
+            if self._outlet.closed:
+                return
+            before, self.newest = self.newest, inner
+        if before is not None:
+            before.cancel()
+        fn = self._step.fn
+        try:
+            connect_to("switch_map", fn(element), inner)
+        except Exception as error:  # noqa: BLE001  rule 1.4
+            self._fail(blamed(error, self._step, fn))
+
+    def on_error(self, error: Exception, /) -> None:
+        element_or_raise(error, "on_error")
+        self._done = True
+        self._fail(error)
+
+    def on_complete(self) -> None:
+        with self._outlet.lock:
+            self._done = True
+            over = self.newest is None
+        if over:
+            self._outlet.complete()
+
+    # The publishers.
+
+    def ask(self, _: int) -> None:
+        """Ask the newest for what is asked for below, up to a window and then by halves of it."""
+        outlet = self._outlet
+        with outlet.lock:
+            newest = self.newest
+            if newest is None or newest.subscription is None:
+                return
+            wanted = outlet.demand - len(outlet.queue)
+            room = self._step.prefetch - len(outlet.queue)
+            more = min(wanted, room) - newest.owed
+            if more <= 0 or (room < wanted and more < self._half):
+                return
+            newest.owed += more
+            subscription = newest.subscription
+        subscription.request(more)
+
+    def arrived(self, inner: _Inner, element: Any) -> None:
+        with self._outlet.lock:
+            if inner is not self.newest or self._outlet.closed:
+                return
+            inner.owed -= 1
+            self._outlet.queue.append(element)  # before the next one can become the newest
+        if self._outlet.idle:
+            self._outlet.wake()
+
+    def _taken(self, _: int) -> None:
+        newest = self.newest
+        if newest is not None and newest.owed <= self._half:
+            self.ask(0)
+
+    def inner_completed(self, inner: _Inner) -> None:
+        with self._outlet.lock:
+            if inner is not self.newest:
+                return
+            self.newest = None
+            over = self._done
+        if over:
+            self._outlet.complete()
+
+    def inner_failed(self, inner: _Inner, error: Exception) -> None:
+        if inner is self.newest:
+            self._fail(error)
+        else:
+            drop("an error came after the end or the cancel", error)
+
+    def _fail(self, error: Exception) -> None:
+        self._outlet.complete(error)
+        self._cancel()
+
+    def _cancel(self) -> None:
+        with self._outlet.lock:
+            newest, self.newest = self.newest, None
+        if self._upstream is not None and not self._done:
+            self._upstream.cancel()
+        if newest is not None:
+            newest.cancel()

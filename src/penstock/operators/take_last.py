@@ -1,0 +1,37 @@
+"""take_last: let the last elements through."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+from penstock.engine.arguments import count_given
+from penstock.engine.demand import UNBOUNDED
+from penstock.stage import Body, Stage
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class TakeLast(Stage[T, T]):
+    """Emit the last `count` elements, or all if there are fewer.
+
+    Emits when upstream completes. Backpressures then, when downstream does; before, it asks for everything and holds
+    `count` elements. Completes with the last element. Cancels when downstream cancels.
+    """
+
+    count: int
+    loop: ClassVar[Body] = Body("{items}.append(v)\nskip", state=(("items", "deque(maxlen={most})"),), tail="{items}")
+
+    def __post_init__(self) -> None:
+        count_given("take_last", "count", self.count, 0)
+
+    @property
+    def most(self) -> int:
+        """Return the count, or the most that can be held at all."""
+        return min(self.count, sys.maxsize)
+
+    def demand(self, n: int) -> int:
+        """Ask for everything."""
+        return UNBOUNDED

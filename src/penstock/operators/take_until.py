@@ -1,0 +1,42 @@
+"""take_until: let elements through until another stream emits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.engine.chain import Chain, connect
+from penstock.engine.notice import Notice
+from penstock.engine.relay import Relay
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Source
+
+
+@dataclass(frozen=True, slots=True)
+class TakeUntil(Source[Any]):
+    """Emit the stream until the other one emits its first element; if that never comes, all of it.
+
+    Emits when the stream does. Backpressures when downstream does; of the other stream one element is asked for.
+    Completes when the stream does, or with the first element of the other one, whose completion alone means nothing;
+    fails with the first failure of either. Cancels both, also when it completes.
+    """
+
+    stream: Chain
+    other: Chain
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Subscribe to the other one, then to the stream."""
+        run = _TakeUntilRun(downstream)
+        connect(self.other, run.notice)
+        leg = run.leg
+        if leg is not None:
+            connect(self.stream, leg)
+
+
+class _TakeUntilRun(Relay[Any]):
+    def __init__(self, downstream: Subscriber[Any]) -> None:
+        super().__init__(downstream)
+        self.notice = Notice(self, lambda: self.end(cancel=True))
+
+    def released(self) -> None:
+        self.notice.cancel()

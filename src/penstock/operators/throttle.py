@@ -1,0 +1,120 @@
+"""throttle: let no more than so many elements pass in a time."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, TypeVar
+
+from penstock.engine.alarm import Alarm
+from penstock.engine.arguments import count_given
+from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
+from penstock.engine.demand import UNBOUNDED, add
+from penstock.engine.relay import Leg, Relay
+from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.stage import Joint
+
+T = TypeVar("T")
+
+GRAIN = 1 / 64
+"""What comes within this part of the time is counted as having come together, at the later moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Throttle(Joint[T, T]):
+    """Emit at most `count` elements in any `per` seconds, by asking upstream no faster; none is lost or held.
+
+    Emits when upstream emits. Backpressures when downstream does, and when `count` elements have passed in the last
+    `per` seconds: no more than `count` are ever asked for at a time. Completes when upstream completes. Cancels when
+    downstream cancels.
+    """
+
+    count: int
+    per: float = 1.0
+    clock: Clock = SYSTEM_CLOCK
+
+    def __post_init__(self) -> None:
+        count_given("throttle", "count", self.count, 1)
+        seconds_of("throttle", "per", self.per, zero=False)
+        clock_given("throttle", self.clock)
+
+    def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
+        """Put a relay that rations demand in front of what follows."""
+        leg = _ThrottleRun(self, downstream).leg
+        assert leg is not None
+        return leg
+
+
+class _ThrottleRun(Relay[Any]):
+    """Give out `count` tickets for demand; one that was used comes back `per` seconds after its element came."""
+
+    def __init__(self, step: Throttle[Any], downstream: Subscriber[Any]) -> None:
+        super().__init__(downstream)
+        self._step = step
+        self._grain = step.per * GRAIN
+        self._guard = Lock()
+        self._tickets = step.count
+        self._wanted = 0
+        self._used: deque[list[Any]] = deque()
+        """When the first and the last ticket of a group were used, and how many there are."""
+        self._alarm = Alarm(step.clock, self._give_back)
+        self._publisher: Subscription | None = None
+
+    def subscribed(self, leg: Leg, subscription: Subscription) -> None:
+        self._publisher = subscription
+        super().subscribed(leg, _Rationed(self, subscription))
+
+    def ask(self, n: int) -> None:
+        """Pass demand on as far as there are tickets."""
+        with self._guard:
+            self._wanted = add(self._wanted, n)
+            passed = min(self._wanted, self._tickets)
+            self._tickets -= passed
+            if self._wanted < UNBOUNDED:
+                self._wanted -= passed
+        publisher = self._publisher
+        if passed and publisher is not None:
+            publisher.request(passed)
+
+    def arrived(self, element: Any) -> None:
+        now = self._step.clock.now()
+        with self._guard:
+            used = self._used
+            first = not used
+            if used and now - used[-1][0] < self._grain:
+                used[-1][1] = now
+                used[-1][2] += 1
+            else:
+                used.append([now, now, 1])
+        if first:
+            self._alarm.set(self._step.per)
+        super().arrived(element)
+
+    def _give_back(self) -> None:
+        now = self._step.clock.now()
+        with self._guard:
+            used = self._used
+            while used and used[0][1] + self._step.per <= now:
+                self._tickets += used.popleft()[2]
+            left = used[0][1] + self._step.per - now if used else None
+        if left is not None:
+            self._alarm.set(left)
+        self.ask(0)
+
+    def released(self) -> None:
+        self._alarm.close()
+        self._publisher = None
+
+
+class _Rationed:
+    """Be what the relay takes for its upstream."""
+
+    __slots__ = ("_run", "cancel")
+
+    def __init__(self, run: _ThrottleRun, subscription: Subscription) -> None:
+        self._run = run
+        self.cancel = subscription.cancel
+
+    def request(self, n: int, /) -> None:
+        self._run.ask(n)

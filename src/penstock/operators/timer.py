@@ -1,0 +1,41 @@
+"""timer: emit one number after a while."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.engine.alarm import Alarm
+from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
+from penstock.engine.outlet import Outlet
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Timer(Source[int]):
+    """Emit 0 once `seconds` have passed since the subscription.
+
+    Emits when the time has come and downstream has asked. Backpressures by holding its one element. Completes with
+    that element. Cancels the timer.
+    """
+
+    seconds: float
+    clock: Clock = SYSTEM_CLOCK
+
+    def __post_init__(self) -> None:
+        seconds_of("timer", "seconds", self.seconds)
+        clock_given("timer", self.clock)
+
+    def connect(self, downstream: Subscriber[int], /) -> None:
+        """Set the timer."""
+        outlet: Outlet[Any] = Outlet(downstream)
+
+        def ring() -> None:
+            outlet.queue.append(0)
+            outlet.complete()
+
+        alarm = Alarm(self.clock, ring)
+        outlet.on_close = alarm.close
+        outlet.open()
+        alarm.set(self.seconds)

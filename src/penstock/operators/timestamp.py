@@ -1,0 +1,26 @@
+"""timestamp: emit each element with the time it came."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given
+from penstock.stage import Body, Stage
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Timestamp(Stage[T, tuple[float, T]]):
+    """Emit pairs of the clock's time and the element; the system's clock counts from an arbitrary start.
+
+    Emits when upstream emits. Backpressures when downstream does. Completes when upstream completes. Cancels when
+    downstream cancels.
+    """
+
+    clock: Clock = SYSTEM_CLOCK
+    loop: ClassVar[Body] = Body("v = ({now}(), v)", state=(("now", "{clock}.now"),))
+
+    def __post_init__(self) -> None:
+        clock_given("timestamp", self.clock)

@@ -1,0 +1,26 @@
+"""to_set: collect all elements into one set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+from penstock.engine.demand import UNBOUNDED
+from penstock.stage import Body, Stage
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ToSet(Stage[T, set[T]]):
+    """Emit one element: the set of all elements.
+
+    Emits when upstream completes. Backpressures never: it asks for everything and holds each distinct element.
+    Completes when upstream completes. Cancels when downstream cancels.
+    """
+
+    loop: ClassVar[Body] = Body("{items}.add(v)\nskip", state=(("items", "set()"),), tail="({items},)")
+
+    def demand(self, n: int) -> int:
+        """Ask for everything."""
+        return UNBOUNDED

@@ -1,0 +1,204 @@
+"""using: open a resource for a stream, and close it when the stream is over."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+from penstock.engine.arguments import awaits, function_given
+from penstock.engine.blame import blamed
+from penstock.engine.chain import Chain, connect, connect_to, pull
+from penstock.engine.dropped import drop
+from penstock.engine.relay import Relay
+from penstock.engine.segment import close
+from penstock.spec.interfaces import Publisher, Subscriber
+from penstock.stage import AsyncOpener, Gate, Opener, Source
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Using(Source[T], Generic[T, R]):
+    """Open a resource for each subscriber, emit what is made with it, and close it once, however that ends.
+
+    Emits when what was made does. Backpressures when downstream does. Completes when what was made has completed and
+    the resource is closed; fails if any of the functions raises. Cancels what was made, then closes the resource.
+    """
+
+    open: Callable[[], R]
+    use: Callable[[R], Publisher[T] | Iterable[T] | AsyncIterable[T]]
+    close: Callable[[R], object]
+
+    def __post_init__(self) -> None:
+        for name, fn in (("open", self.open), ("use", self.use), ("close", self.close)):
+            if awaits(fn):
+                raise TypeError(
+                    f"using: {name} must not be a coroutine function, got {fn!r}; write an asynchronous generator with "
+                    "`async with` and give it to from_async_iterable"
+                )
+            function_given("using", name, fn)
+
+    def connect(self, downstream: Subscriber[T], /) -> None:
+        """Open the resource and subscribe to what is made with it."""
+        try:
+            resource = self.open()
+        except Exception as error:  # noqa: BLE001  rule 1.9: a failure is signalled, never raised
+            Relay(downstream).end(blamed(error, self, self.open))
+            return
+        run = _UsingRun(downstream, _Held(self, resource))
+        assert run.leg is not None
+        try:
+            given: Any = self.use(resource)
+            opener = _opener_of(given)
+            if opener is not None:
+                connect(Chain(_Items(run.held, opener)), run.leg)
+            elif isinstance(given, AsyncIterable) and not hasattr(given, "subscribe"):
+                connect(Chain(_AsyncItems(run.held, given)), run.leg)
+            else:
+                connect_to("using", given, run.leg)
+        except Exception as error:  # noqa: BLE001  rule 1.9
+            run.failed(blamed(error, self, self.use))
+
+
+def _opener_of(given: Any) -> Opener[Any] | None:
+    """Return how to iterate over what was made, or None if it cannot be."""
+    chain = getattr(given, "chain", None)
+    if isinstance(chain, Chain):
+        return pull(chain)
+    if isinstance(given, Iterable) and not hasattr(given, "subscribe"):
+        return lambda _: iter(given)
+    return None
+
+
+class _Held:
+    """Hold the resource; closing it again does nothing."""
+
+    __slots__ = ("_lock", "_resource", "_step", "used")
+
+    def __init__(self, step: Using[Any, Any], resource: Any) -> None:
+        self._lock = Lock()
+        self._step = step
+        self._resource = [resource]
+        self.used = False
+        """Whether a loop holds it, which closes it at its own end: what was made must be closed before."""
+
+    def begin(self) -> bool:
+        """Let a loop use it; tell whether it is still open."""
+        with self._lock:
+            self.used = bool(self._resource)
+            return self.used
+
+    def close(self) -> None:
+        """Close it; what the function raises is passed on."""
+        with self._lock:
+            resources, self._resource = self._resource, []
+        for resource in resources:
+            try:
+                self._step.close(resource)
+            except Exception as error:  # noqa: BLE001  rule 1.4
+                raise blamed(error, self._step, self._step.close)  # noqa: B904  it is the same error, or was a stop
+
+    def close_quietly(self) -> None:
+        """Close it where an error is on its way already, or nobody is left to be told."""
+        try:
+            self.close()
+        except Exception as error:  # noqa: BLE001
+            drop("using: close raised", error)
+
+    def close_unless_used(self) -> None:
+        """Close it, unless a loop will."""
+        with self._lock:
+            used = self.used
+        if not used:
+            self.close_quietly()
+
+
+@dataclass(frozen=True, eq=False)
+class _Items(Source[Any]):
+    """Be what was made, where it can be iterated."""
+
+    held: _Held
+    made: Opener[Any]
+
+    def opener(self) -> Opener[Any]:
+        return self._open
+
+    def _open(self, gate: Gate | None) -> Iterator[Any]:
+        if not self.held.begin():
+            return
+        done = False
+        try:
+            iterator = self.made(gate)
+            try:
+                for element in iterator:  # noqa: UP028  `yield from` would close it as well, and twice
+                    yield element
+            finally:
+                close(iterator)
+            done = True
+        finally:
+            if done:
+                self.held.close()
+            else:
+                self.held.close_quietly()
+
+
+@dataclass(frozen=True, eq=False)
+class _AsyncItems(Source[Any]):
+    """Be what was made, where it can be iterated asynchronously."""
+
+    held: _Held
+    made: AsyncIterable[Any]
+
+    def async_opener(self) -> AsyncOpener[Any]:
+        return self._open
+
+    async def _open(self, _: Gate | None) -> AsyncIterator[Any]:
+        if not self.held.begin():
+            return
+        done = False
+        try:
+            iterator: Any = aiter(self.made)
+            try:
+                async for element in iterator:
+                    yield element
+            finally:
+                closing = getattr(iterator, "aclose", None)
+                if closing is not None:
+                    await closing()
+            done = True
+        finally:
+            if done:
+                self.held.close()
+            else:
+                self.held.close_quietly()
+
+
+class _UsingRun(Relay[Any]):
+    """Close the resource where no loop does: behind a publisher's end, or after it was cancelled."""
+
+    def __init__(self, downstream: Subscriber[Any], held: _Held) -> None:
+        super().__init__(downstream)
+        self.held = held
+
+    def completed(self) -> None:
+        try:
+            self.held.close()
+        except Exception as error:  # noqa: BLE001  rule 1.4
+            self.end(error)
+            return
+        self.end()
+
+    def failed(self, error: Exception) -> None:
+        self.held.close_quietly()
+        self.end(error)
+
+    def cancel(self) -> None:
+        super().cancel()
+        self.held.close_unless_used()
+
+    def end(self, error: Exception | None = None, *, cancel: bool = False) -> None:
+        super().end(error, cancel=cancel)
+        self.held.close_unless_used()

@@ -1,0 +1,250 @@
+"""window: split a stream into streams that follow one another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from penstock.engine.alarm import Alarm
+from penstock.engine.arguments import count_given, function_given
+from penstock.engine.branches import Branch, Trunk
+from penstock.engine.chain import Chain, connect
+from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
+from penstock.engine.demand import UNBOUNDED
+from penstock.engine.outlet import accepts, element_or_raise
+from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.stage import Joint, Source
+
+T = TypeVar("T")
+W = TypeVar("W")
+
+
+def _bounds_given(size: int, patience: float, clock: Clock) -> None:
+    count_given("window", "size", size, 1)
+    seconds_of("window", "patience", patience)
+    clock_given("window", clock)
+
+
+@dataclass(frozen=True, slots=True)
+class Window(Joint[T, W]):
+    """Emit streams of `count` elements each; the last may be shorter.
+
+    Emits a window when its first element comes. Backpressures when neither the window at hand nor another one is asked
+    for: at most `size` elements wait, for all windows together. Fails when all that wait do so in windows that nobody
+    has subscribed to within `patience` seconds. Completes when upstream completes, and a window with its last element.
+    Cancels upstream when the stream of windows and the window at hand are cancelled; windows that nobody had subscribed
+    to by then are gone.
+    """
+
+    count: int
+    make: Callable[[Chain], W]
+    size: int = 256
+    patience: float = 5.0
+    clock: Clock = SYSTEM_CLOCK
+
+    def __post_init__(self) -> None:
+        count_given("window", "count", self.count, 1)
+        function_given("window", "make", self.make)
+        _bounds_given(self.size, self.patience, self.clock)
+
+    def open(self, downstream: Subscriber[W], /) -> Subscriber[T]:
+        """Put the trunk of the windows in front of what follows."""
+        return _CountedRun(self, downstream)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSeconds(Joint[T, W]):
+    """Emit a stream for each `seconds` of time in which an element comes.
+
+    Emits a window when its first element comes. Backpressures when neither the window at hand nor another one is asked
+    for: at most `size` elements wait, for all windows together. Fails when all that wait do so in windows that nobody
+    has subscribed to within `patience` seconds. Completes when upstream completes, and a window when its time is over.
+    Cancels upstream when the stream of windows and the window at hand are cancelled; windows that nobody had subscribed
+    to by then are gone.
+    """
+
+    seconds: float
+    make: Callable[[Chain], W]
+    size: int = 256
+    patience: float = 5.0
+    clock: Clock = SYSTEM_CLOCK
+
+    def __post_init__(self) -> None:
+        seconds_of("window", "seconds", self.seconds, zero=False)
+        function_given("window", "make", self.make)
+        _bounds_given(self.size, self.patience, self.clock)
+
+    def open(self, downstream: Subscriber[W], /) -> Subscriber[T]:
+        """Put the trunk of the windows in front of what follows."""
+        return _TimedRun(self, downstream)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowUntil(Source[Any]):
+    """Emit a stream of the elements between two elements of another stream.
+
+    Emits a window when its first element comes. Backpressures when neither the window at hand nor another one is asked
+    for: at most `size` elements wait, for all windows together; the other stream is asked for everything. Fails when
+    all that wait do so in windows that nobody has subscribed to within `patience` seconds. Completes when the stream
+    completes, and a window when the other stream emits; once that one has completed, the window at hand stays open.
+    Cancels both streams when the stream of windows and the window at hand are cancelled; windows that nobody had
+    subscribed to by then are gone.
+    """
+
+    stream: Chain
+    until: Chain
+    make: Callable[[Chain], Any]
+    size: int = 256
+    patience: float = 5.0
+    clock: Clock = SYSTEM_CLOCK
+
+    def __post_init__(self) -> None:
+        function_given("window", "make", self.make)
+        _bounds_given(self.size, self.patience, self.clock)
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Subscribe to the other stream, then to the stream."""
+        run = _CutRun(self, downstream)
+        connect(self.until, run.cuts)
+        connect(self.stream, run)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pane(Source[Any]):
+    """Be the source of one window."""
+
+    branch: Branch
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        self.branch.claim(downstream)
+
+
+class _WindowRun(Trunk):
+    """Put elements into the window at hand, and open one where there is none."""
+
+    def __init__(self, step: Window[Any, Any] | WindowSeconds[Any, Any] | WindowUntil, downstream: Any) -> None:
+        super().__init__("window", downstream, step.size, step.patience, step.clock)
+        self._make: Callable[[Chain], Any] = step.make
+        self._window: Branch | None = None
+        self._number = 0
+
+    def came(self, element: Any) -> None:
+        self.on_chunk([element])
+
+    def on_chunk(self, elements: list[Any], /) -> None:
+        """Put several elements into the window at hand."""
+        while True:
+            window = self._window
+            if window is None or window.done:
+                window = self._begin()
+            if window is None:
+                self.let_go(len(elements))
+                return
+            if self.put(window, elements):
+                return
+
+    def _begin(self) -> Branch | None:
+        self._number += 1
+        window = self._window = self.branch(self._number)
+        if window is not None:
+            self.begun()
+            self.send(window)
+        return window
+
+    def made(self, branch: Branch) -> object:
+        return self._make(Chain(_Pane(branch)))
+
+    def name_of(self, branch: Branch) -> str:
+        return f"window {branch.key}"
+
+    def begun(self) -> None:
+        """Take note that a window has just been opened."""
+
+    def cut(self) -> None:
+        """End the window at hand."""
+        window = self._window
+        if window is not None:
+            self.finish(window)
+            if self._window is window:
+                self._window = None
+
+
+class _CountedRun(_WindowRun):
+    def __init__(self, step: Window[Any, Any], downstream: Subscriber[Any]) -> None:
+        super().__init__(step, downstream)
+        self._count = self._left = step.count
+
+    def most(self) -> int:
+        begun = self._left if self._left < self._count else 0
+        return begun + self._count * max(0, self.outer.demand - len(self.outer.queue))
+
+    def on_chunk(self, elements: list[Any], /) -> None:
+        while elements and not self.done:
+            some, elements = elements[: self._left], elements[self._left :]
+            self._left -= len(some)
+            super().on_chunk(some)
+            if not self._left:
+                self._left = self._count
+                self.cut()
+
+
+class _TimedRun(_WindowRun):
+    """Close windows on the grid of times that begins with the subscription, setting a timer only while one is open."""
+
+    def __init__(self, step: WindowSeconds[Any, Any], downstream: Subscriber[Any]) -> None:
+        super().__init__(step, downstream)
+        self._seconds = step.seconds
+        self._start = step.clock.now()
+        self._timer = Alarm(step.clock, self.cut)
+
+    def begun(self) -> None:
+        now = self._clock.now()
+        passed = (now - self._start) // self._seconds
+        self._timer.set(self._start + (passed + 1) * self._seconds - now)
+
+    def released(self) -> None:
+        self._timer.close()
+
+
+class _CutRun(_WindowRun):
+    def __init__(self, step: WindowUntil, downstream: Subscriber[Any]) -> None:
+        super().__init__(step, downstream)
+        self.cuts = _Cuts(self)
+
+    def released(self) -> None:
+        self.cuts.cancel()
+
+
+class _Cuts:
+    """Be the subscriber of the other stream."""
+
+    __slots__ = ("_over", "_run", "_subscription", "height")
+
+    def __init__(self, run: _CutRun) -> None:
+        self._run = run
+        self.height = run.height
+        self._subscription: Subscription | None = None
+        self._over = False
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        if accepts(subscription, self._subscription, closed=self._over):
+            self._subscription = subscription
+            subscription.request(UNBOUNDED)
+
+    def on_next(self, element: Any, /) -> None:
+        element_or_raise(element, "on_next")
+        self._run.cut()
+
+    def on_error(self, error: Exception, /) -> None:
+        element_or_raise(error, "on_error")
+        self._over = True
+        self._run.fail(error)
+
+    def on_complete(self) -> None:
+        self._over = True
+
+    def cancel(self) -> None:
+        over, self._over = self._over, True
+        if self._subscription is not None and not over:
+            self._subscription.cancel()

@@ -1,0 +1,104 @@
+"""with_context: set context variables for what comes before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextvars import Context, ContextVar, copy_context
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from penstock.engine.chain import Chain, connect, pull
+from penstock.engine.context import run_in
+from penstock.engine.flat import height_of
+from penstock.engine.segment import close
+from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.stage import Opener, Source
+
+_END = object()
+
+
+@dataclass(frozen=True, slots=True)
+class WithContext(Source[Any]):
+    """Run the stream in the context of its subscriber with some variables set; what follows does not see them.
+
+    Emits when the stream does. Backpressures when downstream does. Completes when the stream completes. Cancels the
+    stream.
+    """
+
+    stream: Chain
+    values: tuple[tuple[ContextVar[Any], Any], ...]
+
+    def __post_init__(self) -> None:
+        for variable, _ in self.values:
+            if not isinstance(variable, ContextVar):
+                raise TypeError(f"with_context: each variable must be a ContextVar, got {variable!r}")
+
+    def opener(self) -> Opener[Any] | None:
+        """Iterate, every element in that context."""
+        opener = pull(self.stream)
+        return None if opener is None else lambda gate: _stepping(self._context(), partial(opener, gate))
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Subscribe in that context, and go back to the subscriber's with each signal."""
+        context = self._context()
+        below = _Below(downstream, context)
+        run_in(context, partial(connect, self.stream, below))
+
+    def _context(self) -> Context:
+        context = copy_context()
+        for variable, value in self.values:
+            context.run(variable.set, value)
+        return context
+
+
+def _stepping(context: Context, open_run: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+    iterator = context.run(open_run)
+    try:
+        while (element := context.run(next, iterator, _END)) is not _END:
+            yield element
+    finally:
+        context.run(close, iterator)
+
+
+class _Below:
+    """Stand before the subscriber: pass each signal on in the subscriber's own context."""
+
+    __slots__ = ("_context", "_downstream", "_inner", "height", "on_chunk")
+
+    def __init__(self, downstream: Subscriber[Any], inner: Context) -> None:
+        self._downstream = downstream
+        self._inner = inner
+        self._context = copy_context()
+        self.height = height_of(downstream) + 1
+        on_chunk = getattr(downstream, "on_chunk", None)
+        self.on_chunk = None if on_chunk is None else lambda elements: self._context.copy().run(on_chunk, elements)
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        above = subscription if subscription is None else _Above(subscription, self._inner)
+        self._context.copy().run(self._downstream.on_subscribe, above)
+
+    def on_next(self, element: Any, /) -> None:
+        self._context.copy().run(self._downstream.on_next, element)
+
+    def on_error(self, error: Exception, /) -> None:
+        self._context.copy().run(self._downstream.on_error, error)
+
+    def on_complete(self) -> None:
+        self._context.copy().run(self._downstream.on_complete)
+
+
+class _Above:
+    """Be the subscription handed on: requests and a cancel go up in the context of the stream."""
+
+    __slots__ = ("_context", "_subscription")
+
+    def __init__(self, subscription: Subscription, context: Context) -> None:
+        self._subscription = subscription
+        self._context = context
+
+    def request(self, n: int, /) -> None:
+        self._context.copy().run(self._subscription.request, n)
+
+    def cancel(self) -> None:
+        self._context.copy().run(self._subscription.cancel)

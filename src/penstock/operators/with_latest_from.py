@@ -1,0 +1,141 @@
+"""with_latest_from: emit each element together with the latest of other streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from penstock.engine.chain import Chain, connect, pull_all
+from penstock.engine.demand import UNBOUNDED
+from penstock.engine.dropped import drop
+from penstock.engine.opened import opened
+from penstock.engine.outlet import accepts, element_or_raise
+from penstock.engine.relay import Relay
+from penstock.engine.segment import no_item
+from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.stage import Gate, Opener, Source
+
+_END = object()
+
+
+@dataclass(frozen=True, slots=True)
+class WithLatestFrom(Source[tuple[Any, ...]]):
+    """Emit a tuple of each element of the stream and the latest element of each other one.
+
+    Emits when the stream does and every other has emitted; elements that come before are left out. If all can be
+    iterated, the others take one step before each element. Backpressures when downstream does; the others are asked
+    for everything, and only their latest element is kept. Completes when the stream does, or another one without an
+    element; fails with the first failure. Cancels all streams.
+    """
+
+    stream: Chain
+    others: tuple[Chain, ...]
+    clean: ClassVar[bool] = True
+
+    def opener(self) -> Opener[tuple[Any, ...]] | None:
+        """Iterate side by side, if each can be iterated."""
+        openers = pull_all((self.stream, *self.others), looks=True)
+        if openers is None:
+            return None
+        beside = _beside_one if len(openers) == 2 else _side_by_side
+        return lambda gate: beside(openers, gate)
+
+    def connect(self, downstream: Subscriber[tuple[Any, ...]], /) -> None:
+        """Subscribe to the others, then to the stream."""
+        run = _WithLatestFromRun(downstream, len(self.others))
+        for chain, other in zip(self.others, run.others, strict=True):
+            connect(chain, other)
+        leg = run.leg
+        if leg is not None:
+            connect(self.stream, leg)
+
+
+def _side_by_side(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tuple[Any, ...]]:
+    with opened(openers, gate) as (iterator, *others):
+        latest: list[Any] = [_END] * len(others)
+        for element in iterator:
+            for place, other in enumerate(others):
+                latest[place] = newest = next(other, latest[place])
+                if newest is _END:
+                    return
+                if newest is None:
+                    raise no_item()
+            if element is None:
+                raise no_item()
+            yield (element, *latest)
+
+
+def _beside_one(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tuple[Any, ...]]:
+    """Do what `_side_by_side` does, for one other stream."""
+    with opened(openers, gate) as (iterator, other):
+        latest: Any = _END
+        for element in iterator:
+            latest = next(other, latest)
+            if latest is _END:
+                return
+            if element is None or latest is None:
+                raise no_item()
+            yield element, latest
+
+
+class _Other:
+    """Be the subscriber of one of the others: keep its latest element."""
+
+    __slots__ = ("_run", "done", "height", "latest", "subscription")
+
+    def __init__(self, run: _WithLatestFromRun) -> None:
+        self._run = run
+        self.height = run.height
+        self.latest: Any = None
+        self.done = False
+        self.subscription: Subscription | None = None
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        if not accepts(subscription, self.subscription, closed=self._run.over):
+            return
+        self.subscription = subscription
+        if self._run.over:
+            subscription.cancel()
+        else:
+            subscription.request(UNBOUNDED)
+
+    def on_next(self, element: Any, /) -> None:
+        element_or_raise(element, "on_next")
+        if not self._run.over:
+            self.latest = element
+
+    def on_error(self, error: Exception, /) -> None:
+        element_or_raise(error, "on_error")
+        self.done = True
+        if self._run.over:
+            drop("an error came after the end or the cancel", error)
+        else:
+            self._run.end(error, cancel=True)
+
+    def on_complete(self) -> None:
+        self.done = True
+        if self.latest is None:
+            self._run.end(cancel=True)
+
+    def cancel(self) -> None:
+        self.latest = None
+        if self.subscription is not None and not self.done:
+            self.subscription.cancel()
+
+
+class _WithLatestFromRun(Relay[Any]):
+    def __init__(self, downstream: Subscriber[Any], others: int) -> None:
+        super().__init__(downstream)
+        self.others = [_Other(self) for _ in range(others)]
+
+    def arrived(self, element: Any) -> None:
+        latest = [other.latest for other in self.others]
+        if any(each is None for each in latest):
+            self.left_out()
+        else:
+            super().arrived((element, *latest))
+
+    def released(self) -> None:
+        for other in self.others:
+            other.cancel()

@@ -1,0 +1,152 @@
+"""buffer_timeout: lists of so many elements, or of those that came in a time."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+from penstock import Stream, SystemClock, VirtualClock, thread
+from penstock.engine.demand import UNBOUNDED
+from penstock.testing import ManualPublisher, check_joint, marble, subscribed, timeline
+
+
+def model(count: int) -> Any:
+    return lambda xs: [xs[start : start + count] for start in range(0, len(xs), count)]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_laws(count: int) -> None:
+    check_joint(
+        lambda stream: stream.buffer_timeout(count, 60, clock=VirtualClock()), model(count), st.integers(), examples=10
+    )
+
+
+@pytest.mark.slow
+def test_no_element_is_lost_or_moved_however_the_clock_runs() -> None:
+    clock = SystemClock()
+    check_joint(
+        lambda stream: stream.publish_on(thread()).buffer_timeout(3, 0.0001, clock=clock).flatten(),
+        lambda xs: xs,
+        st.integers(),
+        examples=4,
+    )
+
+
+def drawn(diagram: str, count: int, seconds: float | timedelta) -> list[tuple[float, str]]:
+    clock = VirtualClock()
+    stream = marble(diagram, clock=clock).buffer_timeout(count, seconds, clock=clock)
+    return [(at, str(signal)) for at, signal in timeline(stream, clock)]
+
+
+@pytest.mark.parametrize("seconds", [3, timedelta(seconds=3)])
+def test_a_list_is_full_or_its_time_is_up(seconds: float | timedelta) -> None:
+    assert drawn("ab--c----(def)g--|", 3, seconds) == [
+        (3, "next(['a', 'b'])"),
+        (7, "next(['c'])"),
+        (9, "next(['d', 'e', 'f'])"),
+        (13, "next(['g'])"),
+        (13, "complete"),
+    ]
+
+
+def test_the_time_counts_from_the_first_of_a_list() -> None:
+    assert drawn("-a-b-c-----|", 9, 5) == [(6, "next(['a', 'b', 'c'])"), (11, "complete")]
+
+
+def test_what_is_at_hand_comes_with_the_end() -> None:
+    assert drawn("ab|", 9, 60) == [(2, "next(['a', 'b'])"), (2, "complete")]
+    assert drawn("ab#", 9, 60) == [(2, "next(['a', 'b'])"), (2, "error(MarbleError('#'))")]
+    assert drawn("|", 9, 60) == [(0, "complete")]
+
+
+def lists(count: int = 4, request: int = 0) -> tuple[VirtualClock, ManualPublisher[int], Any]:
+    clock = VirtualClock()
+    upstream: ManualPublisher[int] = ManualPublisher()
+    return clock, upstream, subscribed(Stream.from_publisher(upstream).buffer_timeout(count, 2, clock=clock), request)
+
+
+def test_nothing_is_asked_for_before_a_list_is() -> None:
+    _, upstream, probe = lists()
+    assert upstream.requests == []
+    probe.request(1)
+    assert upstream.requests == [4]
+
+
+def test_a_list_whose_time_is_up_while_nobody_asks_goes_on_to_fill() -> None:
+    clock, upstream, probe = lists(request=1)
+    upstream.next(1)
+    clock.advance(2)
+    assert probe.elements == [[1]]
+    upstream.next(2)
+    clock.advance(2)
+    assert probe.elements == [[1]]
+    upstream.next(3)
+    probe.request(1)
+    assert probe.elements == [[1], [2, 3]]
+
+
+def test_no_more_elements_than_a_list_has_are_held() -> None:
+    clock, upstream, probe = lists(request=1)
+    upstream.next(1)
+    clock.advance(2)
+    upstream.next(2, 3, 4)
+    clock.advance(2)
+    assert upstream.requested == 4
+    probe.request(1)
+    assert probe.elements == [[1], [2, 3, 4]]
+    probe.request(1)
+    assert upstream.requested == 8
+
+
+def test_a_window_is_asked_for_again_and_again_however_much_is_asked_for_below() -> None:
+    clock, upstream, probe = lists(request=UNBOUNDED)
+    assert upstream.requests == [4]
+    upstream.next(1)
+    clock.advance(2)
+    assert probe.elements == [[1]]
+    upstream.next(2, 3, 4)
+    assert upstream.requested == 5
+    upstream.next(5)
+    assert probe.elements == [[1], [2, 3, 4, 5]]
+    assert upstream.requested == 9
+
+
+def test_one_timer_serves_all_lists() -> None:
+    clock, upstream, probe = lists(request=UNBOUNDED)
+    for number in range(9):
+        upstream.next(number)
+        assert clock.pending == 1
+    assert probe.elements == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    clock.advance(1)
+    probe.cancel()
+    assert clock.pending == 0
+
+
+@pytest.mark.parametrize("end", ["complete", "fail", "cancel"])
+def test_leaves_no_timer_behind(end: str) -> None:
+    clock, upstream, probe = lists(request=5)
+    upstream.next(1)
+    assert clock.pending == 1
+    {"complete": upstream.complete, "fail": lambda: upstream.fail(ValueError()), "cancel": probe.cancel}[end]()
+    assert clock.pending == 0
+    assert upstream.cancelled == (end == "cancel")
+    assert probe.elements == ([] if end == "cancel" else [[1]])
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"count": 0, "seconds": 1}, ValueError, "buffer_timeout: count must be >= 1, got 0"),
+        ({"count": "3", "seconds": 1}, TypeError, "buffer_timeout: count must be a whole number, got '3'"),
+        ({"count": 1, "seconds": 0}, ValueError, "buffer_timeout: seconds must be > 0 and finite, got 0"),
+        ({"count": 1, "seconds": ()}, TypeError, "buffer_timeout: seconds must be seconds or a timedelta, got ()"),
+        ({"count": 1, "seconds": 1, "clock": 5}, TypeError, "buffer_timeout: clock must be a Clock, got 5"),
+    ],
+)
+def test_refuses_wrong_arguments(options: dict[str, Any], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind) as refusal:
+        Stream.range(3).buffer_timeout(**options)
+    assert str(refusal.value) == message
