@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.spec import markdown_table
+from scripts.marble_codes import MARBLES
+from scripts.marbles import picture
 from scripts.operator_reference import reference_page
 
 if TYPE_CHECKING:
@@ -51,9 +53,11 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the page of the rules and the reference of the operators."""
+    """Add the page of the rules, the reference of the operators and their pictures."""
     from mkdocs.structure.files import File  # noqa: PLC0415  the tests read this module where mkdocs is not installed
 
     files.append(File.generated(config, "rules.md", content=rules_page()))
     files.append(File.generated(config, "operators/reference.md", content=reference_page()))
+    for name, marble in MARBLES.items():
+        files.append(File.generated(config, f"operators/marbles/{name}.svg", content=picture(name, marble)))
     return files

@@ -7,7 +7,8 @@ import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Iterator
+import typing
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import penstock.operators
@@ -18,7 +19,9 @@ INTRODUCTION = """# Reference
 
 Every operator with when it emits, backpressures, completes and cancels. *Stage* is a synchronous step, woven into one
 loop with its neighbours; *joint* is a step that sees signals; *source* is where elements come from. *Item* means that
-each element is treated alone, *stream* that order or neighbours matter.
+each element is treated alone, *stream* that order or neighbours matter. The pictures are drawn from runs of the
+operators in virtual time, one second for each step to the right; elements of one moment stand one below the other, and
+`+1` is what was asked for, where not everything was.
 
 """
 
@@ -78,10 +81,18 @@ def entries() -> Iterator[Entry]:
         ]
         method = getattr(Stream, module.name)
         summary, _, example = inspect.cleandoc(method.__doc__ or "").partition("\n\n")
-        signature = re.sub(r"\bself(: [^,)]*)?(, )?", "", str(inspect.signature(method)))
-        signature = signature.replace("T_co", "T").replace("builtins.", "").replace("typing.", "").replace("'", "")
         static = "Stream." if isinstance(inspect.getattr_static(Stream, module.name), staticmethod) else "stream."
-        yield Entry(module.name, f"{static}{module.name}{signature}", summary, example, tuple(map(form_of, steps)))
+        typed = typing.get_overloads(method) or [method]  # what a caller sees, and not what serves all of them
+        signatures = "\n".join(f"{static}{module.name}{signature_of(each)}" for each in typed)
+        yield Entry(module.name, signatures, summary, example, tuple(map(form_of, steps)))
+
+
+def signature_of(method: Callable[..., object]) -> str:
+    """Write a signature as its reader knows it."""
+    text = re.sub(r"\bself(: [^,)]*)?(, )?", "", str(inspect.signature(method)))
+    text = re.sub(r"<([\w.]+) object at 0x\w+>", lambda found: f"{found[1].rpartition('.')[2]}()", text)
+    text = re.sub(r"<(\w+\.\w+): [^>]*>", r"\1", text)
+    return text.replace("T_co", "T").replace("builtins.", "").replace("typing.", "").replace("'", "")
 
 
 def reference_page() -> str:
@@ -89,6 +100,7 @@ def reference_page() -> str:
     parts = [INTRODUCTION]
     for entry in entries():
         parts.append(f"## {entry.name}\n\n{entry.summary}\n\n```\n{entry.signature}\n```\n")
+        parts.append(f"![{entry.name} over time](marbles/{entry.name}.svg)\n")
         for form in entry.forms:
             parts.append(f"*{form.kind}{f', {form.sight}' if form.sight else ''}.* {form.sentence}\n")
             parts.extend(f"- **{word}** {answer}" for word, answer in form.answers)
