@@ -13,7 +13,7 @@ PIP_INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.t
 .PHONY: help
 help: ## Show this list
 	@echo "penstock: make TARGET"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: test
 test: $(VENV)/installed-test ## Run all tests (ARGS="-k take" is passed on to pytest)
@@ -51,6 +51,10 @@ bench: $(VENV)/installed-bench ## Measure penstock against hand-written loops an
 bench-spark: $(VENV)/installed-test ## Measure penstock on Spark against hand-written PySpark
 	@scripts/ensure-java
 	$(BIN)/python -m benchmarks.spark $(ARGS)
+
+.PHONY: bench-operators
+bench-operators: $(VENV)/installed-bench ## Measure every operator by itself
+	$(BIN)/python -m benchmarks.operators $(ARGS)
 
 .PHONY: docs
 docs: $(VENV)/installed-docs ## Build the documentation into site/

@@ -24,6 +24,10 @@ ON_SPARK = Part(
     "<!-- measured on Spark: begin; written by python -m benchmarks.spark --write -->",
     "<!-- measured on Spark: end -->",
 )
+OPERATORS = Part(
+    "<!-- measured per operator: begin; written by python -m benchmarks.operators --write -->",
+    "<!-- measured per operator: end -->",
+)
 
 
 def replaced(page: str, measured: str, part: Part = IN_PROCESS) -> str:

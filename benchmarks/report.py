@@ -11,6 +11,10 @@ from benchmarks.verdict import Verdict, times
 from benchmarks.workload import HAND, PEERS, PENSTOCK, Measure
 
 COLUMNS = (PENSTOCK, *PEERS)
+AGAINST_ITSELF = (
+    "In *italics*: keeps no bound there. `demand` is measured against penstock's own unbounded run, `observed` against "
+    "its own run without a listener."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ def markdown(results: Sequence[Result], machine: Machine, rounds: int) -> str:
         "![What each contender costs against hand-written code](images/performance.svg)",
         "## Cost against hand-written code",
         ratio_table(results),
-        "In *italics*: keeps no bound there. `demand` is measured against penstock's own unbounded run.",
+        AGAINST_ITSELF,
         "## What was asked, and what was reached",
         "![Each target and how much of it is used](images/performance-targets.svg)",
         verdict_table(results),

@@ -9,6 +9,7 @@ from benchmarks.workloads import (
     flat_map,
     map_async,
     merge,
+    observed,
     subscribe,
     sync_chain,
     ten_maps,
@@ -29,4 +30,5 @@ WORKLOADS: tuple[Workload, ...] = (
     merge.WORKLOAD,
     zip_.WORKLOAD,
     subscribe.WORKLOAD,
+    observed.WORKLOAD,
 )
