@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -237,7 +236,7 @@ def test_a_cancel_ends_a_write_and_lets_go_of_its_batch(spark, tmp_path):
 
     @flow
     def stuck(words: Stream[str]) -> Stream[str]:
-        return words.map(lambda word: time.sleep(WAIT) or word)
+        return words.map(lambda word: threading.Event().wait(WAIT) or word)
 
     def write(df, batch):
         begun.set()
