@@ -1,4 +1,4 @@
-"""spec: the contract, as four interfaces and as rules that are data."""
+"""spec: the contract, as four interfaces and as rules that are data, and the pull-stream protocol in the same form."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from penstock.spec.element_count import UNBOUNDED, ElementCount
 from penstock.spec.erased import AnyPublisher, AnySubscriber, AnySubscription
 from penstock.spec.interfaces import Processor, Publisher, Subscriber, Subscription
 from penstock.spec.predicates import is_processor, is_publisher, is_subscriber, is_subscription
+from penstock.spec.properties import PROPERTIES, Layer, Property, properties_table, property_of
+from penstock.spec.pull_error import PullError
 from penstock.spec.rules_lookup import RULES, rule, rules_of
 from penstock.spec.rules_model import Dialect, Level, Party, Rule, Variant
 from penstock.spec.rules_table import explain, markdown_table
 
 __all__ = [
+    "PROPERTIES",
     "RULES",
     "UNBOUNDED",
     "AnyPublisher",
@@ -19,10 +22,13 @@ __all__ = [
     "AnySubscription",
     "Dialect",
     "ElementCount",
+    "Layer",
     "Level",
     "Party",
     "Processor",
+    "Property",
     "Publisher",
+    "PullError",
     "Rule",
     "Subscriber",
     "Subscription",
@@ -33,6 +39,8 @@ __all__ = [
     "is_subscriber",
     "is_subscription",
     "markdown_table",
+    "properties_table",
+    "property_of",
     "rule",
     "rules_of",
 ]
