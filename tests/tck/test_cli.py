@@ -172,7 +172,7 @@ def test_what_cannot_be_run_exits_with_2(capsys, arguments, message):
     ("arguments", "message"),
     [
         ((), "the following arguments are required: verify|run|prepare"),
-        (("verify",), "the following arguments are required: publisher|subscriber|processor"),
+        (("verify",), "the following arguments are required: publisher|subscriber|processor|pull-..."),
         (
             ("verify", "publisher", "subjects:cpp", "--elements", "0"),
             "argument --elements: must be a whole number >= 1, got '0'",

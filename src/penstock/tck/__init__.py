@@ -1,4 +1,8 @@
-"""tck: the conformance kit, plain functions that hold every rule against a subject and report rule by rule."""
+"""tck: the conformance kit, plain functions that hold every rule against a subject and report rule by rule.
+
+Publishers, subscribers and processors are held to the rules of Reactive Streams; sources, throughs and sinks to the
+properties of the pull-stream protocol.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,17 @@ from penstock.tck.monitor import monitor
 from penstock.tck.outcome import Limits, Outcome, Report, Status
 from penstock.tck.processor import verify_processor
 from penstock.tck.publisher import verify_publisher
+from penstock.tck.pull_checker import PullChecker
+from penstock.tck.pull_sink import verify_pull_sink
+from penstock.tck.pull_source import verify_pull_source
+from penstock.tck.pull_through import verify_pull_through
 from penstock.tck.report import render, summary
 from penstock.tck.subscriber import verify_subscriber, verify_subscriber_blackbox
 
 __all__ = [
     "Limits",
     "Outcome",
+    "PullChecker",
     "Report",
     "Status",
     "monitor",
@@ -19,6 +28,9 @@ __all__ = [
     "summary",
     "verify_processor",
     "verify_publisher",
+    "verify_pull_sink",
+    "verify_pull_source",
+    "verify_pull_through",
     "verify_subscriber",
     "verify_subscriber_blackbox",
 ]

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from penstock.tck.contract import DIALECTS
 from penstock.tck.outcome import Limits, Report
 from penstock.tck.report import render
-from penstock.tck.trial import DIALECTS
 
 Verify = Callable[[argparse.Namespace], Report]
 
@@ -24,11 +24,14 @@ class Unusable(Exception):
 
 def add_verify(commands: Any) -> None:
     """Add the command `verify` to the subparsers of a parser."""
-    verify = commands.add_parser("verify", help="verify a publisher, subscriber or processor, rule by rule")
-    kinds = verify.add_subparsers(dest="kind", required=True, metavar="publisher|subscriber|processor")
+    verify = commands.add_parser("verify", help="verify a publisher or its like, or a module of pull-stream")
+    kinds = verify.add_subparsers(dest="kind", required=True, metavar="publisher|subscriber|processor|pull-...")
     _add_publisher(kinds.add_parser("publisher", help="verify what a factory of publishers makes"))
     _add_subscriber(kinds.add_parser("subscriber", help="verify what a factory of subscribers makes"))
     _add_processor(kinds.add_parser("processor", help="verify what a factory of processors makes"))
+    _add_pull_source(kinds.add_parser("pull-source", help="verify what a factory of pull-stream sources makes"))
+    _add_pull_through(kinds.add_parser("pull-through", help="verify what a factory of pull-stream throughs makes"))
+    _add_pull_sink(kinds.add_parser("pull-sink", help="verify what a factory of pull-stream sinks makes"))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -155,6 +158,88 @@ def _verify_processor(given: argparse.Namespace) -> Report:
         asynchronous=given.asynchronous,
         settle=_optional(given.settle),
         subject=f"processor {given.factory}",
+    )
+
+
+def _add_pull_source(parser: argparse.ArgumentParser) -> None:
+    _add_shared(parser, "takes the number of values, None for endless, and returns a source")
+    add = parser.add_argument
+    add("--failing", metavar="NAME", help="factory of a source that fails after the number of values it takes")
+    add("--over", metavar="NAME", help="function that puts the source over an iterator")
+    add("--stuck", metavar="NAME", help="factory of a source whose next value does not come")
+    add("--combines", metavar="NAME", help="function that makes a source of the list of inputs it takes")
+    add("--exactly", type=_count(0), metavar="N", help="always has so many values")
+    add("--never-ends", action="store_true", help="cannot end by itself")
+    parser.set_defaults(verify=_verify_pull_source)
+
+
+def _verify_pull_source(given: argparse.Namespace) -> Report:
+    from penstock.tck.pull_source import verify_pull_source  # noqa: PLC0415
+
+    return verify_pull_source(
+        _factory(given.factory, "source", "the number of values", None),
+        failing=_optional(given.failing),
+        over=_optional(given.over),
+        stuck=_optional(given.stuck),
+        combines=_optional(given.combines),
+        exactly=given.exactly,
+        finite=not given.never_ends,
+        limits=_limits(given),
+        settle=_optional(given.settle),
+        subject=f"source {given.factory}",
+    )
+
+
+def _add_pull_through(parser: argparse.ArgumentParser) -> None:
+    _add_shared(parser, "takes nothing and returns a fresh through")
+    add = parser.add_argument
+    add("--expects", metavar="NAME", help="function that tells what comes out for the list of values it takes")
+    add("--eager", action="store_true", help="claims to read ahead once it was asked (property B5)")
+    add("--recovers", action="store_true", help="claims to make a good end of an error (property F7)")
+    add("--stopping", metavar="NAME", help="factory of one that lets as many values pass as it takes (property A8)")
+    add("--failing", metavar="NAME", help="factory of one whose function raises the error it takes (property F5)")
+    add("--working", metavar="NAME", help="factory of one that works by the function it takes (property A11)")
+    add("--hooked", metavar="NAME", help="factory of one that tells its end to the function it takes (property A12)")
+    add("--flattens", metavar="NAME", help="factory of one that gives the values of sources (property F12)")
+    parser.set_defaults(verify=_verify_pull_through)
+
+
+def _verify_pull_through(given: argparse.Namespace) -> Report:
+    from penstock.tck.pull_through import verify_pull_through  # noqa: PLC0415
+
+    claims = {
+        name: _optional(getattr(given, name)) for name in ("stopping", "failing", "working", "hooked", "flattens")
+    }
+    return verify_pull_through(
+        _factory(given.factory, "through", "no argument"),
+        expects=_optional(given.expects) or list,
+        eager=given.eager,
+        recovers=given.recovers,
+        limits=_limits(given),
+        settle=_optional(given.settle),
+        subject=f"through {given.factory}",
+        **claims,
+    )
+
+
+def _add_pull_sink(parser: argparse.ArgumentParser) -> None:
+    _add_shared(parser, "takes a function to be told the end and returns a fresh sink")
+    add = parser.add_argument
+    add("--stopping", metavar="NAME", help="factory of one that wants so many values: takes that function and a number")
+    add("--failing", metavar="NAME", help="factory of one whose function raises: takes that function and the error")
+    parser.set_defaults(verify=_verify_pull_sink)
+
+
+def _verify_pull_sink(given: argparse.Namespace) -> Report:
+    from penstock.tck.pull_sink import verify_pull_sink  # noqa: PLC0415
+
+    return verify_pull_sink(
+        _factory(given.factory, "sink", "a function to be told the end", print),
+        stopping=_optional(given.stopping),
+        failing=_optional(given.failing),
+        limits=_limits(given),
+        settle=_optional(given.settle),
+        subject=f"sink {given.factory}",
     )
 
 

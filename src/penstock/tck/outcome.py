@@ -18,7 +18,8 @@ class Status(Enum):
 class Outcome:
     """Record one test of one rule: `detail` says what was seen, or why it does not apply.
 
-    `rule` is the id in the JVM text; `hint` says what to look at when the test fails.
+    `rule` is the id in the JVM text, or that of a property of the pull-stream protocol; `hint` says what to look at
+    when the test fails.
     """
 
     rule: str
@@ -30,7 +31,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Hold every outcome of one verification of one subject, in one dialect."""
+    """Hold every outcome of one verification of one subject, in one dialect, or as a module of pull-stream ("pull")."""
 
     subject: str
     outcomes: tuple[Outcome, ...]

@@ -15,12 +15,17 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 from unittest import SkipTest
 
-from penstock.spec.rules import rule
+from penstock.spec.properties import Property
+from penstock.tck.contract import PULL, asked
 from penstock.tck.outcome import Limits, Report, Status
 from penstock.tck.processor import verify_processor
 from penstock.tck.processor_case import processor
 from penstock.tck.publisher import verify_publisher
 from penstock.tck.publisher_trials import publisher_trials
+from penstock.tck.pull_case import sink_trials, source_trials, through_trials
+from penstock.tck.pull_sink import verify_pull_sink
+from penstock.tck.pull_source import verify_pull_source
+from penstock.tck.pull_through import verify_pull_through
 from penstock.tck.subscriber import verify_subscriber, verify_subscriber_blackbox
 from penstock.tck.subscriber_case import blackbox, whitebox
 from penstock.tck.trial import Trial
@@ -181,6 +186,113 @@ class ProcessorVerification:
         _add_tests(cls, [*publisher_trials.of("jvm"), *whitebox.of("jvm"), *processor.of("jvm")])
 
 
+class PullSourceVerification:
+    """Verify the pull-stream sources that `source` makes; the other members are options of `verify_pull_source`."""
+
+    limits: ClassVar[Limits] = Limits()
+    exactly: ClassVar[int | None] = None
+    finite: ClassVar[bool] = True
+    failing: Optional = None
+    over: Optional = None
+    stuck: Optional = None
+    combines: Optional = None
+    settle: Optional = None
+
+    def source(self, values: int | None) -> Any:
+        """Return a source of that many values, or an endless one."""
+        raise NotImplementedError
+
+    def verify(self) -> Report:
+        """Run the whole verification."""
+        return verify_pull_source(
+            self.source,
+            failing=self.failing,
+            over=self.over,
+            stuck=self.stuck,
+            combines=self.combines,
+            exactly=self.exactly,
+            finite=self.finite,
+            limits=self.limits,
+            settle=self.settle,
+            subject=type(self).__name__,
+        )
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        _add_tests(cls, source_trials.of(PULL))
+
+
+class PullThroughVerification:
+    """Verify the pull-stream throughs that `through` makes; the other members are options of `verify_pull_through`."""
+
+    limits: ClassVar[Limits] = Limits()
+    eager: ClassVar[bool] = False
+    recovers: ClassVar[bool] = False
+    stopping: Optional = None
+    failing: Optional = None
+    working: Optional = None
+    hooked: Optional = None
+    flattens: Optional = None
+    settle: Optional = None
+
+    def through(self) -> Any:
+        """Return a fresh through."""
+        raise NotImplementedError
+
+    def expects(self, values: list[Any]) -> list[Any]:
+        """Return what comes out for the values that go in."""
+        return values
+
+    def verify(self) -> Report:
+        """Run the whole verification."""
+        return verify_pull_through(
+            self.through,
+            expects=self.expects,
+            eager=self.eager,
+            recovers=self.recovers,
+            stopping=self.stopping,
+            failing=self.failing,
+            working=self.working,
+            hooked=self.hooked,
+            flattens=self.flattens,
+            limits=self.limits,
+            settle=self.settle,
+            subject=type(self).__name__,
+        )
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        _add_tests(cls, through_trials.of(PULL))
+
+
+class PullSinkVerification:
+    """Verify the pull-stream sinks that `sink` makes; the other members are options of `verify_pull_sink`."""
+
+    limits: ClassVar[Limits] = Limits()
+    stopping: Optional = None
+    failing: Optional = None
+    settle: Optional = None
+
+    def sink(self, done: Any) -> Any:
+        """Return a fresh sink that calls `done` when it is over."""
+        raise NotImplementedError
+
+    def verify(self) -> Report:
+        """Run the whole verification."""
+        return verify_pull_sink(
+            self.sink,
+            stopping=self.stopping,
+            failing=self.failing,
+            limits=self.limits,
+            settle=self.settle,
+            subject=type(self).__name__,
+        )
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        _add_tests(cls, sink_trials.of(PULL))
+
+
 def _add_tests(cls: type, trials: Iterable[Trial[Any]]) -> None:
     """Give the class one method for each trial, and one for what no trial is about."""
     names = {trial.name for trial in trials}
@@ -191,6 +303,8 @@ def _add_tests(cls: type, trials: Iterable[Trial[Any]]) -> None:
 
 def _method_name(trial: Trial[Any]) -> str:
     short = trial.name.partition(".")[2]
+    if isinstance(asked(trial.rule), Property):
+        return f"test_property_{trial.rule[0].lower()}{int(trial.rule[1:]):02d}_{short}"
     dialect, _, number = trial.rule.rpartition(" ")
     chapter, place = number.split(".")
     prefix = f"{dialect.replace('+', 'p').lower()}_" if dialect else ""
@@ -201,7 +315,7 @@ def _method(test: str) -> Callable[[Any], None]:
     def check(self: Any) -> None:
         outcome = _report(self).outcome(test)
         if outcome.status is Status.FAILED:
-            raise AssertionError(f"rule {outcome.rule}: {outcome.detail}\n{outcome.hint}")
+            raise AssertionError(f"{_kind(outcome.rule)} {outcome.rule}: {outcome.detail}\n{outcome.hint}")
         if outcome.status is Status.NOT_APPLICABLE:
             raise SkipTest(outcome.detail)
 
@@ -215,9 +329,14 @@ def _leftovers(names: set[str]) -> Callable[[Any], None]:
             first = outcome.test in names and outcome.test not in seen
             seen.add(outcome.test)
             if outcome.status is Status.FAILED and not first:
-                raise AssertionError(f"rule {outcome.rule}: {outcome.detail}\n{rule(outcome.rule).hint}")
+                hint = asked(outcome.rule).hint
+                raise AssertionError(f"{_kind(outcome.rule)} {outcome.rule}: {outcome.detail}\n{hint}")
 
     return check
+
+
+def _kind(name: str) -> str:
+    return "property" if isinstance(asked(name), Property) else "rule"
 
 
 def _report(instance: Any) -> Report:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 
-from penstock.spec.rules import Dialect, rule
+from penstock.spec.properties import Property
+from penstock.spec.rules import Dialect
+from penstock.tck.contract import DIALECTS, asked
 from penstock.tck.outcome import Outcome, Report, Status
-from penstock.tck.trial import DIALECTS
 
 
 def render(report: Report) -> str:
     """Return the matrix: one line for each test, and below it why it failed or does not apply."""
-    dialect = DIALECTS[report.dialect]
+    dialect = DIALECTS.get(report.dialect)
     ids = [_id(outcome, dialect) for outcome in report.outcomes]
     width = max(map(len, ids), default=0)
-    lines = [f"{report.subject} by the {dialect.value} text", ""]
+    text = "properties of the pull-stream protocol" if dialect is None else f"{dialect.value} text"
+    lines = [f"{report.subject} by the {text}", ""]
     for shown, outcome in zip(ids, report.outcomes, strict=True):
         lines.append(f"{shown:<{width}}  {outcome.status.value:<14}  {outcome.test}")
         lines.extend(f"{'':<{width}}  {note}" for note in _notes(outcome))
@@ -25,13 +27,15 @@ def summary(report: Report) -> str:
     """Return one line that counts the outcomes and names the rules that failed."""
     counts = Counter(outcome.status for outcome in report.outcomes)
     counted = ", ".join(f"{counts[status]} {status.value}" for status in Status)
-    failed = dict.fromkeys(_id(outcome, DIALECTS[report.dialect]) for outcome in report.failed)
+    failed = dict.fromkeys(_id(outcome, DIALECTS.get(report.dialect)) for outcome in report.failed)
     return f"{counted}; broken: {', '.join(failed)}" if failed else counted
 
 
-def _id(outcome: Outcome, dialect: Dialect) -> str:
-    """Return the rule's id in the dialect, with the JVM text's beside it where the two differ."""
-    found = rule(outcome.rule)
+def _id(outcome: Outcome, dialect: Dialect | None) -> str:
+    """Return the rule's id in the dialect, with the JVM text's beside it where the two differ, or the property's."""
+    found = asked(outcome.rule)
+    if isinstance(found, Property) or dialect is None:
+        return outcome.rule
     own, jvm = found.id_in(dialect), found.id_in(Dialect.JVM)
     if own is None or own == jvm:
         return outcome.rule if own is None else own
@@ -40,7 +44,9 @@ def _id(outcome: Outcome, dialect: Dialect) -> str:
 
 def _notes(outcome: Outcome) -> list[str]:
     if outcome.status is Status.FAILED:
-        return [f"  seen: {outcome.detail}", f"  look: {outcome.hint}", f"  rule: {rule(outcome.rule).sentence}"]
+        found = asked(outcome.rule)
+        kind = "property" if isinstance(found, Property) else "rule"
+        return [f"  seen: {outcome.detail}", f"  look: {outcome.hint}", f"  {kind}: {found.sentence}"]
     if outcome.status is Status.NOT_APPLICABLE:
         return [f"  why: {outcome.detail}"]
     return []

@@ -16,14 +16,13 @@ from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
-from penstock.spec.rules import RULES, Dialect, rule
+from penstock.tck.contract import DIALECTS, PULL, asked, belongs, place
 from penstock.tck.environment import Activity, Environment, NotApplicable
 from penstock.tck.outcome import Limits, Outcome, Status
 from penstock.tck.probe import Runaway
 
 C = TypeVar("C")
 Steps = Generator[None, None, None]
-DIALECTS = {"jvm": Dialect.JVM, "dotnet": Dialect.DOTNET, "cpp": Dialect.CPP}
 Body = Callable[[C], "Steps | None"]
 
 
@@ -34,7 +33,7 @@ class Trial(Generic[C]):
     rule: str
     name: str
     body: Body[C]
-    dialects: frozenset[str] = frozenset(DIALECTS)
+    dialects: frozenset[str] = frozenset((*DIALECTS, PULL))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class Trials(Generic[C]):
     side: str
     members: list[Trial[C]] = field(default_factory=list)
 
-    def add(self, rule: str, *, dialects: Iterable[str] = tuple(DIALECTS)) -> Callable[[Body[C]], Body[C]]:
+    def add(self, rule: str, *, dialects: Iterable[str] = (*DIALECTS, PULL)) -> Callable[[Body[C]], Body[C]]:
         """Return the decorator that registers a function as a trial of `rule`."""
 
         def register(body: Body[C]) -> Body[C]:
@@ -54,10 +53,9 @@ class Trials(Generic[C]):
         return register
 
     def of(self, dialect: str) -> list[Trial[C]]:
-        """Return the trials of the rules that `dialect` has, in the order of the JVM text."""
+        """Return the trials of what `dialect` asks for, in the order of the text."""
         spoken = [trial for trial in self.members if dialect in trial.dialects]
-        bound = [trial for trial in spoken if rule(trial.rule).id_in(DIALECTS[dialect])]
-        return sorted(bound, key=lambda trial: RULES.index(rule(trial.rule)))
+        return sorted((trial for trial in spoken if belongs(trial.rule, dialect)), key=lambda trial: place(trial.rule))
 
 
 class _Run(Generic[C]):
@@ -195,7 +193,7 @@ def _with_breaches(runs: list[_Run[C]]) -> tuple[Outcome, ...]:
                 findings[mine[0]] = replace(findings[mine[0]], status=Status.FAILED, detail=detail)
             else:
                 findings.append(Outcome(breach.rule, run.trial.name, Status.FAILED, detail))
-    return tuple(replace(found, hint=rule(found.rule).hint) if _failed(found) else found for found in findings)
+    return tuple(replace(found, hint=asked(found.rule).hint) if _failed(found) else found for found in findings)
 
 
 def _failed(outcome: Outcome) -> bool:
