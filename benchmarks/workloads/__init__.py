@@ -10,6 +10,7 @@ from benchmarks.workloads import (
     map_async,
     merge,
     observed,
+    pull_chain,
     subscribe,
     sync_chain,
     ten_maps,
@@ -31,4 +32,5 @@ WORKLOADS: tuple[Workload, ...] = (
     zip_.WORKLOAD,
     subscribe.WORKLOAD,
     observed.WORKLOAD,
+    pull_chain.WORKLOAD,
 )

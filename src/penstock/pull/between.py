@@ -1,0 +1,33 @@
+"""between: the ground of throughs that answer in their own time: one source that is read, one desk that is asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.pull.desk import Confirm, Desk
+from penstock.pull.protocol import End, Read
+from penstock.pull.reader import Reader
+
+
+class Between:
+    """Pass values on as they come; what is made of it says what else becomes of them, and of the end."""
+
+    def __init__(self, read: Read) -> None:
+        self.desk = Desk(self.wanted, self.close)
+        self.reader = Reader(read, self.arrived, self.ended, self.desk.turn)
+
+    def wanted(self) -> bool:
+        """Ask for what is needed; tell whether there is nothing to do but wait."""
+        return self.reader.ask()
+
+    def arrived(self, value: Any) -> None:
+        """Take a value from upstream."""
+        self.desk.give(value)
+
+    def ended(self, end: End) -> None:
+        """Take the end of upstream."""
+        self.desk.finish(end)
+
+    def close(self, end: End, confirm: Confirm) -> None:
+        """Let go of upstream."""
+        self.reader.abort(end, confirm)

@@ -1,0 +1,249 @@
+"""combining: sources made of several: cat, many, merge, zip_sources."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, TypeVar
+
+from penstock.errors import PenstockError
+from penstock.pull.arguments import function_given
+from penstock.pull.desk import Confirm, Desk
+from penstock.pull.module import Source, read_of
+from penstock.pull.protocol import End, Read, at_fault, failure, unheard, worst
+from penstock.pull.reader import Reader, abort_all
+
+T = TypeVar("T")
+
+
+def _reads(name: str, sources: Iterable[Any]) -> list[Read]:
+    if not isinstance(sources, Iterable):
+        raise TypeError(f"{name}: sources must be iterable, got {sources!r}")
+    return [read_of(name, source, f"source {position}") for position, source in enumerate(sources)]
+
+
+class _Cat:
+    """Read one source to its end, then the next."""
+
+    def __init__(self, reads: list[Read]) -> None:
+        self.desk = Desk(self._wanted, self._close)
+        self._readers = deque(Reader(read, self.desk.give, self._ended, self.desk.turn) for read in reads)
+
+    def _wanted(self) -> bool:
+        if not self._readers:
+            self.desk.finish(True)
+            return True
+        first = self._readers[0]
+        first.ask()
+        return first.asking
+
+    def _ended(self, end: End) -> None:
+        self._readers.popleft()
+        if failure(end) is None:
+            self.desk.serve()
+        else:
+            self.desk.stop(end)
+
+    def _close(self, end: End, confirm: Confirm) -> None:
+        abort_all(self._readers, end, confirm)
+
+
+def cat(sources: Iterable[Source[T] | None]) -> Source[T]:
+    """Give the values of one source after the other; None among them is left out.
+
+    If one fails, those after it are aborted with its error, and then that is the end.
+    """
+    if not isinstance(sources, Iterable):
+        raise TypeError(f"cat: sources must be iterable, got {sources!r}")
+    return Source(_Cat(_reads("cat", [source for source in sources if source is not None])).desk.read, "cat")
+
+
+class Many(Source[T]):
+    """Give the values of any number of sources as they come.
+
+    Each source that has nothing held is asked when somebody waits, so that of each one value at most is held. Sources
+    may be added while it runs; it ends when all have ended and `cap()` was called, or when the sources were all given
+    at the beginning. If one fails the others are aborted with its error, and what is held is dropped.
+    """
+
+    __slots__ = ("_capped", "_desk", "_held", "_readers")
+
+    def __init__(self, sources: Iterable[Any] | None) -> None:
+        self._desk = Desk(self._wanted, self._close)
+        super().__init__(self._desk.read, "many")
+        self._readers: list[Reader] = []
+        self._held: deque[tuple[Reader, Any]] = deque()
+        self._capped = sources is not None
+        for read in _reads("many", () if sources is None else sources):
+            self._join(read)
+
+    def add(self, source: Any) -> None:
+        """Add a source; one that comes after the end is aborted."""
+        self._desk.turn.run(self._add, read_of("many", source))
+
+    def cap(self) -> None:
+        """Say that no more sources will be added."""
+        self._desk.turn.run(self._cap)
+
+    def _add(self, read: Read) -> None:
+        if self._desk.over:
+            end = worst(self._desk.end)
+            read(end, unheard(end))
+            return
+        self._join(read)
+        self._desk.serve()
+
+    def _cap(self) -> None:
+        self._capped = True
+        self._desk.serve()
+
+    def _join(self, read: Read) -> None:
+        reader: Reader
+
+        def arrived(value: Any) -> None:
+            self._held.append((reader, value))
+            self._desk.serve()
+
+        def ended(end: End) -> None:
+            self._readers.remove(reader)
+            if failure(end) is None:
+                self._desk.serve()
+            else:
+                self._desk.stop(end)
+
+        reader = Reader(read, arrived, ended, self._desk.turn)
+        self._readers.append(reader)
+
+    def _wanted(self) -> bool:
+        holding = {reader for reader, _ in self._held}
+        for reader in [reader for reader in self._readers if reader not in holding]:
+            if not self._desk.over:
+                reader.ask()
+        if self._desk.over:
+            return True
+        if self._held:
+            self._desk.ready.append(self._held.popleft()[1])
+        elif self._capped and not self._readers:
+            self._desk.finish(True)
+        return True
+
+    def _close(self, end: End, confirm: Confirm) -> None:
+        self._held.clear()
+        readers, self._readers = self._readers, []
+        abort_all(readers, end, confirm)
+
+
+def many(sources: Iterable[Source[T]] | None = None) -> Many[T]:
+    """Give the values of several sources as they come; without sources, `add` them and `cap` it."""
+    return Many(sources)
+
+
+class _Aligned:
+    """Ask every source for one value and go on when all have answered: the ground of merge and zip_sources."""
+
+    def __init__(self, reads: list[Read]) -> None:
+        self.desk = Desk(self._wanted, self._close)
+        self.heads: list[tuple[Any] | None] = [None] * len(reads)
+        self._readers = [
+            Reader(read, partial(self._arrived, position), self._ended, self.desk.turn)
+            for position, read in enumerate(reads)
+        ]
+
+    def decide(self) -> None:
+        """Make of the values at hand what is given next; a source that has none has ended."""
+        raise NotImplementedError
+
+    def _wanted(self) -> bool:
+        for position, reader in enumerate(self._readers):
+            if self.heads[position] is None and not self.desk.over:
+                reader.ask()
+        if not self.desk.over and all(
+            head is not None or reader.end is not None for head, reader in zip(self.heads, self._readers, strict=True)
+        ):
+            self.decide()
+        return True
+
+    def _arrived(self, position: int, value: Any) -> None:
+        self.heads[position] = (value,)
+        self.desk.serve()
+
+    def _ended(self, end: End) -> None:
+        if failure(end) is None:
+            self.desk.serve()
+        else:
+            self.desk.stop(end)
+
+    def _close(self, end: End, confirm: Confirm) -> None:
+        abort_all(self._readers, end, confirm)
+
+
+class _Merge(_Aligned):
+    def __init__(self, reads: list[Read], key: Any) -> None:
+        super().__init__(reads)
+        self._key = key
+
+    def decide(self) -> None:
+        try:
+            least = self._least()
+        except Exception as error:  # noqa: BLE001  property F5
+            self.desk.stop(error if self._key is None else at_fault(error, "merge", self._key))
+            return
+        if least is None:
+            self.desk.finish(True)
+            return
+        head = self.heads[least]
+        assert head is not None
+        self.heads[least] = None
+        self.desk.ready.append(head[0])
+
+    def _least(self) -> int | None:
+        """Return which source has the least value; of equal ones, the first."""
+        found: tuple[Any, int] | None = None
+        for position, head in enumerate(self.heads):
+            if head is not None:
+                key = head[0] if self._key is None else self._key(head[0])
+                if found is None or key < found[0]:
+                    found = (key, position)
+        return None if found is None else found[1]
+
+
+def merge(sources: Iterable[Source[T]], key: Callable[[T], Any] | None = None) -> Source[T]:
+    """Give the values of sources that are each in order, in order; of equal ones the earlier source's first."""
+    if key is not None:
+        function_given("merge", "key", key)
+    return Source(_Merge(_reads("merge", sources), key).desk.read, "merge")
+
+
+class LengthError(PenstockError, ValueError):
+    """Report that sources that must be of equal length are not."""
+
+
+class _Zip(_Aligned):
+    def __init__(self, reads: list[Read], *, strict: bool, fill: Any) -> None:
+        super().__init__(reads)
+        self._strict = strict
+        self._fill = fill
+
+    def decide(self) -> None:
+        heads = self.heads
+        short = [position for position, head in enumerate(heads) if head is None]
+        if len(short) == len(heads):
+            self.desk.finish(True)
+            return
+        if self._strict and short:
+            self.desk.stop(LengthError(f"zip_sources: sources {short} ended before the others"))
+            return
+        self.desk.ready.append(tuple(self._fill if head is None else head[0] for head in heads))
+        self.heads = [None] * len(heads)
+
+
+def zip_sources(*sources: Source[Any] | Read, strict: bool = False, fill: Any = None) -> Source[tuple[Any, ...]]:
+    """Give tuples of one value of each source, up to the end of the longest, with `fill` for those that have ended.
+
+    With `strict` sources of different length are an error.
+    """
+    return Source(_Zip(_reads("zip_sources", sources), strict=strict, fill=fill).desk.read, "zip_sources")
+
+
+__all__ = ["LengthError", "Many", "cat", "many", "merge", "zip_sources"]

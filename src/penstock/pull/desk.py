@@ -1,0 +1,102 @@
+"""desk: the ground of modules that answer in their own time.
+
+A desk keeps the requests that wait, in order, and gives each its value once there is one. It never calls for more than
+was asked: `wanted` is called while somebody waits and nothing is ready, and tells whether there is nothing to do but
+wait; if not, it is called again. An abort drops what is ready, asks `close` to let go of whatever stands behind, and
+answers everybody when that is confirmed. The first end stays.
+
+Requests and whatever else happens to the module run in its turn; `give`, `finish`, `stop` and `serve` are called there.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from penstock.pull.protocol import Abort, Answer, End, answer_given, asks, cause, give, worst
+from penstock.pull.turn import Turn
+
+Confirm = Callable[[bool | Exception | None], object]
+
+
+class Desk:
+    """Answer requests in order: values as they come, then the end for ever."""
+
+    __slots__ = ("_close", "_closing", "_serving", "_wanted", "end", "ready", "turn", "waiting")
+
+    def __init__(self, wanted: Callable[[], bool], close: Callable[[End, Confirm], object]) -> None:
+        self.turn = Turn()
+        self.waiting: deque[Answer] = deque()
+        self.ready: deque[Any] = deque()
+        self.end: End | None = None
+        """What follows when nothing is ready any more."""
+        self._wanted = wanted
+        self._close = close
+        self._closing = False
+        self._serving = False
+
+    @property
+    def over(self) -> bool:
+        """Tell whether no value will be given any more, because it was aborted or has ended."""
+        return self._closing or (self.end is not None and not self.ready)
+
+    def read(self, abort: Abort, answer: Answer | None = None, /) -> None:
+        """Ask for a value, or abort."""
+        if answer is None and asks(abort):
+            answer_given(answer)
+        self.turn.run(self._request, abort, answer)
+
+    def _request(self, abort: Abort, answer: Answer | None) -> None:
+        if answer is not None:
+            self.waiting.append(answer)
+        if asks(abort) or self.over:  # property A6: it is too late for an abort to change anything
+            self.serve()
+        else:
+            self.stop(cause(abort))
+
+    def give(self, value: Any) -> None:
+        """Have a value ready for whoever waits."""
+        if not self._closing and self.end is None:
+            self.ready.append(value)
+            self.serve()
+
+    def finish(self, end: End) -> None:
+        """End after what is ready."""
+        if self.end is None:
+            self.end = end
+            self.serve()
+
+    def stop(self, end: End) -> None:
+        """End at once: drop what is ready, close what stands behind, then answer everybody."""
+        if self._closing:
+            return
+        self._closing = True
+        self.ready.clear()
+        self.end = end
+        self._close(end, self._closed)
+
+    def _closed(self, confirmation: bool | Exception | None) -> None:
+        self._closing = False
+        # Property F4: a failed close is told, unless it was an error that closed.
+        self.end = worst(self.end, confirmation)
+        self.serve()
+
+    def serve(self) -> None:
+        """Answer whoever can be answered."""
+        if self._serving:
+            return
+        self._serving = True
+        waiting, ready, queue = self.waiting, self.ready, self.turn.queue
+        try:
+            while waiting and not self._closing:
+                if ready:
+                    give(waiting.popleft(), None, ready.popleft())
+                elif self.end is not None:
+                    give(waiting.popleft(), self.end)
+                elif self._wanted() and not ready and self.end is None:
+                    break
+                if queue:
+                    self.turn.let_in()
+        finally:
+            self._serving = False

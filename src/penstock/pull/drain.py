@@ -1,0 +1,197 @@
+"""drain: the loop that every sink is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from threading import get_ident
+from typing import Any, TypeVar
+
+from penstock.engine.dropped import drop
+from penstock.pull.iterated import Iterated
+from penstock.pull.module import Sink, Source, read_of
+from penstock.pull.protocol import Done, End, PullError, Read, at_fault, end_of, failure, raised, twice, worst
+from penstock.pull.turn import Turn
+
+T = TypeVar("T")
+
+
+class Drain(Sink[T, None]):
+    """Ask for one value after the other; calling it with a source starts it.
+
+    `op` gets each value; if it returns False the source is aborted and the end is a good one; if it raises, the source
+    is aborted with that.
+    """
+
+    __slots__ = (
+        "_aborted", "_answers", "_asked", "_done", "_error", "_looping", "_op", "_over", "_read", "_running",
+        "_starting", "_turn", "_unheard",
+    )  # fmt: skip
+
+    def __init__(self, op: Callable[[T], object] | None, done: Done | None, name: str = "drain") -> None:
+        super().__init__(self._begin, name, takes_source=True)
+        self._op = op
+        self._done = [done] if done is not None else []
+        self._read: Read | None = None
+        self._turn = Turn()
+        self._running = False
+        """Whether it loops over the values of its source, which then hears of the end by itself."""
+        self._aborted: End | None = None
+        self._over = False
+        self._error: Exception | None = None
+        self._looping = False
+        self._asked = 0
+        self._answers = 0
+        self._starting = False
+        self._unheard: Exception | None = None
+
+    def _begin(self, source: Source[T] | Read) -> None:
+        """Read to the end, now and as answers come."""
+        if self._read is not None:
+            raise PullError("B15", f"{self.name} reads from a source already; a sink is wired once")
+        self._read = read_of(self.name, source)
+        self._starting = True
+        try:
+            self._turn.run(self._start, source.iterated if isinstance(source, Source) else None)
+        finally:
+            self._starting = False
+        error, self._unheard = self._unheard, None
+        if error is not None:
+            raise error  # property F9: never swallowed
+
+    def abort(self, error: Exception | None = None, done: Done | None = None) -> None:
+        """Stop reading and abort the source, with an error or without; `done` is told when that is confirmed."""
+        self._turn.run(self._stop, error if error is not None else True, done)
+
+    def _stop(self, end: End, done: Done | None) -> None:
+        if done is not None:
+            self._done.append(done)
+        if self._over:
+            self._tell()
+        elif self._aborted is None:
+            self._abort(end)
+
+    def _start(self, iterated: Iterated | None) -> None:
+        if self._aborted is not None:
+            self._send(self._aborted)
+        elif iterated is not None:
+            self._run(iterated)
+        else:
+            self._loop()
+
+    # A source whose values are at hand is looped over.
+
+    def _run(self, iterated: Iterated) -> None:
+        op, queue = self._op, self._turn.queue
+        self._running = True
+        end: End | None = None
+        try:
+            for value in iterated.items():
+                if op is not None:
+                    try:
+                        if op(value) is False:
+                            self._aborted = True
+                    except Exception as error:  # noqa: BLE001  property F9
+                        self._aborted = at_fault(error, self.name, op)
+                if queue:
+                    self._turn.let_in()
+                if self._aborted is not None:
+                    end = iterated.aborted(self._aborted)
+                    break
+            else:
+                end = iterated.ended(True)
+        except Exception as error:  # noqa: BLE001  property F1
+            end = iterated.ended(error)
+        finally:
+            if end is None:
+                iterated.aborted(True)  # an interrupt passes, and closes on its way
+        self._finish(failure(worst(self._aborted, end)))
+
+    # Any other is asked.
+
+    def _loop(self) -> None:
+        read, queue, on_answer = self._read, self._turn.queue, self._answered
+        assert read is not None
+        self._looping = True
+        try:
+            while self._aborted is None and not self._over:
+                self._asked = number = self._asked + 1
+                try:
+                    read(None, partial(on_answer, number))
+                except Exception as error:  # noqa: BLE001  property F10
+                    self._broke(error)
+                if queue:
+                    self._turn.let_in()
+                if self._answers != number:
+                    break  # the answer comes later, and with it the rest
+        finally:
+            self._looping = False
+
+    def _answered(self, number: int, end: bool | Exception | None, value: Any = None, /) -> None:
+        if self._turn.owner != get_ident():
+            self._turn.run(self._answered, number, end, value)
+            return
+        if number != self._asked or self._answers == number:
+            twice(number)
+            return
+        self._answers = number
+        if self._aborted is not None:
+            return  # it came too late, and is dropped
+        if end is not None and end is not False:
+            self._finish(failure(end_of(end)))
+            return
+        op = self._op
+        if op is not None:
+            try:
+                if op(value) is False:
+                    self._abort(True)
+            except Exception as error:  # noqa: BLE001  property F9
+                self._abort(at_fault(error, self.name, op))
+        if not self._looping:
+            self._loop()
+
+    def _broke(self, error: Exception) -> None:
+        if self._aborted is None:
+            self._answers = self._asked
+            self._finish(raised(error))
+        else:
+            drop("property F10: a read raised", error)
+
+    def _abort(self, end: End) -> None:
+        self._aborted = end
+        if self._read is not None and not self._running:
+            self._send(end)
+
+    def _send(self, end: End) -> None:
+        assert self._read is not None
+        try:
+            self._read(end, self._closed)
+        except Exception as error:  # noqa: BLE001  property F10
+            self._turn.run(self._finish, failure(worst(end, raised(error))))
+
+    def _closed(self, end: bool | Exception | None, value: Any = None, /) -> None:
+        self._turn.run(self._finish, failure(worst(self._aborted, end)))
+
+    def _finish(self, error: Exception | None) -> None:
+        if self._over:
+            return
+        self._over = True
+        self._error = error
+        if error is not None and not self._done:
+            self._report("pull: a stream failed and its sink has no function to be told", error)
+        self._tell()
+
+    def _tell(self) -> None:
+        hooks, self._done = self._done, []
+        for hook in hooks:
+            try:
+                hook(self._error)
+            except Exception as error:  # noqa: BLE001  property F10
+                self._report("pull: a function that was told of the end raised", error)
+
+    def _report(self, what: str, error: Exception) -> None:
+        """Raise an error where the sink was started, or, if that is long over, hand it to the hook."""
+        if self._starting and self._unheard is None:
+            self._unheard = error
+        else:
+            drop(what, error)

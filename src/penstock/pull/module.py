@@ -1,0 +1,216 @@
+"""module: what a pipeline is put together from: sources, throughs and sinks, and how they go together.
+
+Composition follows the table of the specification: source + through = source, through + through = through, through +
+sink = sink, source + sink = a pipeline, which then runs. Composing makes no request. A source is wired once.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import reduce
+from typing import Any, Generic, TypeVar, overload
+
+from penstock.errors import PenstockError
+from penstock.pull.iterated import Iterated
+from penstock.pull.protocol import Abort, Answer, PullError, Read
+from penstock.pull.steps import Fused, Step
+
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+R = TypeVar("R")
+
+
+class CompositionError(PenstockError, TypeError):
+    """Report modules that do not fit together."""
+
+
+class Source(Generic[A]):
+    """Be a module that is read, by one reader; calling it is reading it, `|` composes it."""
+
+    __slots__ = ("_wired", "iterated", "name", "read")
+
+    def __init__(self, read: Read, name: str = "source", iterated: Iterated | None = None) -> None:
+        self.read = read
+        """Ask for a value, or abort."""
+        self.name = name
+        self.iterated = iterated
+        """How its values are iterated over, where they are at hand."""
+        self._wired = False
+
+    def __repr__(self) -> str:
+        return f"<source {self.name}>"
+
+    def __call__(self, abort: Abort, answer: Answer | None = None, /) -> None:
+        """Ask for a value, or abort."""
+        self.read(abort, answer)
+
+    def wire(self) -> Read:
+        """Return what it is read by; a second reader is refused."""
+        if self._wired:
+            raise PullError("B15", f"{self.name} is read already; make a source for each pipeline")
+        self._wired = True
+        return self.read
+
+    @overload
+    def __or__(self, module: Through[A, B]) -> Source[B]: ...
+    @overload
+    def __or__(self, module: Sink[A, R]) -> R: ...
+    def __or__(self, module: Any) -> Any:
+        return composed(self, module)
+
+
+class Through(Generic[A, B]):
+    """Be a module that is read and reads; calling it with a source gives a source, `|` composes it.
+
+    One that handles each value by itself has `steps` instead of a function: neighbours of that kind become one module.
+    """
+
+    __slots__ = ("apply", "name", "steps")
+
+    def __init__(
+        self, apply: Callable[[Read], Any] | None = None, steps: tuple[Step, ...] = (), name: str = "through"
+    ) -> None:
+        self.apply = apply
+        self.steps = steps
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<through {self.name}>"
+
+    def __call__(self, source: Source[A] | Read, /) -> Source[B]:
+        """Read from a source; what is returned is read by the next module."""
+        made: Any
+        if self.apply is not None:
+            made = self.apply(read_of(self.name, source))
+        else:
+            iterated = source.iterated and source.iterated.through(self.steps) if isinstance(source, Source) else None
+            read = read_of(self.name, source)
+            if iterated is not None:
+                return Source(iterated.read, f"{_name(source)} | {self.name}", iterated)
+            made = Fused(read, self.steps).read
+        if not isinstance(made, Source) and callable(made):
+            made = Source(made, f"{_name(source)} | {self.name}")
+        found: Source[B] = made  # a function of one parameter may be a sink, and then it is what that returned
+        return found
+
+    @overload
+    def __or__(self, module: Through[B, C]) -> Through[A, C]: ...
+    @overload
+    def __or__(self, module: Sink[B, R]) -> Sink[A, R]: ...
+    def __or__(self, module: Any) -> Any:
+        return composed(self, module)
+
+
+class Sink(Generic[A, R]):
+    """Be a module that reads to the end; calling it with a source starts it and returns what it gives back."""
+
+    __slots__ = ("apply", "name", "takes_source")
+
+    def __init__(self, apply: Callable[[Any], R], name: str = "sink", *, takes_source: bool = False) -> None:
+        self.apply = apply
+        self.name = name
+        self.takes_source = takes_source
+        """Whether it is given the source as it is, and not what that is read by."""
+
+    def __repr__(self) -> str:
+        return f"<sink {self.name}>"
+
+    def __call__(self, source: Source[A] | Read, /) -> R:
+        """Read everything."""
+        return self.apply(source if self.takes_source else read_of(self.name, source))
+
+
+def read_of(name: str, given: Any, what: str = "source") -> Read:
+    """Return what a source is read by, for a module of that name; it is wired with that."""
+    if isinstance(given, Source):
+        return given.wire()
+    if not callable(given) or isinstance(given, type):
+        raise TypeError(f"{name}: {what} must be a source, got {given!r}")
+    read: Read = given
+    return read
+
+
+def composed(*modules: Any) -> Any:
+    """Compose modules in the order in which values pass them."""
+    if not modules:
+        raise CompositionError("pull: at least one module must be given")
+    found = [_module(position, given) for position, given in enumerate(modules)]
+    for position, module in enumerate(found[1:], start=1):
+        if isinstance(module, Source):
+            raise CompositionError(f"pull: module {position} ({module.name}) is a source; a source can only come first")
+        if isinstance(found[position - 1], Sink):
+            before = found[position - 1].name
+            raise CompositionError(f"pull: module {position} follows {before}, a sink; a sink can only come last")
+    return reduce(_followed if isinstance(found[0], Through) else _read_by, _fused(found))
+
+
+def _module(position: int, given: Any) -> Any:
+    if isinstance(given, Source | Through | Sink) or _is_duplex(given):
+        return given
+    if not callable(given) or isinstance(given, type):
+        raise CompositionError(f"pull: module {position} must be a source, a through or a sink, got {given!r}")
+    name = getattr(given, "__name__", None) or type(given).__name__.lower()
+    return Source(given, name) if _parameters(given) >= 2 else Through(given, name=name)
+
+
+def _name(given: Any) -> str:
+    name = getattr(given, "name", None) or getattr(given, "__name__", None)
+    return name if isinstance(name, str) else type(given).__name__.lower()
+
+
+def _is_duplex(given: Any) -> bool:
+    return hasattr(given, "source") and hasattr(given, "sink")
+
+
+def _parameters(fn: Callable[..., Any]) -> int:
+    try:
+        found = inspect.signature(fn).parameters.values()
+    except ValueError:
+        return 1  # some builtins tell no signature
+    return sum(each.kind in {each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD} for each in found)
+
+
+def _fused(modules: list[Any]) -> list[Any]:
+    """Make one module of neighbours that handle each value by itself, before anybody reads."""
+    found: list[Any] = []
+    for module in modules:
+        if found and _stepped(found[-1]) and _stepped(module):
+            found[-1] = _followed(found[-1], module)
+        else:
+            found.append(module)
+    return found
+
+
+def _stepped(module: Any) -> bool:
+    return isinstance(module, Through) and bool(module.steps)
+
+
+def _read_by(before: Any, after: Any) -> Any:
+    """Have a module read a source, or a duplex."""
+    source = before.source if _is_duplex(before) else before
+    if not _is_duplex(after):
+        return after(source)
+    sink = after.sink
+    sink(source if isinstance(sink, Sink) else read_of("pull", source))
+    return after
+
+
+def _followed(before: Any, after: Any) -> Any:
+    """Make one module of a through and what follows it; the result knows its source later."""
+    name = f"{_name(before)} | {_name(after)}"
+    if isinstance(after, Sink):
+        sink: Sink[Any, Any] = Sink(lambda source: after(before(source)), name, takes_source=True)
+        return sink
+    if _stepped(before) and _stepped(after):
+        return Through(steps=(*before.steps, *after.steps), name=name)
+
+    def start(read: Read) -> Any:
+        made = _read_by(before(read), after)
+        return made.source if _is_duplex(made) else made
+
+    return Through(start, name=name)
+
+
+__all__ = ["CompositionError", "Sink", "Source", "Through", "composed", "read_of"]

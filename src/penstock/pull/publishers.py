@@ -1,0 +1,322 @@
+"""publishers: pull-stream and Reactive Streams: a source as a Stream, a publisher as a source, a Flow as a through.
+
+One ask that is out is one element of demand. What cannot be carried: the reason of an abort and its confirmation end
+at a publisher, which knows only `cancel`; a failed close goes to the hook for what cannot be delivered. None is a value
+of a pull-stream and no element of a publisher (rule 2.13): it fails the stream.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import partial
+from typing import Any, TypeVar, overload
+
+from penstock.engine.arguments import count_given
+from penstock.engine.demand import UNBOUNDED, add, refused
+from penstock.engine.dropped import drop, signal_end
+from penstock.errors import ProtocolError
+from penstock.flow import Flow
+from penstock.pull.module import Source, Through, read_of
+from penstock.pull.protocol import (
+    Abort,
+    Answer,
+    End,
+    PullError,
+    Read,
+    answer_given,
+    asks,
+    cause,
+    end_of,
+    failure,
+    give,
+    raised,
+    twice,
+    unheard,
+)
+from penstock.pull.serial import Serial
+from penstock.spec.interfaces import Publisher, Subscriber, Subscription
+from penstock.spec.predicates import is_publisher
+from penstock.stream import Stream
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+class _Unread:
+    """Be the subscription of one who came second: a source is read once."""
+
+    def request(self, n: int, /) -> None:
+        pass
+
+    def cancel(self) -> None:
+        pass
+
+
+class _Pulled:
+    """Be a source as a publisher of one subscriber."""
+
+    def __init__(self, read: Read, concurrency: int) -> None:
+        self._read: Read | None = read
+        self._concurrency = concurrency
+
+    def subscribe(self, subscriber: Subscriber[Any], /) -> None:
+        read, self._read = self._read, None
+        if read is None:
+            subscriber.on_subscribe(_Unread())
+            subscriber.on_error(RuntimeError("to_publisher: a source is read once, and somebody reads this one"))
+            return
+        _Reading(read, subscriber, self._concurrency).start()
+
+
+class _Reading:
+    """Ask the source for what was requested, at most `concurrency` values at a time."""
+
+    def __init__(self, read: Read, downstream: Subscriber[Any], concurrency: int) -> None:
+        self._read = read
+        self._downstream: Subscriber[Any] | None = downstream
+        self._concurrency = concurrency
+        self._serial = Serial()
+        self._demand = 0
+        self._asked = 0
+        self._answers = 0
+        self._over = False
+        self._draining = False
+
+    def start(self) -> None:
+        assert self._downstream is not None
+        self._serial.run(self._downstream.on_subscribe, self)
+
+    def request(self, n: int, /) -> None:
+        """Ask for `n` more values."""
+        self._serial.run(self._requested, n)
+
+    def cancel(self) -> None:
+        """Abort the source."""
+        self._over = True
+        self._serial.run(self._abort, True)
+
+    def _requested(self, n: int) -> None:
+        if self._downstream is None or self._over:
+            return
+        error = refused(n) if type(n) is not int or n <= 0 else None
+        if error is not None:
+            self._fail(error)
+            return
+        self._demand = add(self._demand, n)
+        self._drain()
+
+    def _drain(self) -> None:
+        if self._draining:
+            return
+        self._draining = True
+        try:
+            while not self._over and self._asked - self._answers < min(self._demand, self._concurrency):
+                self._asked += 1
+                try:
+                    self._read(None, partial(self._answered, self._asked))
+                except Exception as error:  # noqa: BLE001  property F10
+                    self._end(raised(error))
+        finally:
+            self._draining = False
+
+    def _answered(self, number: int, end: bool | Exception | None, value: Any = None, /) -> None:
+        self._serial.run(self._deliver, number, end_of(end), value)
+
+    def _deliver(self, number: int, end: End | None, value: Any) -> None:
+        if number != self._answers + 1:
+            self._out_of_turn(number)
+            return
+        self._answers = number
+        downstream = self._downstream
+        if downstream is None or self._over:
+            return
+        if end is not None:
+            self._end(end)
+            return
+        if value is None:
+            self._fail(TypeError("rule 2.13: the source gave None, which is not an element"))
+            return
+        if self._demand < UNBOUNDED:
+            self._demand -= 1
+        try:
+            downstream.on_next(value)
+        except Exception as error:  # noqa: BLE001  rule 2.13
+            drop("rule 2.13: the subscriber raised in on_next", error)
+            self._over = True
+            self._abort(error)
+            return
+        self._drain()
+
+    def _out_of_turn(self, number: int) -> None:
+        if number <= self._answers:
+            twice(number)
+        elif not self._over:
+            self._fail(PullError("B3", f"request {number} was answered before request {self._answers + 1}"))
+
+    def _end(self, end: End) -> None:
+        downstream, self._downstream = self._downstream, None
+        if downstream is not None and not self._over:
+            self._over = True
+            signal_end(downstream, failure(end))
+
+    def _fail(self, error: Exception) -> None:
+        downstream = self._downstream
+        self._over = True
+        self._abort(error)
+        if downstream is not None:
+            signal_end(downstream, error)
+
+    def _abort(self, end: End) -> None:
+        if self._downstream is None:
+            return
+        self._downstream = None
+        try:
+            self._read(end, unheard(end))
+        except Exception as error:  # noqa: BLE001  property F10
+            drop("property F10: a read raised", error)
+
+
+@overload
+def to_publisher(source: Source[A], concurrency: int = 1) -> Stream[A]: ...
+@overload
+def to_publisher(source: Read, concurrency: int = 1) -> Stream[Any]: ...
+def to_publisher(source: Read, concurrency: int = 1) -> Stream[Any]:
+    """Read a source as a Stream: it is asked for what was requested, `concurrency` values at a time, and read once.
+
+    The end of a source is known only by asking: it appears with the next request.
+
+    >>> from penstock import pull
+    >>> list(pull.to_publisher(pull.count(3)).map(lambda n: n * n))
+    [0, 1, 4, 9]
+    """
+    count_given("to_publisher", "concurrency", concurrency, 1)
+    return Stream.from_publisher(_Pulled(read_of("to_publisher", source), concurrency))
+
+
+class _Subscribed:
+    """Be the subscriber that answers asks with the elements of a publisher; it holds none."""
+
+    def __init__(self, publisher: Publisher[Any]) -> None:
+        self._publisher = publisher
+        self._serial = Serial()
+        self._waiting: deque[Answer] = deque()
+        self._owed = 0
+        """Asks made before there was a subscription."""
+        self._subscription: Subscription | None = None
+        self._started = False
+        self._end: End | None = None
+
+    def read(self, abort: Abort, answer: Answer | None = None, /) -> None:
+        if asks(abort):
+            answer_given(answer)
+        self._serial.run(self._asked, abort, answer)
+
+    def _asked(self, abort: Abort, answer: Answer | None) -> None:
+        if self._end is None and not asks(abort):
+            self._settle(cause(abort), cancel=True)
+        if self._end is not None:
+            if answer is not None:
+                give(answer, self._end)
+            return
+        self._waiting.append(answer_given(answer))
+        if self._subscription is not None:
+            self._request(self._subscription, 1)
+            return
+        self._owed += 1
+        if not self._started:
+            self._started = True
+            try:
+                self._publisher.subscribe(self)
+            except Exception as error:  # noqa: BLE001  it is the end
+                self._settle(error)
+
+    # What the publisher says.
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        if subscription is None:
+            raise TypeError("rule 2.13: on_subscribe(None)")
+        self._serial.run(self._subscribed, subscription)
+
+    def on_next(self, element: Any, /) -> None:
+        if element is None:
+            raise TypeError("rule 2.13: on_next(None)")
+        self._serial.run(self._arrived, element)
+
+    def on_error(self, error: Exception, /) -> None:
+        if error is None:
+            raise TypeError("rule 2.13: on_error(None)")
+        self._serial.run(self._settle, error)
+
+    def on_complete(self) -> None:
+        self._serial.run(self._settle, True)
+
+    def _subscribed(self, subscription: Subscription) -> None:
+        if self._subscription is not None or self._end is not None:
+            subscription.cancel()  # rule 2.5
+            return
+        self._subscription = subscription
+        owed, self._owed = self._owed, 0
+        if owed:
+            self._request(subscription, owed)
+
+    def _request(self, subscription: Subscription, n: int) -> None:
+        try:
+            subscription.request(n)
+        except Exception as error:  # noqa: BLE001  rule 3.16
+            self._settle(error)
+
+    def _arrived(self, element: Any) -> None:
+        if self._end is not None:
+            return
+        if not self._waiting:
+            self._settle(ProtocolError("1.1", "the publisher sent an element that was not requested"), cancel=True)
+            return
+        give(self._waiting.popleft(), None, element)
+
+    def _settle(self, end: End, *, cancel: bool = False) -> None:
+        if self._end is not None:
+            return
+        self._end = end
+        subscription = self._subscription
+        if cancel and subscription is not None:
+            try:
+                subscription.cancel()
+            except Exception as error:  # noqa: BLE001  rule 3.15
+                drop("rule 3.15: cancel raised", error)
+        while self._waiting:
+            give(self._waiting.popleft(), end)
+
+
+def from_publisher(publisher: Publisher[A]) -> Source[A]:
+    """Read any publisher as a source: each ask requests one element, nothing is held, an abort cancels.
+
+    >>> from penstock import Stream, pull
+    >>> pull.pull(pull.from_publisher(Stream.range(3)), pull.collect(lambda error, found: print(found)))
+    [0, 1, 2]
+    """
+    if not is_publisher(publisher):
+        raise TypeError(f"from_publisher: publisher must have subscribe, got {publisher!r}")
+    return Source(_Subscribed(publisher).read, "from_publisher")
+
+
+def through_flow(flow: Flow[A, B]) -> Through[A, B]:
+    """Run a Flow, with all its stages, as a through.
+
+    >>> from penstock import Stream, flow, pull
+    >>> @flow
+    ... def doubled(numbers: Stream[int]) -> Stream[int]:
+    ...     return numbers.map(lambda n: n * 2)
+    >>> pull.pull(pull.count(2), pull.through_flow(doubled), pull.collect(lambda error, found: print(found)))
+    [0, 2, 4]
+    """
+    if not isinstance(flow, Flow):
+        raise TypeError(f"through_flow: flow must be a Flow, got {flow!r}; record one with @flow")
+
+    def apply(read: Read) -> Read:
+        upstream: Stream[A] = to_publisher(read)
+        return from_publisher(upstream.via(flow)).read
+
+    return Through(apply, name="through_flow")
+
+
+__all__ = ["from_publisher", "through_flow", "to_publisher"]

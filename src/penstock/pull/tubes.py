@@ -1,0 +1,82 @@
+"""tubes: pair, a sink whose values its source gives; notify, which gives each value to all who listen."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from penstock.pull.deferred import DeferredSource
+from penstock.pull.module import Sink, Source
+from penstock.pull.pushable import Pushable
+
+T = TypeVar("T")
+
+
+class Pair(Generic[T]):
+    """Be a tube: what its sink reads, its source gives, one value for one ask."""
+
+    __slots__ = ("sink", "source")
+
+    def __init__(self) -> None:
+        tube: DeferredSource[T] = DeferredSource("pair")
+        self.source: Source[T] = tube
+        self.sink: Sink[T, None] = Sink(tube.resolve, "pair", takes_source=True)
+
+
+def pair() -> Pair[Any]:
+    """Make a tube with a `sink` and a `source`; nothing is read before the source is."""
+    return Pair()
+
+
+class Notify(Generic[T]):
+    """Give each value to every listener; each has a buffer of its own, without bound."""
+
+    __slots__ = ("_end", "_listeners")
+
+    def __init__(self) -> None:
+        self._listeners: list[Pushable[T]] = []
+        self._end: tuple[Exception | None] | None = None
+
+    def __call__(self, value: T) -> None:
+        """Give a value to all who listen now."""
+        for listener in list(self._listeners):
+            listener.push(value)
+
+    def listen(self) -> Pushable[T]:
+        """Return a source of what comes from now on; aborting it ends the listening."""
+        listener: Pushable[T]
+
+        def gone(_: Exception | None) -> None:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+        listener = Pushable(gone)
+        if self._end is not None:
+            listener.end(self._end[0])
+        else:
+            self._listeners.append(listener)
+        return listener
+
+    def end(self, error: Exception | None = None) -> None:
+        """End all listeners, after what they have not read yet."""
+        self._end = (error,)
+        for listener in list(self._listeners):
+            listener.end(error)
+
+    def abort(self, error: Exception | None = None) -> None:
+        """End all listeners at once."""
+        self._end = (error,)
+        for listener in list(self._listeners):
+            listener.abort(error)
+
+    @property
+    def listeners(self) -> int:
+        """Return how many listen."""
+        return len(self._listeners)
+
+
+def notify() -> Notify[Any]:
+    """Make a function that gives each value to all who `listen()`."""
+    return Notify()
+
+
+__all__ = ["Notify", "Pair", "notify", "pair"]
