@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.spec import markdown_table
+from penstock.spec import markdown_table, properties_table
 from scripts.marble_codes import MARBLES
 from scripts.marbles import picture
 from scripts.operator_reference import reference_page
@@ -25,6 +25,24 @@ the [conformance kit](guides/conformance.md) that show it. This page is written 
 messages and the reports of the kit.
 
 """
+
+
+PROPERTIES_INTRODUCTION = """---
+hide: [toc]
+---
+
+# Properties of pull-stream
+
+Every property of the [pull-stream protocol](guides/pull-stream.md), in our own words, with the tests of the
+[conformance kit](guides/conformance.md) that show it. Each layer adds to the one before it. This page is written from
+`penstock.spec.properties`, as are the messages and the reports of the kit.
+
+"""
+
+
+def properties_page() -> str:
+    """Return the page of the properties as Markdown."""
+    return PROPERTIES_INTRODUCTION + properties_table()
 
 
 def rules_page() -> str:
@@ -53,10 +71,11 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the page of the rules, the reference of the operators and their pictures."""
+    """Add the pages of the rules and of the properties, the reference of the operators and their pictures."""
     from mkdocs.structure.files import File  # noqa: PLC0415  the tests read this module where mkdocs is not installed
 
     files.append(File.generated(config, "rules.md", content=rules_page()))
+    files.append(File.generated(config, "properties.md", content=properties_page()))
     files.append(File.generated(config, "operators/reference.md", content=reference_page()))
     for name, marble in MARBLES.items():
         files.append(File.generated(config, f"operators/marbles/{name}.svg", content=picture(name, marble)))

@@ -17,8 +17,8 @@ from types import CodeType, ModuleType
 
 import pytest
 
-from penstock.spec import RULES, Party
-from scripts.mkdocs_hooks import expand, rules_page
+from penstock.spec import PROPERTIES, RULES, Layer, Party
+from scripts.mkdocs_hooks import expand, properties_page, rules_page
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
@@ -89,6 +89,13 @@ def test_page_of_the_rules_names_every_rule_and_its_tests() -> None:
     assert page.count("\n| ") == len(RULES) + 2 * len(Party)  # each table has a heading and a line under it
     for rule in RULES:
         assert all(f"`{test}`" in page for test in rule.tests)
+
+
+def test_page_of_the_properties_names_every_property_and_its_tests() -> None:
+    page = properties_page()
+    assert page.count("\n| ") == len(PROPERTIES) + 2 * len(Layer)
+    for each in PROPERTIES:
+        assert all(f"`{test}`" in page for test in each.tests)
 
 
 def test_navigation_takes_in_the_pages_of_a_folder(tmp_path: Path) -> None:

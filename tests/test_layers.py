@@ -41,6 +41,10 @@ def test_import_penstock_does_not_load(module: str, loaded: set[str]) -> None:
     assert not {name for name in loaded if name.split(".")[0] == module}
 
 
+def test_import_penstock_loads_no_neighbour(loaded: set[str]) -> None:
+    assert not {name for name in loaded if name.split(".")[1:2] in (["pull"], ["spark"])}
+
+
 def test_import_penstock_loads_only_itself_and_the_standard_library(loaded: set[str]) -> None:
     allowed = {"penstock", *sys.stdlib_module_names}
     assert {name for name in loaded if name.split(".")[0] not in allowed} == set()
