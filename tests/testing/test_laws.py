@@ -18,6 +18,7 @@ from penstock.operators.map import Map
 from penstock.operators.scan import Scan
 from penstock.stage import Body, Joint, Sight, Source, Stage
 from penstock.testing import Form, Tracked, VerificationError, check_joint, check_source, check_stage
+from penstock.testing.laws import Laws
 
 NUMBERS = st.integers(0, 5)
 
@@ -115,6 +116,19 @@ def test_a_stage_that_is_wrong_about_its_sight_fails() -> None:
         "check_stage(SaysItem()): law 'treats each element alone, cut at 1', upstream iterated: "
         "for [7, 7] expected [1, 2], got [1, 1]"
     )
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (lambda n: n + 1, "for [7] expected [7], got [8]"),
+        (lambda n: n / 0, "for [7] its ends were [ZeroDivisionError('division by zero')]"),
+    ],
+)
+def test_what_gives_something_else_as_a_pull_through_fails(change: Any, found: str) -> None:
+    with Laws("check", same) as laws, pytest.raises(VerificationError) as caught:
+        laws.pulled(lambda stream: stream.map(change), [7])
+    assert str(caught.value) == f"check: law 'agrees with its model as a pull through': {found}"
 
 
 class Passing:

@@ -8,7 +8,8 @@ A stage or a joint is held against a model, a function from the list of all elem
 - it closes its upstream on completion, on error and on cancel, and says nothing after a cancel;
 - a failure of upstream ends it: it is passed on, unless the operator had ended already;
 - a stage pickles to an equal value that does the same;
-- a stage that says it treats each element alone (Sight.ITEM) gives the same for a stream that is cut in two.
+- a stage that says it treats each element alone (Sight.ITEM) gives the same for a stream that is cut in two;
+- a stage gives the same as a through of a pull-stream.
 
 hypothesis makes the examples; it is imported when a check is called.
 """
@@ -22,8 +23,10 @@ from importlib import import_module
 from itertools import cycle
 from typing import Any
 
+from penstock import pull
 from penstock.engine.demand import UNBOUNDED
 from penstock.engine.loops import blocking, lease_loop
+from penstock.flow import flow
 from penstock.stage import Sight, Stage
 from penstock.stream import Stream
 from penstock.testing.probe import Probe
@@ -77,7 +80,8 @@ def check_stage(
         return Stream(stream.chain.then(copy))
 
     with Laws(f"check_stage({stage!r})", model, patience=patience) as laws:
-        _check(laws, make, elements, examples, fails=True, forms=tuple(Form), alone=stage.sight is Sight.ITEM)
+        alone = stage.sight is Sight.ITEM
+        _check(laws, make, elements, examples, fails=True, forms=tuple(Form), alone=alone, pulled=True)
 
 
 def check_joint(
@@ -137,6 +141,7 @@ def _check(
     fails: bool,
     forms: Sequence[Form],
     alone: bool = False,
+    pulled: bool = False,
 ) -> None:
     patience = laws.patience
 
@@ -156,6 +161,8 @@ def _check(
             laws.closed(f"error, {form.value}", failing)
         if alone:
             laws.cut(make, items, stop)
+        if pulled:
+            laws.pulled(make, items)
 
     strategies = _hypothesis(laws.call).strategies
     lists = strategies.lists(elements, max_size=9)
@@ -252,6 +259,15 @@ class Laws:
         """Run two parts of a stream one after the other."""
         parts = [list(make(Stream.from_iterable(part))) for part in (items[:place], items[place:])]
         self._agree(f"treats each element alone, cut at {place}", "iterated", items, [*parts[0], *parts[1]])
+
+    def pulled(self, make: Make, items: list[Any]) -> None:
+        """Run it as a through between modules of pull-stream."""
+        ends: list[Exception | None] = []
+        found: list[Any] = []
+        pull.pull(pull.values(items), pull.through_flow(flow(make)), pull.drain(found.append, ends.append))
+        if ends != [None]:
+            raise self._broken("agrees with its model as a pull through", "", f"for {items!r} its ends were {ends!r}")
+        self._agree("agrees with its model as a pull through", "", items, found)
 
     def failed(self, form: str, stream: Stream[Any], items: list[Any], *, fails: bool) -> None:
         """Let upstream fail after its last element."""
