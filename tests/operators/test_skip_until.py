@@ -55,26 +55,6 @@ def test_completes_when_the_stream_does() -> None:
     assert other.cancelled
 
 
-@pytest.mark.parametrize("who", ["main", "other"])
-def test_a_failure_ends_it_and_cancels_the_other(who: str) -> None:
-    main, other, stream = streams()
-    probe = subscribed(stream, 5)
-    if who == "main":
-        main.fail(ValueError("lost"))
-        assert other.cancelled
-    else:
-        other.fail(ValueError("lost"))
-        assert main.cancelled
-    assert repr(probe.error) == "ValueError('lost')"
-
-
-def test_a_cancel_reaches_both() -> None:
-    main, other, stream = streams()
-    subscribed(stream).cancel()
-    assert main.cancelled
-    assert other.cancelled
-
-
 def test_one_that_fails_at_once_keeps_the_stream_from_being_subscribed() -> None:
     main: ManualPublisher[int] = ManualPublisher()
     assert repr(failure_of(Stream.from_publisher(main).skip_until(Stream.error(ValueError("lost"))))) == (
@@ -91,9 +71,3 @@ def test_demand_for_everything_is_passed_on_as_it_is() -> None:
     main.next(3)
     assert main.requests == [2**63 - 1]
     assert probe.elements == [3]
-
-
-def test_refuses_what_is_no_stream() -> None:
-    message = r"^skip_until: each stream must be a Publisher, got None; wrap an iterable in Stream.from_iterable$"
-    with pytest.raises(TypeError, match=message):
-        Stream.range(3).skip_until(None)  # type: ignore[arg-type]

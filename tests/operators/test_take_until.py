@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import strategies as st
 
-from penstock import Dropped, Stream
+from penstock import Stream
 from penstock.testing import ManualPublisher, Probe, VirtualClock, check_joint, marble, record, subscribed
 from tests.operators.subjects import failure_of
 
@@ -53,34 +53,6 @@ def test_needs_no_demand_to_end() -> None:
     assert probe.completed
 
 
-def test_the_end_of_the_stream_cancels_the_other() -> None:
-    main, other, stream = streams()
-    probe = subscribed(stream, 5)
-    main.complete()
-    assert other.cancelled
-    assert probe.completed
-
-
-@pytest.mark.parametrize("who", ["main", "other"])
-def test_a_failure_ends_it_and_cancels_the_other(who: str) -> None:
-    main, other, stream = streams()
-    probe = subscribed(stream, 5)
-    if who == "main":
-        main.fail(ValueError("lost"))
-        assert other.cancelled
-    else:
-        other.fail(ValueError("lost"))
-        assert main.cancelled
-    assert repr(probe.error) == "ValueError('lost')"
-
-
-def test_a_cancel_reaches_both() -> None:
-    main, other, stream = streams()
-    subscribed(stream).cancel()
-    assert main.cancelled
-    assert other.cancelled
-
-
 def test_one_that_emits_at_once_keeps_the_stream_from_being_subscribed() -> None:
     main: ManualPublisher[int] = ManualPublisher()
     assert list(Stream.from_publisher(main).take_until(Stream.just("now"))) == []
@@ -104,19 +76,3 @@ def test_an_end_that_comes_while_an_element_is_delivered_waits_for_it() -> None:
     stream.subscribe(probe)
     main.next(1)
     assert seen == ["begin next(1)", "end next(1)", "begin complete", "end complete"]
-
-
-def test_a_late_failure_is_dropped_not_lost(dropped: list[Dropped]) -> None:
-    main, other, stream = streams()
-    subscribed(stream, 9)
-    late = other.subscriptions[0].subscriber
-    main.complete()
-    late.on_error(ValueError("late"))
-    assert [repr(one.error) for one in dropped] == ["ValueError('late')"]
-    dropped.clear()
-
-
-def test_refuses_what_is_no_stream() -> None:
-    message = r"^take_until: each stream must be a Publisher, got 5; wrap an iterable in Stream.from_iterable$"
-    with pytest.raises(TypeError, match=message):
-        Stream.range(3).take_until(5)  # type: ignore[arg-type]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import strategies as st
 
-from penstock import Dropped, Stream, thread
+from penstock import Stream, thread
 from penstock.testing import (
     ManualPublisher,
     Tracked,
@@ -103,48 +102,11 @@ def test_an_empty_other_keeps_the_stream_from_being_subscribed() -> None:
     assert main.subscribers == 0
 
 
-@pytest.mark.parametrize("who", ["main", "other"])
-def test_a_failure_ends_it_and_cancels_the_other(who: str) -> None:
-    main, other, stream = streams()
-    probe = subscribed(stream, 9)
-    if who == "main":
-        main.fail(ValueError("lost"))
-        assert other.cancelled
-    else:
-        other.fail(ValueError("lost"))
-        assert main.cancelled
-    assert repr(probe.error) == "ValueError('lost')"
-
-
-def test_the_end_cancels_the_others() -> None:
-    main, other, stream = streams()
-    subscribed(stream, 9)
-    main.complete()
-    assert other.cancelled
-
-
-def test_a_cancel_reaches_all() -> None:
-    main, other, stream = streams()
-    subscribed(stream).cancel()
-    assert main.cancelled
-    assert other.cancelled
-
-
 def test_all_are_closed_when_iterated() -> None:
     main, other = Tracked(range(5)), Tracked("abc")
     stream = Stream.from_iterable(main).with_latest_from(Stream.from_iterable(other))
     assert list(stream.take(2)) == [(0, "a"), (1, "b")]
     assert main.open_runs == other.open_runs == 0
-
-
-def test_a_late_failure_is_dropped_not_lost(dropped: list[Dropped]) -> None:
-    main, other, stream = streams()
-    subscribed(stream, 9)
-    late = other.subscriptions[0].subscriber
-    main.complete()
-    late.on_error(ValueError("late"))
-    assert [repr(one.error) for one in dropped] == ["ValueError('late')"]
-    dropped.clear()
 
 
 def test_one_that_fails_at_once_fails_it() -> None:
@@ -153,9 +115,3 @@ def test_one_that_fails_at_once_fails_it() -> None:
 
 def test_without_others_there_are_tuples_of_one() -> None:
     assert list(Stream.just(1, 2).with_latest_from()) == [(1,), (2,)]
-
-
-def test_refuses_what_is_no_stream() -> None:
-    message = r"^with_latest_from: each stream must be a Publisher, got 'ab'; wrap an iterable in Stream.from_iterable$"
-    with pytest.raises(TypeError, match=message):
-        Stream.range(3).with_latest_from("ab")  # type: ignore[call-overload]

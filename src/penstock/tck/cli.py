@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import importlib
-import inspect
 import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from penstock.tck.cli_arguments import Unusable, add_shared, factory_of, limits_of, optional, whole
+from penstock.tck.cli_pull import add_pull_sink, add_pull_source, add_pull_through
 from penstock.tck.contract import DIALECTS
-from penstock.tck.outcome import Limits, Report
+from penstock.tck.outcome import Report
 from penstock.tck.report import render
 
 Verify = Callable[[argparse.Namespace], Report]
-
-
-class Unusable(Exception):
-    """Say what is wrong with the arguments of a command."""
 
 
 def add_verify(commands: Any) -> None:
@@ -29,9 +25,9 @@ def add_verify(commands: Any) -> None:
     _add_publisher(kinds.add_parser("publisher", help="verify what a factory of publishers makes"))
     _add_subscriber(kinds.add_parser("subscriber", help="verify what a factory of subscribers makes"))
     _add_processor(kinds.add_parser("processor", help="verify what a factory of processors makes"))
-    _add_pull_source(kinds.add_parser("pull-source", help="verify what a factory of pull-stream sources makes"))
-    _add_pull_through(kinds.add_parser("pull-through", help="verify what a factory of pull-stream throughs makes"))
-    _add_pull_sink(kinds.add_parser("pull-sink", help="verify what a factory of pull-stream sinks makes"))
+    add_pull_source(kinds.add_parser("pull-source", help="verify what a factory of pull-stream sources makes"))
+    add_pull_through(kinds.add_parser("pull-through", help="verify what a factory of pull-stream throughs makes"))
+    add_pull_sink(kinds.add_parser("pull-sink", help="verify what a factory of pull-stream sinks makes"))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -51,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _add_publisher(parser: argparse.ArgumentParser) -> None:
-    _add_shared(parser, "takes the number of elements, None for endless, and returns a publisher")
+    add_shared(parser, "takes the number of elements, None for endless, and returns a publisher")
     add = parser.add_argument
     add("--failing", metavar="NAME", help="factory of a publisher that fails, after the number of elements it takes")
     add("--over", metavar="NAME", help="function that puts the publisher over an iterable")
@@ -60,8 +56,8 @@ def _add_publisher(parser: argparse.ArgumentParser) -> None:
     add("--dialect", choices=sorted(DIALECTS), default="jvm", help="text whose shapes and numbers apply")
     add("--unicast", action="store_true", help="serves one subscriber and refuses the next")
     add("--asynchronous", action="store_true", help="claims that request never runs the subscriber (rule 3.4)")
-    add("--max-elements", type=_count(0), metavar="N", help="most elements it can have; it is never made endless")
-    add("--min-elements", type=_count(0), metavar="N", default=0, help="fewest elements it can have")
+    add("--max-elements", type=whole(0), metavar="N", help="most elements it can have; it is never made endless")
+    add("--min-elements", type=whole(0), metavar="N", default=0, help="fewest elements it can have")
     add("--never-ends", action="store_true", help="cannot end by itself")
     parser.set_defaults(verify=_verify_publisher)
 
@@ -69,15 +65,15 @@ def _add_publisher(parser: argparse.ArgumentParser) -> None:
 def _verify_publisher(given: argparse.Namespace) -> Report:
     from penstock.tck.publisher import verify_publisher  # noqa: PLC0415  only what is asked for is loaded
 
-    closes = _optional(given.closes)
-    over = _optional(given.over)
+    closes = optional(given.closes)
+    over = optional(given.over)
     if given.closes_source and over is None:
         raise Unusable("--closes-source needs --over")
     return verify_publisher(
-        _factory(given.factory, "publisher", "the number of elements", 3),
-        failing=_optional(given.failing),
+        factory_of(given.factory, "publisher", "the number of elements", 3),
+        failing=optional(given.failing),
         over=over,
-        limits=_limits(given),
+        limits=limits_of(given),
         dialect=given.dialect,
         unicast=given.unicast,
         asynchronous=given.asynchronous,
@@ -85,20 +81,20 @@ def _verify_publisher(given: argparse.Namespace) -> Report:
         max_elements=given.max_elements,
         min_elements=given.min_elements,
         finite=not given.never_ends,
-        settle=_optional(given.settle),
+        settle=optional(given.settle),
         subject=f"publisher {given.factory}",
     )
 
 
 def _add_subscriber(parser: argparse.ArgumentParser) -> None:
-    _add_shared(parser, "takes a probe (with --blackbox nothing) and returns a fresh subscriber")
+    add_shared(parser, "takes a probe (with --blackbox nothing) and returns a fresh subscriber")
     add = parser.add_argument
     add("--element", metavar="NAME", help="function that makes the element of the number it takes")
     add("--blackbox", action="store_true", help="look at it from outside only")
     add("--asynchronous", action="store_true", help="claims that its signals return while it works (rule 2.2)")
     add("--unordered", action="store_true", help="does not process elements in the order they came")
     add("--concurrent", action="store_true", help="its triggers may be called from any thread (rule 2.7)")
-    add("--expects", type=_count(1), metavar="N", default=1, help="blackbox: it asks for at least so many elements")
+    add("--expects", type=whole(1), metavar="N", default=1, help="blackbox: it asks for at least so many elements")
     add("--trigger", metavar="NAME", help="blackbox: function that makes the subscriber it takes ask for one more")
     add("--stop", metavar="NAME", help="blackbox: function that makes the subscriber it takes want no more")
     parser.set_defaults(verify=_verify_subscriber)
@@ -108,21 +104,21 @@ def _verify_subscriber(given: argparse.Namespace) -> Report:
     from penstock.tck.subscriber import verify_subscriber, verify_subscriber_blackbox  # noqa: PLC0415
 
     shared: dict[str, Any] = {
-        "element": _optional(given.element) or int,
-        "limits": _limits(given),
-        "settle": _optional(given.settle),
+        "element": optional(given.element) or int,
+        "limits": limits_of(given),
+        "settle": optional(given.settle),
         "subject": f"subscriber {given.factory}",
     }
     if given.blackbox:
         return verify_subscriber_blackbox(
-            _factory(given.factory, "subscriber", "no argument"),
+            factory_of(given.factory, "subscriber", "no argument"),
             expects=given.expects,
-            trigger=_optional(given.trigger),
-            stop=_optional(given.stop),
+            trigger=optional(given.trigger),
+            stop=optional(given.stop),
             **shared,
         )
     return verify_subscriber(
-        _factory(given.factory, "subscriber", "a probe (or say --blackbox)", None),
+        factory_of(given.factory, "subscriber", "a probe (or say --blackbox)", None),
         asynchronous=given.asynchronous,
         ordered=not given.unordered,
         concurrent=given.concurrent,
@@ -131,7 +127,7 @@ def _verify_subscriber(given: argparse.Namespace) -> Report:
 
 
 def _add_processor(parser: argparse.ArgumentParser) -> None:
-    _add_shared(parser, "takes nothing and returns a fresh processor that hands on what it gets")
+    add_shared(parser, "takes nothing and returns a fresh processor that hands on what it gets")
     add = parser.add_argument
     add("--element", metavar="NAME", help="function that makes the element of the number it takes")
     add("--multicast", action="store_true", help="serves several subscribers")
@@ -147,164 +143,15 @@ def _verify_processor(given: argparse.Namespace) -> Report:
     from penstock.tck.processor import verify_processor  # noqa: PLC0415
 
     return verify_processor(
-        _factory(given.factory, "processor", "no argument"),
-        element=_optional(given.element) or int,
-        limits=_limits(given),
+        factory_of(given.factory, "processor", "no argument"),
+        element=optional(given.element) or int,
+        limits=limits_of(given),
         multicast=given.multicast,
         recovers=given.recovers,
         delays_errors=given.delays_errors,
         cancels_upstream=not given.keeps_upstream,
         concurrent=not given.serial,
         asynchronous=given.asynchronous,
-        settle=_optional(given.settle),
+        settle=optional(given.settle),
         subject=f"processor {given.factory}",
     )
-
-
-def _add_pull_source(parser: argparse.ArgumentParser) -> None:
-    _add_shared(parser, "takes the number of values, None for endless, and returns a source")
-    add = parser.add_argument
-    add("--failing", metavar="NAME", help="factory of a source that fails after the number of values it takes")
-    add("--over", metavar="NAME", help="function that puts the source over an iterator")
-    add("--stuck", metavar="NAME", help="factory of a source whose next value does not come")
-    add("--combines", metavar="NAME", help="function that makes a source of the list of inputs it takes")
-    add("--exactly", type=_count(0), metavar="N", help="always has so many values")
-    add("--never-ends", action="store_true", help="cannot end by itself")
-    parser.set_defaults(verify=_verify_pull_source)
-
-
-def _verify_pull_source(given: argparse.Namespace) -> Report:
-    from penstock.tck.pull_source import verify_pull_source  # noqa: PLC0415
-
-    return verify_pull_source(
-        _factory(given.factory, "source", "the number of values", None),
-        failing=_optional(given.failing),
-        over=_optional(given.over),
-        stuck=_optional(given.stuck),
-        combines=_optional(given.combines),
-        exactly=given.exactly,
-        finite=not given.never_ends,
-        limits=_limits(given),
-        settle=_optional(given.settle),
-        subject=f"source {given.factory}",
-    )
-
-
-def _add_pull_through(parser: argparse.ArgumentParser) -> None:
-    _add_shared(parser, "takes nothing and returns a fresh through")
-    add = parser.add_argument
-    add("--expects", metavar="NAME", help="function that tells what comes out for the list of values it takes")
-    add("--eager", action="store_true", help="claims to read ahead once it was asked (property B5)")
-    add("--recovers", action="store_true", help="claims to make a good end of an error (property F7)")
-    add("--stopping", metavar="NAME", help="factory of one that lets as many values pass as it takes (property A8)")
-    add("--failing", metavar="NAME", help="factory of one whose function raises the error it takes (property F5)")
-    add("--working", metavar="NAME", help="factory of one that works by the function it takes (property A11)")
-    add("--hooked", metavar="NAME", help="factory of one that tells its end to the function it takes (property A12)")
-    add("--flattens", metavar="NAME", help="factory of one that gives the values of sources (property F12)")
-    parser.set_defaults(verify=_verify_pull_through)
-
-
-def _verify_pull_through(given: argparse.Namespace) -> Report:
-    from penstock.tck.pull_through import verify_pull_through  # noqa: PLC0415
-
-    claims = {
-        name: _optional(getattr(given, name)) for name in ("stopping", "failing", "working", "hooked", "flattens")
-    }
-    return verify_pull_through(
-        _factory(given.factory, "through", "no argument"),
-        expects=_optional(given.expects) or list,
-        eager=given.eager,
-        recovers=given.recovers,
-        limits=_limits(given),
-        settle=_optional(given.settle),
-        subject=f"through {given.factory}",
-        **claims,
-    )
-
-
-def _add_pull_sink(parser: argparse.ArgumentParser) -> None:
-    _add_shared(parser, "takes a function to be told the end and returns a fresh sink")
-    add = parser.add_argument
-    add("--stopping", metavar="NAME", help="factory of one that wants so many values: takes that function and a number")
-    add("--failing", metavar="NAME", help="factory of one whose function raises: takes that function and the error")
-    parser.set_defaults(verify=_verify_pull_sink)
-
-
-def _verify_pull_sink(given: argparse.Namespace) -> Report:
-    from penstock.tck.pull_sink import verify_pull_sink  # noqa: PLC0415
-
-    return verify_pull_sink(
-        _factory(given.factory, "sink", "a function to be told the end", print),
-        stopping=_optional(given.stopping),
-        failing=_optional(given.failing),
-        limits=_limits(given),
-        settle=_optional(given.settle),
-        subject=f"sink {given.factory}",
-    )
-
-
-def _add_shared(parser: argparse.ArgumentParser, takes: str) -> None:
-    add, limits = parser.add_argument, Limits()
-    add("factory", metavar="package.module:factory", help=takes)
-    add("--elements", type=_count(1), metavar="N", default=limits.elements, help="elements of the longest streams")
-    add("--timeout", type=_seconds, metavar="S", default=limits.timeout, help="patience for what must come")
-    add("--quiet", type=_seconds, metavar="S", default=limits.quiet, help="how long nothing must come")
-    add("--depth", type=_count(1), metavar="N", default=limits.depth, help="bound of recursion (rule 3.3)")
-    add("--settle", metavar="NAME", help="function that runs its scheduler dry, in place of waiting for quiet")
-
-
-def _limits(given: argparse.Namespace) -> Limits:
-    return Limits(given.elements, given.timeout, given.quiet, given.depth)
-
-
-def _count(least: int) -> Callable[[str], int]:
-    def number(text: str) -> int:
-        if not text.isascii() or not text.isdigit() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"must be a whole number >= {least}, got {text!r}")
-        return int(text)
-
-    return number
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be a number of seconds > 0, got {text!r}")
-    return seconds
-
-
-def _factory(name: str, kind: str, takes: str, *arguments: Any) -> Any:
-    """Return the callable of that name, which must be callable with such arguments."""
-    found = _load(name)
-    try:
-        inspect.signature(found).bind(*arguments)
-    except TypeError as error:
-        raise Unusable(f"a {kind} factory takes {takes}, but {name} cannot be called so: {error}") from error
-    except ValueError:
-        pass  # some builtins tell no signature
-    return found
-
-
-def _optional(name: str | None) -> Any:
-    return None if name is None else _load(name)
-
-
-def _load(name: str) -> Any:
-    """Import what `package.module:attribute` names."""
-    module, colon, path = name.partition(":")
-    if not (module and colon and path):
-        raise Unusable(f"a name must be like package.module:factory, got {name!r}")
-    try:
-        found: Any = importlib.import_module(module)
-    except Exception as error:
-        raise Unusable(f"importing {module} failed: {type(error).__name__}: {error}") from error
-    for part in path.split("."):
-        if not hasattr(found, part):
-            raise Unusable(f"{module} has no {path}")
-        found = getattr(found, part)
-    if not callable(found):
-        raise Unusable(f"{name} must be callable, got {found!r}")
-    return found
