@@ -69,9 +69,18 @@ class Emitter(Generic[T]):
         """Pass an element on, or say why not."""
         if element is None:
             raise TypeError("emit: None is not an element (rule 2.13)")
+        if self.hand_on(element):
+            return EmitResult.OK
         result = self.put(element)
         self.tell()
         return result
+
+    def hand_on(self, element: T) -> bool:
+        """Deliver an element past the queue, if it was asked for and nobody is at work; tell whether it was."""
+        outlet = self._outlet
+        if not outlet.idle or outlet.queue or self._terminated:
+            return False
+        return self._context.copy().run(outlet.deliver_now, element)
 
     @property
     def full(self) -> bool:

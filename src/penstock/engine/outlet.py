@@ -116,13 +116,16 @@ class Outlet(Generic[T]):
 
     def offer(self, element: T) -> None:
         """Deliver one element at once where that is possible, else queue it."""
-        if self.idle and self._submit is None:
-            downstream = self._downstream
-            if downstream is not None and self.hand_on(downstream.on_next, element, self.on_taken):
-                return
+        if self.idle and self._submit is None and self.deliver_now(element):
+            return
         self.queue.append(element)
         if self.idle:
             self.wake()
+
+    def deliver_now(self, element: T) -> bool:
+        """Deliver one element past the queue, if that is possible; tell whether it was."""
+        downstream = self._downstream
+        return downstream is not None and self.hand_on(downstream.on_next, element, self.on_taken)
 
     def hand_on(self, on_next: Callable[[Any], None], element: Any, taken: Callable[[int], None]) -> bool:
         """Deliver one element past the queue, if it was asked for and nobody drains; tell whether it was."""
