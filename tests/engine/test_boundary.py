@@ -14,7 +14,7 @@ from penstock import Executor, Stream, inline, loop, pool, thread
 from penstock.testing import ManualPublisher, Probe, subscribed
 from tests.engine.parts import INLINE, Items, Plain, ended, started
 from tests.engine.stress import all_at_once, restless
-from tests.engine.watch import PATIENCE
+from tests.engine.watch import PATIENCE, left_alive
 
 EXECUTORS: dict[str, Callable[[], Executor]] = {
     "inline": inline,
@@ -192,9 +192,7 @@ def test_its_worker_ends_however_the_run_ends(executor: str, way: str, dropped: 
     elif "raises" not in way:
         probe.request(10)
         probe.wait_for_end()
-    for each in set(threading.enumerate()) - before:
-        each.join(PATIENCE)
-        assert not each.is_alive()
+    assert left_alive(before) == []
     assert len(dropped) == ("raises" in way)
     dropped.clear()
 

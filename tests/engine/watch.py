@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from time import monotonic
 
 import pytest
 
@@ -32,8 +33,12 @@ def no_thread_is_left() -> Iterator[None]:
 
 
 def left_alive(before: set[threading.Thread]) -> list[str]:
-    """Join every thread that was not there before and return the names of those that do not end."""
-    new = [thread for thread in threading.enumerate() if thread not in before]
-    for thread in new:
-        thread.join(PATIENCE)
-    return [thread.name for thread in new if thread.is_alive()]
+    """Wait until no thread is left that was not there before; return the names of those that do not end."""
+    patience = monotonic() + PATIENCE
+    while new := [thread for thread in threading.enumerate() if thread not in before]:
+        if monotonic() > patience:
+            return [thread.name for thread in new]
+        for thread in new:
+            if thread.ident is not None:  # one that is just being started cannot be joined: look again
+                thread.join(PATIENCE)
+    return []

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock import Connectable, OverflowedError, RunCancelledError, Slow, Stream
+from penstock import Connectable, Connection, OverflowedError, RunCancelledError, Slow, Stream
 from penstock.testing import Form, ManualPublisher, Tracked, check_source, subscribed
 from tests.operators.subjects import each_form
 
@@ -17,21 +17,28 @@ from tests.operators.subjects import each_form
 class Begun:
     """Be a publisher that begins a run as soon as somebody has subscribed."""
 
-    def __init__(self, published: Connectable[Any]) -> None:
+    def __init__(self, published: Connectable[Any], connections: list[Connection]) -> None:
         self.published = published
+        self.connections = connections
 
     def subscribe(self, subscriber: Any, /) -> None:
         self.published.subscribe(subscriber)
-        self.published.connect()
+        self.connections.append(self.published.connect())
 
 
 @each_form
 @pytest.mark.parametrize("slow", Slow)
 def test_laws(form: Form, slow: Slow) -> None:
     items = Tracked(range(5))
-    check_source(
-        lambda: Stream.defer(lambda: Begun(form.over(items).publish(size=3, slow=slow))), list(range(5)), examples=3
-    )
+    connections: list[Connection] = []
+
+    def begun() -> Begun:
+        return Begun(form.over(items).publish(size=3, slow=slow), connections)
+
+    check_source(lambda: Stream.defer(begun), list(range(5)), examples=3)
+    for connection in connections:
+        connection.cancel()
+    items.wait_until_closed()
 
 
 def published(size: int = 256, slow: Slow = Slow.ERROR) -> tuple[ManualPublisher[int], Connectable[int]]:

@@ -91,6 +91,7 @@ def test_a_single_element_is_never_stuck() -> None:
     for element in range(5):
         upstream.next(element)
         assert probe.wait_for(element + 1)[-1] == element
+    probe.cancel()
 
 
 def test_a_cancel_reaches_upstream_at_once() -> None:
