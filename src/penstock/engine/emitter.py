@@ -87,6 +87,10 @@ class Emitter(Generic[T]):
         """Tell whether an element would be refused now."""
         return len(self._outlet.queue) >= self._size and not self._outlet.closed
 
+    def widen(self, by: int) -> None:
+        """Have room for more elements, or for less; whoever calls it holds the outlet's lock."""
+        self._size += by
+
     def put(self, element: T) -> EmitResult:
         """Queue an element by the policy, without telling anybody."""
         outlet = self._outlet

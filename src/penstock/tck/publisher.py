@@ -10,8 +10,8 @@ import penstock.tck.publisher_demand
 import penstock.tck.publisher_end
 import penstock.tck.publisher_reentrant
 import penstock.tck.publisher_subscribe  # noqa: F401 - importing these files registers their trials
-from penstock.tck.cpp_dialect import CppPublisher
-from penstock.tck.dotnet_dialect import DotnetPublisher
+from penstock.spec.cpp_dialect import FromCpp
+from penstock.spec.dotnet_dialect import PublisherFromDotnet
 from penstock.tck.outcome import Limits, Report
 from penstock.tck.publisher_case import Factory, PublisherCase, PublisherSubject
 from penstock.tck.publisher_trials import publisher_trials
@@ -19,8 +19,8 @@ from penstock.tck.trial import run_trials
 
 _ADAPTERS: dict[str, Callable[[Any], Any]] = {
     "jvm": lambda publisher: publisher,
-    "dotnet": DotnetPublisher,
-    "cpp": CppPublisher,
+    "dotnet": PublisherFromDotnet,
+    "cpp": FromCpp,
 }
 
 

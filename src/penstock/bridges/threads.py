@@ -1,0 +1,236 @@
+"""threads: queues between threads and processes.
+
+A queue carries elements; the end and a failure travel behind them as `Completed()` and `Failed(error)`, as said in
+`penstock.bridges.in_band`. What it cannot carry is a cancel of the side that takes: a bounded queue then just stays
+full. A queue that can be shut down (Python 3.13) carries it: shut it down, and the sink ends.
+
+A thread that waits for a `queue.Queue` waits on the queue's own condition and is woken by a cancel. Other queues
+(`SimpleQueue`, those of `multiprocessing`) give no such hold: there the thread looks every `poll` seconds whether it
+was cancelled.
+"""
+
+from __future__ import annotations
+
+import pickle
+import queue as queues
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from penstock.bridges.in_band import end_of, ends, packed, unpacked
+from penstock.bridges.pouring import pour
+from penstock.engine.chain import Chain, Items, connect
+from penstock.engine.executors import thread
+from penstock.engine.relay import Relay
+from penstock.errors import PenstockError
+from penstock.flow import Sink
+from penstock.operators.subscribe_on import SubscribeOn
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Opener, Source
+from penstock.stream import Stream
+
+T = TypeVar("T")
+POLL = 0.05
+_NAME = "penstock-queue"
+_SHUT_DOWN: Any = getattr(queues, "ShutDown", ())  # Python 3.13
+_STOPPED = object()
+
+
+class AnyQueue(Protocol):
+    """Be a queue between threads or processes: `queue.Queue`, `SimpleQueue`, `multiprocessing.Queue` and their like."""
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        """Take the next item, or raise queue.Empty."""
+        ...
+
+    def put(self, item: Any, /, block: bool = True, timeout: float | None = None) -> None:
+        """Add an item, or raise queue.Full."""
+        ...
+
+
+class _Waiting:
+    """Wait for a queue on behalf of one run, until `stop` is called."""
+
+    __slots__ = ("_owned", "_poll", "_queue", "_stopped")
+
+    def __init__(self, queue: AnyQueue, poll: float) -> None:
+        self._queue = queue
+        self._owned = isinstance(queue, queues.Queue)
+        self._poll = poll
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Let go of whoever waits; from any thread."""
+        self._stopped = True
+        queue: Any = self._queue
+        if self._owned:
+            with queue.mutex:
+                queue.not_empty.notify_all()
+                queue.not_full.notify_all()
+
+    def take(self) -> Any:
+        """Return the next item, or _STOPPED."""
+        queue: Any = self._queue
+        while not self._stopped:
+            try:
+                if not self._owned:
+                    return queue.get(timeout=self._poll)
+                with queue.not_empty:
+                    while not (self._stopped or queue._qsize() or getattr(queue, "is_shutdown", False)):
+                        queue.not_empty.wait()
+                if not self._stopped:
+                    return queue.get_nowait()
+            except queues.Empty:  # somebody else was faster
+                continue
+        return _STOPPED
+
+    def put(self, item: Any) -> bool:
+        """Add an item; tell whether it was, and not stopped before."""
+        queue: Any = self._queue
+        while not self._stopped:
+            try:
+                if not self._owned:
+                    queue.put(item, timeout=self._poll)
+                    return True
+                with queue.not_full:
+                    while not (
+                        self._stopped or not 0 < queue.maxsize <= queue._qsize() or getattr(queue, "is_shutdown", False)
+                    ):
+                        queue.not_full.wait()
+                if not self._stopped:
+                    queue.put_nowait(item)
+                    return True
+            except queues.Full:
+                continue
+        return False
+
+    def items(self) -> Iterator[Any]:
+        """Give the elements until the end or the stop."""
+        done: Callable[[], object] = getattr(self._queue, "task_done", lambda: None)
+        while True:
+            try:
+                item = self.take()
+            except _SHUT_DOWN:
+                return
+            if item is _STOPPED:
+                return
+            try:
+                if ends(item):
+                    return
+                yield unpacked(item)
+            finally:
+                done()
+
+
+class _Interrupted(Relay[Any]):
+    """Stop the waiting when the run is over, however that came."""
+
+    def __init__(self, downstream: Subscriber[Any], waiting: _Waiting) -> None:
+        super().__init__(downstream)
+        self._waiting = waiting
+
+    def released(self) -> None:
+        self._waiting.stop()
+
+
+@dataclass(frozen=True, slots=True)
+class FromQueue(Source[T]):
+    """Emit what comes out of a queue; see `from_queue`."""
+
+    queue: AnyQueue
+    poll: float
+
+    def waiting_opener(self) -> Opener[T]:
+        """Wait in the thread that iterates, which wants to."""
+        return lambda _: _Waiting(self.queue, self.poll).items()
+
+    def connect(self, downstream: Subscriber[T], /) -> None:
+        """Wait in a thread of its own."""
+        waiting = _Waiting(self.queue, self.poll)
+        chain = Chain(SubscribeOn(Chain(Items(waiting.items())), thread(_NAME)))
+        _Interrupted(downstream, waiting).attach(lambda leg: connect(chain, leg))
+
+
+def _queue_given(operator: str, queue: object, poll: object, *names: str) -> None:
+    if any(not callable(getattr(queue, name, None)) for name in names) or isinstance(queue, type):
+        raise TypeError(f"{operator}: queue must have {' and '.join(names)}, got {queue!r}")
+    if isinstance(poll, bool) or not isinstance(poll, int | float) or not poll > 0:
+        raise ValueError(f"{operator}: poll must be > 0 seconds, got {poll!r}")
+
+
+def from_queue(queue: AnyQueue, *, poll: float = POLL) -> Stream[Any]:
+    """Emit the items of a `queue.Queue` or another queue between threads or processes.
+
+    Emits when downstream asks and an item is there; a `for` loop waits itself, other subscribers have a thread that
+    does. Backpressures by not taking items; an `async for` loop asks for up to 256 ahead, `open(window=1)` for one.
+    Completes at a `Completed()`, fails at a `Failed(error)`; one such mark ends one reader. Cancels at once with a
+    `queue.Queue`, within `poll` seconds with others; an item that is being taken at that moment is gone. `task_done` is
+    called for each item that was delivered.
+
+    >>> from queue import Queue
+    >>> from penstock import Stream
+    >>> waiting = Queue()
+    >>> (Stream.range(3) | to_queue(waiting)).run().wait()
+    3
+    >>> list(from_queue(waiting))
+    [0, 1, 2]
+    """
+    _queue_given("from_queue", queue, poll, "get")
+    return Stream(Chain(FromQueue(queue, float(poll))))
+
+
+class _QueueBasin:
+    """Put elements into a queue, then the end."""
+
+    __slots__ = ("_end", "_local", "_waiting")
+
+    def __init__(self, queue: AnyQueue, poll: float, end: bool) -> None:
+        self._waiting = _Waiting(queue, poll)
+        self._local = isinstance(queue, queues.Queue | queues.SimpleQueue)
+        self._end = end
+
+    def put(self, element: Any, /) -> bool:
+        return self._put(packed(element))
+
+    def end(self, error: Exception | None, /) -> None:
+        if self._end:
+            self._put(end_of(error if error is None or self._local else _picklable(error)))
+
+    def _put(self, item: Any) -> bool:
+        try:
+            return self._waiting.put(item)
+        except _SHUT_DOWN:
+            return False  # whoever takes has said that nothing more is wanted
+
+    def left(self) -> None:
+        self._waiting.stop()
+
+
+def _picklable(error: Exception) -> Exception:
+    """Return an error that reaches another process: multiprocessing loses in silence what it cannot pickle."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # noqa: BLE001  whatever an exception's own methods raise
+        return PenstockError(f"{type(error).__name__}: {error}")
+    return error
+
+
+def to_queue(queue: AnyQueue, *, end: bool = True, poll: float = POLL) -> Sink[Any, int]:
+    """Put elements into a `queue.Queue` or another queue between threads or processes; the result is how many.
+
+    Asks for the next element when there is room, 16 ahead; a full queue makes a thread of its own wait. Puts
+    `Completed()` or `Failed(error)` behind the last element, unless `end` is false (several may fill one queue). Ends
+    when the queue is shut down. Cancels at once with a `queue.Queue`, within `poll` seconds with others; no mark is put
+    then. An error that does not pickle reaches another process as a PenstockError with its name and message.
+
+    >>> from queue import Queue
+    >>> from penstock import Stream
+    >>> waiting = Queue()
+    >>> (Stream.just("a") | to_queue(waiting)).run().wait(), waiting.get(), waiting.get()
+    (1, 'a', Completed())
+    """
+    _queue_given("to_queue", queue, poll, "put")
+    return pour(lambda: _QueueBasin(queue, float(poll), end))
+
+
+__all__ = ["AnyQueue", "from_queue", "to_queue"]
