@@ -245,9 +245,9 @@ def test_the_error_carries_row_field_type_and_value() -> None:
         (
             t.TimestampType(),
             MOMENT.replace(tzinfo=None),
-            "a datetime with a time zone (or declare the field timestamp_ntz)",
+            "a datetime with a time zone (or declare the field without one)",
         ),
-        (t.TimestampNTZType(), MOMENT, "a datetime without a time zone (or declare the field timestamp)"),
+        (t.TimestampNTZType(), MOMENT, "a datetime without a time zone (or declare the field with one)"),
         (t.DayTimeIntervalType(), 5, "duration[us]"),
         (t.DecimalType(5, 2), 1.5, "decimal128(5, 2)"),
         (t.DecimalType(5, 2), Decimal("1.234"), "decimal128(5, 2)"),

@@ -8,8 +8,8 @@ except ModuleNotFoundError as missing:
         f"penstock.spark needs PySpark and PyArrow, {missing.name} is missing: pip install penstock[spark]"
     ) from missing
 
+from penstock.bridges.columns import SchemaError
 from penstock.spark.classes import prepare
-from penstock.spark.columns import SchemaError
 from penstock.spark.connect import SparkLimitError
 from penstock.spark.entry import entry
 from penstock.spark.java import SparkSetupError

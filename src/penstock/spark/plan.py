@@ -13,13 +13,13 @@ from dataclasses import dataclass, make_dataclass, replace
 from operator import itemgetter
 from typing import Any
 
+from penstock.bridges.hints import is_record, name_of
 from penstock.engine.blame import function_name
 from penstock.engine.chain import Chain
 from penstock.errors import PenstockError
 from penstock.flow import Flow, Hole, Pipeline, Sink, flow, text_of
 from penstock.run import Place, Plan
 from penstock.spark.entry import UNSAID, Entry
-from penstock.spark.rows import is_record, name_of
 from penstock.spark.schema import Form, Schema
 from penstock.spark.scopes import Scoped
 from penstock.spark.stages import stage

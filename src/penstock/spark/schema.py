@@ -14,18 +14,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import types as spark
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type, to_arrow_schema
 
-from penstock.spark.columns import SchemaError, array_of, short
-from penstock.spark.rows import (
-    AsNamed,
-    AsRecords,
-    as_tuples,
-    columns_of,
-    hints_of,
-    is_record,
-    name_of,
-    row_type,
-    without_none,
-)
+from penstock.bridges.columns import SchemaError, array_of, short
+from penstock.bridges.hints import hints_of, is_record, name_of, without_none
+from penstock.bridges.rows import AsRecords, as_tuples, columns_of
+from penstock.spark.rows import AsNamed, row_type
 
 Described: TypeAlias = "Schema | type[Any] | pa.Schema | spark.StructType | str"
 """What a schema can be made from: a dataclass or NamedTuple, an Arrow or a Spark schema, or `name type, ...`."""

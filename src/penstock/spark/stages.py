@@ -16,12 +16,12 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark import TaskContext, cloudpickle
 from pyspark.sql import DataFrame
 
+from penstock.bridges.columns import SchemaError
 from penstock.engine.blame import describe, operator_name
 from penstock.engine.chain import Chain, graft, pull
 from penstock.engine.executors import thread
 from penstock.errors import PenstockError
 from penstock.flow import Elsewhere, Flow, Hole
-from penstock.spark.columns import SchemaError
 from penstock.spark.failure import report
 from penstock.spark.rows import Columns
 from penstock.spark.schema import Form, Schema

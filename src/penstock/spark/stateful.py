@@ -25,11 +25,11 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
+from penstock.bridges.columns import SchemaError, values_of
 from penstock.engine.blame import describe, function_name, operator_name
 from penstock.engine.chain import Chain
 from penstock.flow import Flow, Hole
 from penstock.operators.stateful_map import StatefulMap
-from penstock.spark.columns import SchemaError, values_of
 from penstock.spark.failure import report
 from penstock.spark.java import SparkSetupError
 from penstock.spark.schema import Form, Schema

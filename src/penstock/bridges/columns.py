@@ -88,9 +88,9 @@ def _accepts(kind: pa.DataType) -> tuple[frozenset[type], Callable[[type], bool]
         return frozenset({int, _NONE}), _whole
     if t.is_floating(kind):
         return frozenset({float, int, _NONE}), _real
-    if t.is_string(kind):
+    if t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind):
         return frozenset({str, _NONE}), lambda given: issubclass(given, str)
-    if t.is_binary(kind):
+    if t.is_binary(kind) or t.is_large_binary(kind) or t.is_binary_view(kind) or t.is_fixed_size_binary(kind):
         return frozenset({bytes, _NONE}), lambda given: issubclass(given, bytes | bytearray | memoryview)
     if t.is_date(kind):
         date, moment = dt.date, dt.datetime
@@ -103,11 +103,15 @@ def _accepts(kind: pa.DataType) -> tuple[frozenset[type], Callable[[type], bool]
         return frozenset({dt.time, _NONE}), lambda given: issubclass(given, dt.time)
     if t.is_decimal(kind):
         return frozenset({decimal.Decimal, int, _NONE}), _whole
-    if t.is_list(kind):
+    if _is_list(kind):
         return frozenset({list, tuple, _NONE}), _several
     if t.is_map(kind):
         return frozenset({dict, _NONE}), lambda given: issubclass(given, Mapping)
     return None  # booleans and nulls: Arrow is strict about them itself
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)  # type: ignore[no-any-return]
 
 
 def _expected(kind: pa.DataType, nullable: bool) -> str:
@@ -119,9 +123,9 @@ def _zone_misfits(kind: pa.DataType, values: Sequence[Any], path: str) -> None:
         if value is None or (value.tzinfo is None) == (kind.tz is None):
             continue
         cure = (
-            "a datetime with a time zone (or declare the field timestamp_ntz)"
+            "a datetime with a time zone (or declare the field without one)"
             if kind.tz is not None
-            else "a datetime without a time zone (or declare the field timestamp)"
+            else "a datetime without a time zone (or declare the field with one)"
         )
         raise Misfit(path, cure, value)
 
@@ -160,7 +164,7 @@ def _prepared(kind: pa.DataType, nullable: bool, values: Sequence[Any], path: st
             raise Misfit(path, _expected(kind, nullable), next(value for value in values if type(value) in wrong))
     if pa.types.is_timestamp(kind):
         _zone_misfits(kind, values, path)
-    elif pa.types.is_list(kind):
+    elif _is_list(kind):
         lists = [None if value is None else list(value) for value in values]
         inner = list(chain.from_iterable(value for value in lists if value is not None))
         following = iter(_prepared(kind.value_type, kind.value_field.nullable, inner, f"{path}[]"))
@@ -223,8 +227,9 @@ def _blamed(field: pa.Field, row: int, value: object, found: Exception) -> Schem
     return SchemaError(message, row=row, field=path, expected=expected, value=value)
 
 
-def _has_map(kind: pa.DataType) -> bool:
-    return pa.types.is_map(kind) or any(_has_map(kind.field(place).type) for place in range(kind.num_fields))
+def has_map(kind: pa.DataType) -> bool:
+    """Tell whether a type is a map or holds one."""
+    return pa.types.is_map(kind) or any(has_map(kind.field(place).type) for place in range(kind.num_fields))
 
 
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001  what a moment without a zone counts from
@@ -247,7 +252,7 @@ def values_of(array: pa.Array) -> list[Any]:
     kind = array.type
     if pa.types.is_nested(kind):
         # Only where there is a map: to be strict about its keys costs the fast way through everything else.
-        return array.to_pylist(maps_as_pydicts="strict") if _has_map(kind) else array.to_pylist()  # type: ignore[no-any-return]
+        return array.to_pylist(maps_as_pydicts="strict") if has_map(kind) else array.to_pylist()  # type: ignore[no-any-return]
     try:
         if pa.types.is_timestamp(kind) and kind.unit == "us":
             return _moments(array)

@@ -1,0 +1,718 @@
+// What stands in the JVM for penstock: subscribers and publishers of java.util.concurrent.Flow that put what they are
+// told into queues, from which Python takes it. Java never calls Python, so no callback server is needed, no call nests
+// inside another, and no lock is held while a call of one side waits for the other.
+//
+// Written in the Java that Janino compiles, since Spark brings Janino and a JRE brings no compiler. After a change run
+// `python -m tests.spark.java_peers`, which writes flow.jar; a test compares the two.
+
+package penstock.flow;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.lang.ref.WeakReference;
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Flow;
+
+/** Make what Python asks for. */
+public final class Peer {
+    public Inbox inbox(int window) {
+        return new Inbox(window);
+    }
+
+    public Outlet outlet() {
+        return new Outlet();
+    }
+
+    static void complain(String what, Throwable cause) {
+        System.getLogger("penstock").log(System.Logger.Level.WARNING, what, cause);
+    }
+
+    static long add(long some, long more) {
+        long total = some + more;
+        return total < 0 ? Long.MAX_VALUE : total;
+    }
+
+    /** Be a failure of Python's; the exception itself is kept there, under the number of its run. */
+    public static final class PythonException extends RuntimeException {
+        private final long key;
+        private final String type;
+        private final String trace;
+
+        public PythonException(long key, String type, String message, String trace) {
+            super(message);
+            this.key = key;
+            this.type = type;
+            this.trace = trace;
+        }
+
+        /** Return the name of the exception's class in Python. */
+        public String getPythonType() {
+            return this.type;
+        }
+
+        /** Return the traceback of Python. */
+        public String getPythonTraceback() {
+            return this.trace;
+        }
+
+        public String toString() {
+            return this.type + ": " + this.getMessage();
+        }
+
+        long key() {
+            return this.key;
+        }
+    }
+
+    /** Write values for Python; what has no form there is kept in `kept` and written as its place. */
+    static final class Writer {
+        final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        final DataOutputStream out = new DataOutputStream(this.bytes);
+        final List kept;
+
+        Writer(List kept) {
+            this.kept = kept;
+        }
+
+        void text(String text) throws IOException {
+            if (text == null) {
+                this.out.writeInt(-1);
+            } else {
+                this.out.writeInt(text.length());
+                this.out.writeChars(text);
+            }
+        }
+
+        void value(Object value) throws IOException {
+            if (value == null) {
+                this.out.writeByte('n');
+            } else if (value instanceof String || value instanceof Character) {
+                this.out.writeByte('s');
+                this.text(value.toString());
+            } else if (value instanceof Integer || value instanceof Short || value instanceof Byte) {
+                this.out.writeByte('i');
+                this.out.writeInt(((Number) value).intValue());
+            } else if (value instanceof Long) {
+                this.out.writeByte('l');
+                this.out.writeLong(((Long) value).longValue());
+            } else if (value instanceof Double || value instanceof Float) {
+                this.out.writeByte('d');
+                this.out.writeDouble(((Number) value).doubleValue());
+            } else if (value instanceof Boolean) {
+                this.out.writeByte(((Boolean) value).booleanValue() ? 'T' : 'F');
+            } else if (value instanceof byte[]) {
+                this.out.writeByte('b');
+                this.out.writeInt(((byte[]) value).length);
+                this.out.write((byte[]) value);
+            } else if (value instanceof BigInteger || value instanceof BigDecimal) {
+                this.out.writeByte(value instanceof BigInteger ? 'g' : 'D');
+                this.text(value.toString());
+            } else if (value instanceof List) {
+                this.values('[', ((List) value).toArray());
+            } else if (value instanceof Set) {
+                this.values('(', ((Set) value).toArray());
+            } else if (value instanceof Map) {
+                Object[] entries = ((Map) value).entrySet().toArray();
+                this.out.writeByte('{');
+                this.out.writeInt(entries.length);
+                for (int place = 0; place < entries.length; place++) {
+                    this.value(((Map.Entry) entries[place]).getKey());
+                    this.value(((Map.Entry) entries[place]).getValue());
+                }
+            } else {
+                this.out.writeByte('r');
+                this.out.writeInt(this.kept.size());
+                this.kept.add(value);
+            }
+        }
+
+        private void values(char tag, Object[] values) throws IOException {
+            this.out.writeByte(tag);
+            this.out.writeInt(values.length);
+            for (int place = 0; place < values.length; place++) {
+                this.value(values[place]);
+            }
+        }
+
+        /** Write what Python has to know of a failure: its class, what that is a kind of, its message and its trace. */
+        void failure(Throwable failure) throws IOException {
+            StringWriter trace = new StringWriter();
+            failure.printStackTrace(new PrintWriter(trace, true));
+            PythonException known = null;
+            int depth = 0;
+            for (Throwable one = failure; one != null && known == null && depth < 100; one = one.getCause()) {
+                known = one instanceof PythonException ? (PythonException) one : null;
+                depth++;
+            }
+            this.text(failure.getClass().getName());
+            this.out.writeByte(
+                failure instanceof IllegalArgumentException ? 'V' : failure instanceof NullPointerException ? 'T' : 'E'
+            );
+            this.text(failure instanceof PythonException ? failure.toString() : failure.getMessage());
+            this.text(trace.toString());
+            this.out.writeLong(known == null ? -1L : known.key());
+            this.out.writeBoolean(known == failure);
+        }
+    }
+
+    /** Read values that Python wrote. */
+    static final class Reader {
+        final DataInputStream in;
+        final List given;
+
+        Reader(byte[] bytes, List given) {
+            this.in = new DataInputStream(new ByteArrayInputStream(bytes));
+            this.given = given;
+        }
+
+        String text() throws IOException {
+            char[] letters = new char[this.in.readInt()];
+            for (int place = 0; place < letters.length; place++) {
+                letters[place] = this.in.readChar();
+            }
+            return new String(letters);
+        }
+
+        Object value() throws IOException {
+            int tag = this.in.readByte();
+            if (tag == 'n') {
+                return null;
+            } else if (tag == 's') {
+                return this.text();
+            } else if (tag == 'i') {
+                return Integer.valueOf(this.in.readInt());
+            } else if (tag == 'l') {
+                return Long.valueOf(this.in.readLong());
+            } else if (tag == 'd') {
+                return Double.valueOf(this.in.readDouble());
+            } else if (tag == 'T' || tag == 'F') {
+                return Boolean.valueOf(tag == 'T');
+            } else if (tag == 'b') {
+                byte[] bytes = new byte[this.in.readInt()];
+                this.in.readFully(bytes);
+                return bytes;
+            } else if (tag == 'g') {
+                return new BigInteger(this.text());
+            } else if (tag == 'D') {
+                return new BigDecimal(this.text());
+            } else if (tag == 'r') {
+                return this.given.get(this.in.readInt());
+            }
+            int count = this.in.readInt();
+            if (tag == '[') {
+                List list = new ArrayList(count);
+                for (int place = 0; place < count; place++) {
+                    list.add(this.value());
+                }
+                return list;
+            } else if (tag == '(') {
+                Set set = new LinkedHashSet();
+                for (int place = 0; place < count; place++) {
+                    set.add(this.value());
+                }
+                return set;
+            }
+            Map map = new LinkedHashMap();
+            for (int place = 0; place < count; place++) {
+                Object key = this.value();
+                map.put(key, this.value());
+            }
+            return map;
+        }
+    }
+
+    /**
+     * Be the subscriber of a publisher in this JVM, and hold what it signals until Python takes it.
+     *
+     * What was asked of the publisher and what is held are together never more than `window`, and never more than
+     * Python has asked for. A publisher that breaks a rule is cancelled, and Python told which.
+     */
+    public static final class Inbox implements Flow.Subscriber {
+        private static final int COMPLAINTS = 8; // of one run; more would only fill the log
+        private final int window;
+        private final int half;
+        private final ArrayDeque queue = new ArrayDeque();
+        private final List kept = new ArrayList();
+        private Flow.Subscription subscription;
+        private boolean subscribed;
+        private boolean cancelled;
+        private boolean asking;
+        private long demand;
+        private long owed;
+        private char end; // 'C' for completion, 'E' for an error, 'B' for a breach of a rule; 0 before the end
+        private Throwable failure;
+        private String rule;
+        private String breach;
+        private int complaints;
+
+        Inbox(int window) {
+            this.window = window;
+            this.half = (window + 1) / 2;
+        }
+
+        // What Python calls.
+
+        /** Subscribe; a publisher that throws has failed. */
+        public void attach(Flow.Publisher publisher) {
+            try {
+                publisher.subscribe(this);
+            } catch (Throwable thrown) {
+                this.finish('E', thrown, null, null);
+            }
+        }
+
+        public void request(long n) {
+            synchronized (this) {
+                this.demand = Peer.add(this.demand, n);
+            }
+            this.ask();
+        }
+
+        public void cancel() {
+            Flow.Subscription left;
+            synchronized (this) {
+                this.cancelled = true;
+                left = this.subscription;
+                this.subscription = null;
+                this.queue.clear();
+                this.failure = null;
+                this.notifyAll();
+            }
+            if (left != null) {
+                left.cancel();
+            }
+        }
+
+        /** Ask for `more`, wait until there is something, and return it: some elements, an end, or both. */
+        public byte[] take(long more) throws Exception {
+            this.request(more);
+            this.kept.clear();
+            List some = new ArrayList();
+            synchronized (this) {
+                while (this.queue.isEmpty() && this.end == 0 && !this.cancelled) {
+                    this.wait();
+                }
+                while (!this.queue.isEmpty() && some.size() < this.half) {
+                    some.add(this.queue.poll());
+                }
+            }
+            Writer writer = new Writer(this.kept);
+            for (Iterator each = some.iterator(); each.hasNext();) {
+                writer.out.writeByte('N');
+                writer.value(each.next());
+            }
+            synchronized (this) {
+                if (this.cancelled) {
+                    writer.out.writeByte('X');
+                } else if (this.end != 0 && this.queue.isEmpty()) {
+                    writer.out.writeByte(this.end);
+                    if (this.end == 'E') {
+                        writer.failure(this.failure);
+                    } else if (this.end == 'B') {
+                        writer.text(this.rule);
+                        writer.text(this.breach);
+                    }
+                }
+            }
+            return writer.bytes.toByteArray();
+        }
+
+        /** Return an element that has no form in Python. */
+        public Object kept(int place) {
+            return this.kept.get(place);
+        }
+
+        /** Return what the publisher failed with. */
+        public synchronized Throwable failure() {
+            return this.failure;
+        }
+
+        private void ask() {
+            while (true) {
+                Flow.Subscription asked;
+                long n;
+                synchronized (this) {
+                    long room = this.window - this.owed - this.queue.size();
+                    n = Math.min(this.demand, room);
+                    boolean wait = this.owed > 0 && this.demand > room && n < this.half;
+                    if (this.asking || this.subscription == null || n <= 0 || wait) {
+                        return;
+                    }
+                    this.asking = true; // rule 2.7: requests do not overlap
+                    this.owed += n;
+                    if (this.demand < Long.MAX_VALUE) {
+                        this.demand -= n;
+                    }
+                    asked = this.subscription;
+                }
+                try {
+                    asked.request(n);
+                } catch (Throwable thrown) {
+                    this.finish('B', null, "3.16", "the publisher's request raised " + thrown);
+                }
+                synchronized (this) {
+                    this.asking = false;
+                }
+            }
+        }
+
+        // What the publisher calls.
+
+        public void onSubscribe(Flow.Subscription subscription) {
+            if (subscription == null) {
+                throw this.refused("onSubscribe");
+            }
+            boolean second;
+            boolean welcome;
+            synchronized (this) {
+                second = this.subscribed;
+                welcome = !second && !this.cancelled && this.end == 0;
+                this.subscribed = true;
+                if (welcome) {
+                    this.subscription = subscription;
+                }
+            }
+            if (welcome) {
+                this.ask();
+                return;
+            }
+            if (second) {
+                Peer.complain("rule 2.12: the publisher called onSubscribe twice", null);
+            }
+            subscription.cancel(); // rule 2.5
+        }
+
+        public void onNext(Object element) {
+            if (element == null) {
+                throw this.refused("onNext");
+            }
+            boolean late;
+            boolean early;
+            boolean excess;
+            synchronized (this) {
+                late = this.end != 0 || this.cancelled;
+                early = !late && !this.subscribed;
+                excess = !late && !early && this.owed == 0;
+                if (!late && !early && !excess) {
+                    this.owed--;
+                    this.queue.add(element);
+                    this.notifyAll();
+                }
+            }
+            if (late) {
+                this.late("onNext", null);
+            } else if (early) {
+                this.finish('B', null, "1.9", "the publisher signalled before onSubscribe");
+            } else if (excess) {
+                this.finish('B', null, "1.1", "the publisher sent an element that was not requested");
+            }
+        }
+
+        public void onError(Throwable failure) {
+            if (failure == null) {
+                throw this.refused("onError");
+            }
+            if (!this.finish('E', failure, null, null)) {
+                this.late("onError", failure);
+            }
+        }
+
+        public void onComplete() {
+            boolean early;
+            synchronized (this) {
+                early = !this.subscribed;
+            }
+            boolean first = early
+                ? this.finish('B', null, "1.9", "the publisher signalled before onSubscribe")
+                : this.finish('C', null, null, null);
+            if (!first) {
+                this.late("onComplete", null);
+            }
+        }
+
+        /** End, once; a publisher that broke a rule is cancelled. */
+        private boolean finish(char end, Throwable failure, String rule, String breach) {
+            Flow.Subscription left;
+            synchronized (this) {
+                if (this.end != 0 || this.cancelled) {
+                    return false;
+                }
+                this.end = end;
+                this.failure = failure;
+                this.rule = rule;
+                this.breach = breach;
+                left = this.subscription;
+                this.subscription = null;
+                this.notifyAll();
+            }
+            if (end == 'B' && left != null) {
+                try {
+                    left.cancel();
+                } catch (Throwable thrown) {
+                    Peer.complain("rule 3.15: the publisher's cancel raised", thrown);
+                }
+            }
+            return true;
+        }
+
+        private NullPointerException refused(String signal) {
+            this.finish('B', null, "2.13", signal + "(null): null is not allowed here");
+            return new NullPointerException("rule 2.13: " + signal + "(null): null is not allowed here");
+        }
+
+        /** Report a signal that came too late; after a cancel some may be on their way (rule 2.8). */
+        private void late(String signal, Throwable failure) {
+            boolean ended;
+            synchronized (this) {
+                ended = this.end != 0;
+                if (this.end == 'B' || this.complaints == COMPLAINTS || (!ended && failure == null)) {
+                    return;
+                }
+                this.complaints++;
+            }
+            String what = ended
+                ? "rule 1.7: the publisher called " + signal + " after the end"
+                : "an error came after the cancel";
+            Peer.complain(what, failure);
+        }
+    }
+
+    /** Be the publisher of a stream of Python's: everybody who subscribes gets a run of it. */
+    public static final class Outlet implements Flow.Publisher, AutoCloseable {
+        private final Desk desk = new Desk(this);
+
+        public void subscribe(Flow.Subscriber subscriber) {
+            if (subscriber == null) {
+                throw new NullPointerException("rule 1.9: subscribe(null): a subscriber is needed");
+            }
+            this.desk.enter(subscriber);
+        }
+
+        /** Take no more subscribers; those that are there go on. */
+        public void close() {
+            this.desk.close();
+        }
+
+        public Desk desk() {
+            return this.desk;
+        }
+    }
+
+    /** Be where Python hears of subscribers, of what they ask for and of their cancels. */
+    public static final class Desk {
+        private static final long LOOK = 1000; // milliseconds between looks at whether anybody knows the outlet still
+        private final WeakReference outlet;
+        private final ArrayDeque told = new ArrayDeque();
+        private final Map runs = new HashMap();
+        private long count;
+        private boolean closed;
+
+        Desk(Outlet outlet) {
+            this.outlet = new WeakReference(outlet);
+        }
+
+        void enter(Flow.Subscriber subscriber) {
+            Outflow run;
+            boolean late;
+            synchronized (this) {
+                run = new Outflow(this, this.count++, subscriber);
+                late = this.closed;
+            }
+            try {
+                subscriber.onSubscribe(run);
+            } catch (Throwable thrown) {
+                run.leave();
+                Peer.complain("rule 2.13: the subscriber raised in onSubscribe", thrown);
+                return;
+            }
+            synchronized (this) {
+                if (!late && !run.over) {
+                    run.open = true; // what it has asked for by now is told with it (rule 1.3)
+                    this.runs.put(Long.valueOf(run.number), run);
+                    this.tell(run);
+                    return;
+                }
+            }
+            if (late) {
+                run.fail(new IllegalStateException("to_flow_publisher: this publisher was closed"));
+            }
+        }
+
+        synchronized void close() {
+            this.closed = true;
+            this.notifyAll();
+        }
+
+        /** Have Python told of a run, once however much is to be told. */
+        synchronized void tell(Outflow run) {
+            if (run.open && !run.listed) {
+                run.listed = true;
+                this.told.add(run);
+                this.notifyAll();
+            }
+        }
+
+        synchronized void forget(Outflow run) {
+            this.runs.remove(Long.valueOf(run.number));
+            this.notifyAll();
+        }
+
+        /** Return one run, for Python to deliver to. */
+        public synchronized Outflow run(long number) {
+            return (Outflow) this.runs.get(Long.valueOf(number));
+        }
+
+        /** Wait until there is something to tell, and return it; nothing once all is over. */
+        public byte[] take() throws Exception {
+            Writer writer = new Writer(new ArrayList());
+            synchronized (this) {
+                while (this.told.isEmpty()) {
+                    if (this.runs.isEmpty() && (this.closed || this.outlet.get() == null)) {
+                        this.closed = true;
+                        return new byte[0];
+                    }
+                    this.wait(LOOK);
+                }
+                while (!this.told.isEmpty()) {
+                    Outflow run = (Outflow) this.told.poll();
+                    writer.out.writeLong(run.number);
+                    writer.out.writeBoolean(!run.met);
+                    writer.out.writeBoolean(run.over);
+                    writer.out.writeLong(run.asked);
+                    writer.out.writeBoolean(run.illegal != null);
+                    writer.out.writeLong(run.illegal == null ? 0L : run.illegal.longValue());
+                    run.listed = false;
+                    run.met = true;
+                    run.asked = 0;
+                    run.illegal = null;
+                }
+            }
+            return writer.bytes.toByteArray();
+        }
+
+        /** End all that Python can serve no longer. */
+        public void fail(String message) {
+            List left;
+            synchronized (this) {
+                this.closed = true;
+                left = new ArrayList(this.runs.values());
+            }
+            for (Iterator each = left.iterator(); each.hasNext();) {
+                ((Outflow) each.next()).fail(new IllegalStateException(message));
+            }
+        }
+    }
+
+    /** Be the subscription of one subscriber, and what Python delivers to. */
+    public static final class Outflow implements Flow.Subscription {
+        private final Desk desk;
+        final long number;
+        private Flow.Subscriber subscriber;
+        boolean open;
+        boolean met;
+        boolean listed;
+        volatile boolean over;
+        long asked;
+        Long illegal;
+
+        Outflow(Desk desk, long number, Flow.Subscriber subscriber) {
+            this.desk = desk;
+            this.number = number;
+            this.subscriber = subscriber;
+        }
+
+        public void request(long n) {
+            synchronized (this.desk) {
+                if (this.over) {
+                    return; // rule 3.6
+                }
+                if (n > 0) {
+                    this.asked = Peer.add(this.asked, n);
+                } else if (this.illegal == null) {
+                    this.illegal = Long.valueOf(n);
+                }
+                this.desk.tell(this);
+            }
+        }
+
+        public void cancel() {
+            synchronized (this.desk) {
+                if (this.over) {
+                    return; // rule 3.7
+                }
+                this.leave();
+                this.desk.tell(this);
+            }
+        }
+
+        /** Let go of the subscriber (rule 3.13). */
+        Flow.Subscriber leave() {
+            synchronized (this.desk) {
+                this.over = true;
+                this.desk.forget(this);
+                Flow.Subscriber left = this.subscriber;
+                this.subscriber = null;
+                return left;
+            }
+        }
+
+        /** Deliver elements; one that throws is as one that cancels (rule 2.13), and Python told. */
+        public void next(byte[] frame, List given) throws Exception {
+            Reader reader = new Reader(frame, given);
+            while (reader.in.available() > 0) {
+                Object element = reader.value();
+                Flow.Subscriber to = this.subscriber;
+                if (this.over || to == null) {
+                    return;
+                }
+                try {
+                    to.onNext(element);
+                } catch (Exception thrown) {
+                    this.leave();
+                    throw thrown;
+                } catch (Error thrown) {
+                    this.leave();
+                    throw thrown;
+                }
+            }
+        }
+
+        public void complete() {
+            Flow.Subscriber to = this.leave();
+            if (to != null) {
+                to.onComplete();
+            }
+        }
+
+        public void fail(Throwable failure) {
+            Flow.Subscriber to = this.leave();
+            if (to != null) {
+                to.onError(failure);
+            }
+        }
+
+        public void fail(long key, String type, String message, String trace) {
+            this.fail(new PythonException(key, type, message, trace));
+        }
+
+        /** Fail as rule 3.9 asks for. */
+        public void refuse(String message) {
+            this.fail(new IllegalArgumentException(message));
+        }
+    }
+}

@@ -1,0 +1,120 @@
+"""peer: the JVM at the other end, and our own few classes in it.
+
+They are sent there as they are in `flow.jar`, when first needed, and loaded by a class loader of their own, so the JVM
+needs nothing on its class path and no compiler. `Peer.java` is their source.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from importlib.resources import files
+from threading import Lock
+from typing import Any
+
+try:
+    from py4j.java_gateway import JavaClass, JavaGateway, JavaObject  # type: ignore[import-untyped]
+    from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
+except ModuleNotFoundError as missing:
+    raise ModuleNotFoundError(
+        "penstock.bridges.java needs py4j, which is not installed: pip install 'penstock[java]'", name="py4j"
+    ) from missing
+
+from penstock.bridges.java.errors import KINDS
+
+JAR = files("penstock.bridges.java").joinpath("flow.jar")
+_PLACE = "_penstock_flow"
+_ILLEGAL = "java.lang.IllegalArgumentException"
+_NULL = "java.lang.NullPointerException"
+_loading = Lock()
+
+
+def client_of(function: str, gateway: Any) -> Any:
+    """Return what calls into the JVM of a gateway, or of a Spark session or context."""
+    if not isinstance(gateway, JavaGateway):  # which has every attribute one asks it for
+        gateway_of = getattr(getattr(gateway, "sparkContext", gateway), "_gateway", None)
+    else:
+        gateway_of = gateway
+    if not isinstance(gateway_of, JavaGateway):
+        raise TypeError(
+            f"{function}: gateway must be a gateway of Py4J, a SparkSession or a SparkContext, got {gateway!r}"
+        )
+    return gateway_of._gateway_client
+
+
+def is_a(client: Any, given: Any, java_class: str) -> bool:
+    """Tell whether something is an object of Java's, and of this class."""
+    if not isinstance(given, JavaObject):
+        return False
+    kinds: Any = JavaClass("java.lang.Class", client)
+    return bool(kinds.forName(java_class).isInstance(given))
+
+
+def peer_of(client: Any) -> Any:
+    """Return the object that makes ours in this JVM, bringing in its class if it is not there yet."""
+    with _loading:
+        # Kept by the client itself: it refers to the client, so a table of clients would never let go of one.
+        found = getattr(client, _PLACE, None)
+        if found is None:
+            found = _brought(client)
+            setattr(client, _PLACE, found)
+        return found
+
+
+def _brought(client: Any) -> Any:
+    """Load our classes; nothing of the way they came is left behind."""
+    content = JAR.read_bytes()
+
+    def java(name: str) -> Any:
+        return JavaClass(name, client)
+
+    def array(kind: str, *items: Any) -> Any:
+        made = java("java.lang.reflect.Array").newInstance(java("java.lang.Class").forName(kind), len(items))
+        for place, item in enumerate(items):
+            made[place] = item
+        return made
+
+    kept = java("java.io.File").createTempFile("penstock-flow", ".jar")
+    try:
+        java("java.nio.file.Files").write(kept.toPath(), content, array("java.nio.file.OpenOption"))
+        urls = array("java.net.URL", kept.toURI().toURL())
+        loader = java("java.net.URLClassLoader").newInstance(urls)
+        with zipfile.ZipFile(io.BytesIO(content)) as jar:
+            for name in jar.namelist():
+                loader.loadClass(name.removesuffix(".class").replace("/", "."))
+        kind = loader.loadClass("penstock.flow.Peer")
+        made = kind.getConstructor(array("java.lang.Class")).newInstance(array("java.lang.Object"))
+        loader.close()
+        return made
+    finally:
+        kept.delete()
+
+
+def as_java_error(function: str, error: Exception) -> Exception:
+    """Return what Java threw as a JavaError, and any other failure of a call as the loss of the JVM that it is."""
+    if not isinstance(error, Py4JJavaError):
+        made: Exception = ConnectionError(f"{function}: the JVM is gone")
+    else:
+        thrown = error.java_exception
+        names = []
+        kind = thrown.getClass()
+        while kind is not None:
+            names.append(kind.getName())
+            kind = kind.getSuperclass()
+        letter = "V" if _ILLEGAL in names else "T" if _NULL in names else "E"
+        made = KINDS[letter](names[0], thrown.getMessage(), str(error), thrown)
+    made.__cause__ = error
+    return made
+
+
+__all__ = [
+    "JAR",
+    "JavaClass",
+    "JavaObject",
+    "Py4JError",
+    "Py4JJavaError",
+    "as_java_error",
+    "client_of",
+    "is_a",
+    "peer_of",
+]
