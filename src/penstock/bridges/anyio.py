@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from penstock.bridges.home import Home
 from penstock.bridges.in_band import ends, packed, unpacked
@@ -35,27 +35,29 @@ except ModuleNotFoundError as missing:
     ) from missing
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+T_contra = TypeVar("T_contra", contravariant=True)
 _ONCE = "give a clone() to each"
 
 
-class MemoryReceiver(Protocol):
+class MemoryReceiver(Protocol[T_co]):
     """Be the receiving end: anyio's MemoryObjectReceiveStream or trio's MemoryReceiveChannel."""
 
-    def __aiter__(self) -> Self: ...
-    async def __anext__(self) -> Any: ...
+    def __aiter__(self) -> AsyncIterator[T_co]: ...
+    async def __anext__(self) -> T_co: ...
     def close(self) -> None:
         """Say that nothing more is wanted."""
         ...
 
 
-class MemorySender(Protocol):
+class MemorySender(Protocol[T_contra]):
     """Be the sending end: anyio's MemoryObjectSendStream or trio's MemorySendChannel."""
 
-    async def send(self, item: Any, /) -> None:
+    async def send(self, item: T_contra, /) -> None:
         """Hand an item over, waiting for room."""
         ...
 
-    def send_nowait(self, item: Any, /) -> None:
+    def send_nowait(self, item: T_contra, /) -> None:
         """Hand an item over, if there is room."""
         ...
 
@@ -74,7 +76,7 @@ def _gone() -> tuple[type[Exception], ...]:
 class FromMemoryStream(Source[T]):
     """Emit what is received; see `from_memory_stream`."""
 
-    receiver: MemoryReceiver
+    receiver: MemoryReceiver[T]
     home: Home = field(compare=False, repr=False)
     once: Once = field(default_factory=Once, compare=False, repr=False)
 
@@ -94,7 +96,7 @@ class FromMemoryStream(Source[T]):
             self.receiver.close()
 
 
-def from_memory_stream(receiver: MemoryReceiver) -> Stream[Any]:
+def from_memory_stream(receiver: MemoryReceiver[T]) -> Stream[T]:
     """Emit the items of a memory object stream of anyio or a memory channel of trio, for one subscriber.
 
     Emits when downstream asks and an item is there. Backpressures by not receiving, none ahead. Completes when all
@@ -119,7 +121,7 @@ class _SenderBasin:
 
     __slots__ = ("_closed", "_home", "_sender")
 
-    def __init__(self, sender: MemorySender, home: Home) -> None:
+    def __init__(self, sender: MemorySender[Any], home: Home) -> None:
         self._sender = sender
         self._home = home
         self._closed = False
@@ -156,7 +158,7 @@ class _SenderBasin:
         self._sender.close()
 
 
-def to_memory_stream(sender: MemorySender) -> Sink[Any, int]:
+def to_memory_stream(sender: MemorySender[T]) -> Sink[T, int]:
     """Send elements through a memory object stream of anyio or a memory channel of trio; the result is how many.
 
     Asks for the next element when one was sent, none ahead; a full buffer makes it wait. Closes the end when the stream

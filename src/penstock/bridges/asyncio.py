@@ -54,7 +54,7 @@ class FromQueue(Source[T]):
                 self.queue.task_done()
 
 
-def from_queue(queue: asyncio.Queue[Any]) -> Stream[Any]:
+def from_queue(queue: asyncio.Queue[T]) -> Stream[T]:
     """Emit the items of an `asyncio.Queue`.
 
     Emits when downstream asks and an item is there. Backpressures by not taking items, none ahead. Completes at a
@@ -103,7 +103,7 @@ class _QueueBasin:
         """Do nothing: there is nothing to let go of."""
 
 
-def to_queue(queue: asyncio.Queue[Any], *, end: bool = True) -> Sink[Any, int]:
+def to_queue(queue: asyncio.Queue[T], *, end: bool = True) -> Sink[T, int]:
     """Put elements into an `asyncio.Queue`; the result is how many.
 
     Asks for the next element when one was put, none ahead; a full queue makes it wait. Puts `Completed()` or

@@ -36,14 +36,14 @@ _SHUT_DOWN: Any = getattr(queues, "ShutDown", ())  # Python 3.13
 _STOPPED = object()
 
 
-class AnyQueue(Protocol):
+class AnyQueue(Protocol[T]):
     """Be a queue between threads or processes: `queue.Queue`, `SimpleQueue`, `multiprocessing.Queue` and their like."""
 
-    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+    def get(self, block: bool = True, timeout: float | None = None) -> T:
         """Take the next item, or raise queue.Empty."""
         ...
 
-    def put(self, item: Any, /, block: bool = True, timeout: float | None = None) -> None:
+    def put(self, item: T, /, block: bool = True, timeout: float | None = None) -> None:
         """Add an item, or raise queue.Full."""
         ...
 
@@ -53,7 +53,7 @@ class _Waiting:
 
     __slots__ = ("_owned", "_poll", "_queue", "_stopped")
 
-    def __init__(self, queue: AnyQueue, poll: float) -> None:
+    def __init__(self, queue: AnyQueue[Any], poll: float) -> None:
         self._queue = queue
         self._owned = isinstance(queue, queues.Queue)
         self._poll = poll
@@ -137,7 +137,7 @@ class _Interrupted(Relay[Any]):
 class FromQueue(Source[T]):
     """Emit what comes out of a queue; see `from_queue`."""
 
-    queue: AnyQueue
+    queue: AnyQueue[T]
     poll: float
 
     def waiting_opener(self) -> Opener[T]:
@@ -158,7 +158,7 @@ def _queue_given(operator: str, queue: object, poll: object, *names: str) -> Non
         raise ValueError(f"{operator}: poll must be > 0 seconds, got {poll!r}")
 
 
-def from_queue(queue: AnyQueue, *, poll: float = POLL) -> Stream[Any]:
+def from_queue(queue: AnyQueue[T], *, poll: float = POLL) -> Stream[T]:
     """Emit the items of a `queue.Queue` or another queue between threads or processes.
 
     Emits when downstream asks and an item is there; a `for` loop waits itself, other subscribers have a thread that
@@ -184,7 +184,7 @@ class _QueueBasin:
 
     __slots__ = ("_end", "_local", "_waiting")
 
-    def __init__(self, queue: AnyQueue, poll: float, end: bool) -> None:
+    def __init__(self, queue: AnyQueue[Any], poll: float, end: bool) -> None:
         self._waiting = _Waiting(queue, poll)
         self._local = isinstance(queue, queues.Queue | queues.SimpleQueue)
         self._end = end
@@ -215,7 +215,7 @@ def _picklable(error: Exception) -> Exception:
     return error
 
 
-def to_queue(queue: AnyQueue, *, end: bool = True, poll: float = POLL) -> Sink[Any, int]:
+def to_queue(queue: AnyQueue[T], *, end: bool = True, poll: float = POLL) -> Sink[T, int]:
     """Put elements into a `queue.Queue` or another queue between threads or processes; the result is how many.
 
     Asks for the next element when there is room, 16 ahead; a full queue makes a thread of its own wait. Puts
