@@ -94,7 +94,7 @@ def test_every_workload_names_its_baseline_penstock_and_every_peer(workload: Wor
 
 
 def test_workload_names_differ() -> None:
-    assert len({workload.name for workload in WORKLOADS}) == len(WORKLOADS) == 12
+    assert len({workload.name for workload in WORKLOADS}) == len(WORKLOADS)
 
 
 @pytest.mark.parametrize("check", [c for w in WORKLOADS for c in w.checks], ids=lambda check: check.name)
