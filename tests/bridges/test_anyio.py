@@ -276,9 +276,8 @@ def test_an_end_belongs_to_the_loop_on_which_it_was_given(run: Callable[[Main], 
             threading.Thread(target=elsewhere).start()
             await until(lambda into=raised: into)  # type: ignore[misc]
             assert str(raised[0]).startswith(f"{name} belongs to the event loop on which it was given")
-        sender.send_nowait(1)  # nobody has touched it
-        assert receiver.receive_nowait() == 1
-        sender.close()
+        (failed,) = [item async for item in receiver]  # nobody has touched it elsewhere, and who waits here is told
+        assert isinstance(failed.error, RunCancelledError)
         receiver.close()
 
     run(main)
@@ -297,3 +296,27 @@ def test_without_anyio_the_module_says_what_to_install(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "anyio", None)
     with pytest.raises(ModuleNotFoundError, match=r"needs anyio: pip install 'penstock\[anyio\]'$"):
         import penstock.bridges.anyio  # noqa: F401
+
+
+def test_a_sink_that_runs_on_another_loop_tells_the_reader_when_it_is_cancelled(run: Callable[[Main], None]) -> None:
+    async def main(channel: Channel) -> None:
+        sender, receiver = channel(1)
+        (Stream.never() | to_memory_stream(sender)).run().cancel()
+        with pytest.raises(RunCancelledError):
+            async for _ in from_memory_stream(receiver):
+                pass
+
+    run(main)
+
+
+def test_a_sink_that_runs_on_another_loop_is_refused_even_without_an_element(run: Callable[[Main], None]) -> None:
+    async def main(channel: Channel) -> None:
+        sender, receiver = channel(1)
+        running = (Stream.empty() | to_memory_stream(sender)).run()
+        with pytest.raises(RunCancelledError):
+            async for _ in from_memory_stream(receiver):
+                pass
+        with pytest.raises(RuntimeError, match="belongs to the event loop"):
+            running.wait(PATIENCE)
+
+    run(main)

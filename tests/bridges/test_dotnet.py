@@ -205,3 +205,10 @@ def test_a_publisher_without_a_subscription_worth_the_name_is_told_of_by_rule(dr
     assert str(probe.error).startswith("rule 3.16: the publisher's request raised AttributeError(")
     assert [each.what for each in dropped] == ["rule 3.15: the publisher's cancel raised"]
     dropped.clear()
+
+
+def test_what_is_no_subscriber_is_refused() -> None:
+    with pytest.raises(
+        TypeError, match=r"^rule 1.9: Subscribe\(7\): a subscriber has OnSubscribe, OnNext, OnError, OnComplete$"
+    ):
+        to_dotnet(Stream.range(3)).Subscribe(7)  # type: ignore[arg-type]

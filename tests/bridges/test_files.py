@@ -237,3 +237,24 @@ def test_a_size_must_be_positive() -> None:
         from_file("text", size=0)
     with pytest.raises(TypeError, match=r"^from_file: size must be a whole number, got 1\.5$"):
         from_file("text", size=1.5)  # type: ignore[call-overload]
+
+
+def test_a_raw_file_that_has_no_room_and_does_not_block_fails_the_run() -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with os.fdopen(reading, "rb"), os.fdopen(writing, "wb", buffering=0) as file:
+        chunks = Stream.range(1000).map(lambda _: bytes(10_000))
+        with pytest.raises(BlockingIOError, match="to_file: the file does not block and has no room"):
+            (chunks | to_file(file)).run().wait()
+
+
+def test_a_file_that_takes_nothing_fails_the_run() -> None:
+    class Full(io.RawIOBase):
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: Any, /) -> int:
+            return 0
+
+    with pytest.raises(OSError, match="to_file: the file took 0 of 3"):
+        (Stream.just(b"abc") | to_file(Full())).run().wait()

@@ -240,3 +240,13 @@ def test_bad_arguments_for_arrays() -> None:
         to_array(Stream.range(3), count=-1)
     with pytest.raises(TypeError, match=r"^to_array: stream must be a Stream, got 3; Stream.from_publisher makes one$"):
         to_array(3)  # type: ignore[arg-type]
+
+
+def test_names_of_pandas_that_are_no_text_become_text() -> None:
+    assert list(from_pandas(pd.DataFrame([[1, 2], [3, 4]]))) == [{"0": 1, "1": 2}, {"0": 3, "1": 4}]
+    assert list(from_pandas(pd.DataFrame({("a", 1): [5]}))) == [{"('a', 1)": 5}]
+
+
+def test_objects_of_polars_are_refused_and_their_addresses_not_given() -> None:
+    with pytest.raises(TypeError, match=r"^from_polars: column 'o' must have a type that Arrow has, got Object$"):
+        from_polars(pl.DataFrame({"n": [1], "o": [object()]}))

@@ -6,7 +6,7 @@ import asyncio
 import re
 import threading
 from collections.abc import Iterator
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import pytest
@@ -255,3 +255,31 @@ def test_what_is_no_future_is_told_of() -> None:
 def test_wrong_arguments_are_refused(call: Any, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=f"^{re.escape(message)}$"):
         call()
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError])
+def test_work_that_ends_by_an_interrupt_fails_its_stream_and_not_the_loop_of_others(kind: type[BaseException]) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    async def patient(n: int) -> int:
+        begun.set()
+        while not go_on.is_set():
+            await asyncio.sleep(0)
+        return n
+
+    others = Probe[int]()
+    Stream.range(2).map_async(patient).subscribe(others)
+    others.request(2)
+    assert begun.wait(PATIENCE)
+    interrupted: Future[int] = Future()
+    interrupted.set_exception(kind("bad"))
+    with pytest.raises(RuntimeError, match=r"^from_futures: the work of a future was ended by"):
+        list(from_futures([interrupted]))
+    go_on.set()
+    assert others.wait_for_end() == [0, 1]
+
+
+def test_those_who_wait_for_several_futures_are_told_of_a_cancel() -> None:
+    future = to_future(Stream.never())
+    assert future.cancel()
+    assert wait([future], timeout=PATIENCE).done == {future}

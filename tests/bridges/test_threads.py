@@ -430,3 +430,27 @@ def test_a_pause_must_be_positive(poll: Any) -> None:
         message = f"{function.__name__}: poll must be > 0 seconds, got {poll!r}"
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
             function(queue.Queue(), poll=poll)
+
+
+def test_a_run_that_is_being_cancelled_takes_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting, probe = Watched(), Probe[Any]()
+    from_queue(waiting).subscribe(probe)
+    probe.request(9)
+    assert waiting.waited.wait(PATIENCE)
+    (reader,) = (each for each in threading.enumerate() if each.name == "penstock-queue")
+
+    def put_meanwhile(_: object) -> None:
+        waiting.waited.clear()
+        waiting.put("late")
+        while reader.is_alive() and not waiting.waited.wait(0.001):
+            pass  # it has looked at the queue again when it waits, or has gone
+
+    monkeypatch.setattr(threads._Interrupted, "cancelled", put_meanwhile)
+    probe.cancel()
+    assert waiting.get_nowait() == "late"
+
+
+@pytest.mark.parametrize("use", [from_queue, to_queue])
+def test_a_queue_of_asyncio_is_refused(use: Callable[[Any], Any]) -> None:
+    with pytest.raises(TypeError, match=f"^{use.__name__}: queue must be one of threads, got <Queue.*bridges.asyncio$"):
+        use(asyncio.Queue())

@@ -181,7 +181,7 @@ PRODUCERS = {
         [lambda a: raise_error()],
         ["ask"],
         [("F10", "read(None) raised ValueError('bad'); failures are answers, not exceptions")],
-        [],
+        [(ERROR, None)],
     ),
     "raises for want of an answer function": (
         [lambda a: a(True)],

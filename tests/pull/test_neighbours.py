@@ -165,14 +165,6 @@ def test_an_upstream_that_never_answers_does_not_keep_an_abort_from_going_up(mak
     assert asker.answers == [(True, None)] * 4
 
 
-@each_through
-def test_whatever_is_true_is_an_end(make):
-    upstream = Upstream()
-    asker = Asker(pull.pull(upstream, make())).ask()
-    upstream.end("the end")
-    assert asker.ends == [True]
-
-
 def test_an_error_that_is_no_exception_is_an_error_all_the_same():
     class Stop(BaseException):
         pass
@@ -180,3 +172,40 @@ def test_an_error_that_is_no_exception_is_an_error_all_the_same():
     stop, told = Stop(), []
     pull.pull(lambda abort, answer=None: answer(stop), pull.map(str), pull.flatten(), pull.drain(None, told.append))
     assert told == [stop]
+
+
+@each_through
+@pytest.mark.parametrize("end", ["bad", 0, ValueError], ids=repr)
+def test_an_answer_that_is_neither_a_value_nor_an_end_is_a_failure(make, end):
+    told = []
+    pull.pull(lambda abort, answer=None: answer(end), make(), pull.drain(None, told.append))
+    if make is THROUGHS["catch"]:
+        assert told == [ERROR]
+    else:
+        assert [str(error) for error in told] == [
+            f"property B6: a request was answered with {end!r}, which is neither a value nor an end"
+        ]
+
+
+def test_a_checker_tells_the_consumer_of_a_read_that_raised():
+    watched, told = pull.checker(), []
+    pull.pull(lambda abort, answer=None: raising(ERROR)(), watched, pull.drain(None, told.append))
+    assert told == [ERROR]
+    assert [fault.property_id for fault in watched.faults] == ["F10"]
+
+
+def test_a_checker_names_an_answer_that_is_neither_a_value_nor_an_end():
+    watched = pull.checker()
+    pull.pull(lambda abort, answer=None: answer("bad"), watched, pull.drain(None, lambda error: None))
+    assert [str(fault) for fault in watched.faults] == [
+        "property B6: request 1 was answered with 'bad', which is neither a value nor an end"
+    ]
+
+
+@pytest.mark.parametrize("make", [lambda: pull.map(str), lambda: pull.batch(1)], ids=["map", "batch"])
+def test_a_source_that_stops_when_it_is_opened_has_failed(make):
+    told = []
+    pull.pull(pull.error(StopIteration("bad")), make(), pull.drain(None, told.append))
+    assert [str(error) for error in told] == [
+        "pull: a source that was opened raised StopIteration; that is an error, not an end"
+    ]

@@ -303,3 +303,21 @@ def test_nothing_is_reported_when_all_is_well():
 def test_refuses_what_makes_no_sense(make, message):
     with refuses(TypeError, message):
         make()
+
+
+@each_way
+def test_an_interrupt_passes_and_closes_the_source_on_its_way(way):
+    closed, told = [], []
+
+    def numbers():
+        try:
+            yield from range(9)
+        finally:
+            closed.append(True)
+
+    def interrupted(value):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pull.pull(way(pull.from_iter(numbers())), pull.drain(interrupted, told.append))
+    assert (closed, told) == ([True], [])

@@ -132,3 +132,34 @@ def test_an_event_loop_does_not_pile_up():
 def test_sixty_throughs_that_are_not_one_fit_on_the_stack():
     throughs = [pull.checker() if n % 2 else pull.map(abs) for n in range(60)]
     assert counted(pull.count(99), *throughs) == 100
+
+
+DEEP = {
+    "map": lambda source: pull.map(lambda value: value)(source),
+    "through": lambda source: pull.through(None, lambda error: None)(source),
+    "batch": lambda source: pull.batch(1)(source),
+    "async_map": lambda source: pull.async_map(lambda value, finished: finished(None, value))(source),
+    "checker": lambda source: pull.checker()(source),
+    "cat": lambda source: pull.cat([source]),
+}
+
+
+@pytest.mark.parametrize("wrap", DEEP.values(), ids=DEEP)
+def test_a_pipeline_that_is_too_deep_for_the_stack_fails_and_does_not_hang(wrap):
+    source = apart(pull.count(3))
+    for _ in range(1000):
+        source = wrap(source)
+    told = []
+    pull.pull(source, pull.drain(None, told.append))
+    assert [type(error) for error in told] == [RecursionError]
+
+
+def test_deferred_sources_that_are_too_many_for_the_stack_fail_and_do_not_hang():
+    last = first = pull.defer_source()
+    for _ in range(1000):
+        following = pull.defer_source()
+        last.resolve(following)
+        last = following
+    told = []
+    pull.pull(first, pull.drain(None, told.append))
+    assert [type(error) for error in told] == [RecursionError]

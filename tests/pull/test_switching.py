@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock import pull
+from penstock.pull import switching
 from tests.pull.parts import Asker, Upstream, collected, raising, refuses, values_of
 
 ERROR = ValueError("bad")
@@ -109,3 +110,16 @@ def test_refuses_what_cannot_be_called():
         pull.catch(5)
     with refuses(TypeError, "abortable: on_end must be callable, got 5"):
         pull.abortable(5)
+
+
+def test_an_abort_that_comes_while_it_is_wired_is_not_lost(monkeypatch):
+    switch, wired, told = pull.abortable(), switching._Switched, []
+
+    def wired_meanwhile(*arguments):
+        made = wired(*arguments)
+        switch.abort(ERROR)
+        return made
+
+    monkeypatch.setattr(switching, "_Switched", wired_meanwhile)
+    pull.pull(pull.pushable(), switch, pull.drain(None, told.append))
+    assert told == [ERROR]

@@ -167,3 +167,15 @@ def test_a_listener_that_aborts_is_forgotten():
     assert notify.listeners == 1
     notify(1)
     assert second.buffer == (1,)
+
+
+def test_notify_ends_whoever_begins_to_listen_while_it_ends():
+    class Listeners(list):
+        def append(self, listener):
+            notify.end()
+            super().append(listener)
+
+    notify, told = pull.notify(), []
+    notify._listeners = Listeners()
+    pull.pull(notify.listen(), pull.drain(None, told.append))
+    assert (told, notify.listeners) == ([None], 0)

@@ -191,7 +191,7 @@ def test_a_coroutine_function_is_awaited(make, fn):
 def test_a_coroutine_function_needs_an_event_loop():
     error, _ = collected(pull.values([1]), pull.async_map(slow))
     assert isinstance(error, RuntimeError)
-    assert str(error) == "no running event loop"
+    assert str(error) == "async_map: it must be read on a running event loop"
 
 
 def test_an_abort_cancels_the_tasks_under_way_and_leaves_none_behind():
@@ -249,3 +249,21 @@ def test_a_task_that_somebody_else_ends_fails_the_stream(how):
 def test_refuses_what_makes_no_sense(make, error, message):
     with refuses(error, message):
         make()
+
+
+@pytest.mark.parametrize("make", [pull.async_map, pull.para_map])
+def test_an_error_that_is_no_exception_is_refused_and_does_not_hang(make):
+    told = []
+    pull.pull(pull.count(2), make(lambda value, finished: finished("bad")), pull.drain(None, told.append))
+    assert [str(error) for error in told] == [f"{make.__name__}: the error must be an exception or None, got 'bad'"]
+
+
+@pytest.mark.parametrize("make", [pull.async_map, pull.para_map])
+def test_a_function_of_one_parameter_is_awaited(make):
+    async def doubled(n):
+        return n * 2
+
+    async def main():
+        return [n async for n in pull.to_async_iter(pull.count(3) | make(lambda n: doubled(n)))]
+
+    assert asyncio.run(main()) == [0, 2, 4, 6]

@@ -112,8 +112,9 @@ def test_requests_and_answers_are_told_apart_by_identity(given: object, is_ask: 
         assert cause(given) is end  # type: ignore[arg-type]
 
 
-def test_what_is_true_without_being_true_is_an_abort_and_an_end() -> None:
-    assert (asks("stop"), cause("stop"), end_of(1)) == (False, True, True)  # type: ignore[arg-type]
+def test_what_is_true_without_being_true_is_an_abort_and_no_good_end() -> None:
+    assert (asks("stop"), cause("stop")) == (False, True)  # type: ignore[arg-type]
+    assert isinstance(end_of(1), PullError)  # type: ignore[arg-type]
 
 
 def test_the_first_error_is_the_worst_end() -> None:

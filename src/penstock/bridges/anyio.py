@@ -100,7 +100,8 @@ def from_memory_stream(receiver: MemoryReceiver[T]) -> Stream[T]:
     """Emit the items of a memory object stream of anyio or a memory channel of trio, for one subscriber.
 
     Emits when downstream asks and an item is there. Backpressures by not receiving, none ahead. Completes when all
-    senders have closed; fails at a `Failed(error)`. Cancels by closing this end, which tells the senders.
+    senders have closed; fails at a `Failed(error)`. Cancels by closing this end, which tells the senders; a run that
+    never asks (`take(0)`) has not begun and leaves it open.
 
     >>> from penstock import Stream
     >>> async def main():
@@ -136,6 +137,7 @@ class _SenderBasin:
         return True
 
     async def end(self, error: Exception | None, /) -> None:
+        self._home.look()
         try:
             if error is not None:
                 await self._sender.send(Failed(error))
@@ -145,13 +147,16 @@ class _SenderBasin:
             self._close()
 
     def left(self) -> None:
-        if not self._closed and self._home.here:
-            try:
-                self._sender.send_nowait(Failed(RunCancelledError("to_memory_stream: cancelled before the end")))
-            except Exception:  # noqa: BLE001  full, or nobody receives: the close has to say it all
-                return
-            finally:
-                self._close()
+        if not self._closed:
+            self._home.call(self._give_up)
+
+    def _give_up(self) -> None:
+        try:
+            self._sender.send_nowait(Failed(RunCancelledError("to_memory_stream: cancelled before the end")))
+        except Exception:  # noqa: BLE001  full, or nobody receives: the close has to say it all
+            return
+        finally:
+            self._close()
 
     def _close(self) -> None:
         self._closed = True

@@ -6,6 +6,8 @@ what it has written, and only a pipe makes one side wait for the other.
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -113,8 +115,12 @@ class _FileBasin:
         """Write all of it: a file without a buffer may take a part."""
         while True:
             written = self._file.write(element)
+            if written is None and isinstance(self._file, io.RawIOBase):
+                raise BlockingIOError(errno.EAGAIN, "to_file: the file does not block and has no room")
             if written is None or written >= len(element):
                 return
+            if written <= 0:
+                raise OSError(errno.EIO, f"to_file: the file took {written} of {len(element)}")
             element = element[written:]
 
     def end(self, error: Exception | None, /) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, Future
 from functools import partial
+from threading import Lock
 from typing import Any, TypeVar
 
 from penstock.bridges.link import Link
@@ -35,6 +36,11 @@ async def _result_of(operator: str, future: Future[T]) -> T:
         await bell
     finally:
         future.cancel()  # does nothing to one that is done
+    error = future.exception()
+    if isinstance(error, Exception):
+        raise error
+    if error is not None:  # raised here it would end the event loop, which others use as well
+        raise RuntimeError(f"{operator}: the work of a future was ended by {error!r}") from error
     return future.result()
 
 
@@ -87,11 +93,12 @@ def submit(executor: Executor, fn: Callable[[A], B], *, concurrency: int = 16, o
 class _Settling:
     """Be the subscriber that settles a future with the first element."""
 
-    __slots__ = ("_future", "_link")
+    __slots__ = ("_future", "_link", "_notified")
 
     def __init__(self, future: Future[Any]) -> None:
         self._future = future
         self._link = Link()
+        self._notified = Lock()
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         self._link.begin(subscription)
@@ -99,21 +106,26 @@ class _Settling:
 
     def on_next(self, element: Any, /) -> None:
         self._link.cancel()  # the rest is not needed
-        if self._future.set_running_or_notify_cancel():
+        if self._runs():
             self._future.set_result(element)
 
     def on_error(self, error: Exception, /) -> None:
         self._link.end()
-        if self._future.set_running_or_notify_cancel():
+        if self._runs():
             self._future.set_exception(error)
 
     def on_complete(self) -> None:
         self.on_error(EmptyError("to_future: the stream completed without an element"))
 
     def settled(self, future: Future[Any]) -> None:
-        """Cancel the stream when the future was."""
+        """Cancel the stream when the future was, and tell those who wait for several futures."""
         if future.cancelled():
             self._link.cancel()
+            self._runs()
+
+    def _runs(self) -> bool:
+        """Tell whether the future still wants a result; a future may be told once that it will have none."""
+        return self._notified.acquire(blocking=False) and self._future.set_running_or_notify_cancel()
 
 
 def to_future(stream: Publisher[T]) -> Future[T]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from penstock.engine.loops import loop_here
 
 
@@ -18,6 +20,13 @@ class Home:
     def here(self) -> bool:
         """Tell whether this is the loop, or none was running then."""
         return self._loop is None or self._loop.here
+
+    def call(self, fn: Callable[[], object]) -> None:
+        """Call a function on that loop: at once if this is it, else soon."""
+        if self._loop is None or self._loop.here:
+            fn()
+        else:
+            self._loop.call(fn)
 
     def look(self) -> None:
         """Refuse to go on elsewhere: what belongs to one event loop is not safe on another."""

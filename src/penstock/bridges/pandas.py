@@ -28,7 +28,7 @@ def from_pandas(frame: Any, element: Any = dict, *, batch_rows: int = BATCH_ROWS
     Emits when downstream asks. Backpressures by turning `batch_rows` rows into Python's at a time; frames have so many
     rows, and share the memory of the whole where pandas can. Completes with the last row. Cancels by stopping there.
     Each run begins anew. What pandas takes for missing (NaN, NaT, None) is None. The index is left out of rows unless
-    `index` is true; then it is a field, or several.
+    `index` is true; then it is a field, or several. Names that are no text become text.
 
     >>> import pandas as pd
     >>> list(from_pandas(pd.DataFrame({"n": [1, 2]})))
@@ -40,6 +40,8 @@ def from_pandas(frame: Any, element: Any = dict, *, batch_rows: int = BATCH_ROWS
     if element is pd.DataFrame:
         return Stream(Chain(FromFrame(frame, len(frame), batch_rows, lambda some: (some,), _cut)))
     rows = rows_as("from_pandas", element)
+    if not all(isinstance(name, str) for name in frame.columns):
+        frame = frame.set_axis([str(name) for name in frame.columns], axis="columns")  # Arrow's names are text
     schema = pa.Schema.from_pandas(frame, preserve_index=index)
 
     def made(some: Any) -> Iterator[Any]:

@@ -38,6 +38,9 @@ def from_polars(frame: Any, element: Any = dict, *, batch_rows: int = BATCH_ROWS
     if element is pl.DataFrame:
         return Stream(Chain(FromFrame(frame, frame.height, batch_rows, lambda some: (some,), _cut)))
     rows = rows_as("from_polars", element)
+    for name, kind in frame.schema.items():
+        if kind == pl.Object:  # polars hands Arrow the addresses of its objects
+            raise TypeError(f"from_polars: column {name!r} must have a type that Arrow has, got Object")
 
     def made(some: Any) -> Iterator[Any]:
         return chain.from_iterable(map(rows, some.to_arrow().to_batches()))

@@ -11,6 +11,7 @@ was cancelled.
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import queue as queues
 from collections.abc import Callable, Iterator
@@ -51,17 +52,26 @@ class AnyQueue(Protocol[T]):
 class _Waiting:
     """Wait for a queue on behalf of one run, until `stop` is called."""
 
-    __slots__ = ("_owned", "_poll", "_queue", "_stopped")
+    __slots__ = ("_owned", "_poll", "_queue", "_stopped", "run")
 
     def __init__(self, queue: AnyQueue[Any], poll: float) -> None:
         self._queue = queue
         self._owned = isinstance(queue, queues.Queue)
         self._poll = poll
         self._stopped = False
+        self.run: Relay[Any] | None = None
+        """Whose end is known here before `stop` is called, so that nothing is taken that nobody gets."""
+
+    @property
+    def stopped(self) -> bool:
+        """Tell whether nobody wants anything any more."""
+        run = self.run
+        return self._stopped or (run is not None and run.over)
 
     def stop(self) -> None:
         """Let go of whoever waits; from any thread."""
         self._stopped = True
+        self.run = None
         queue: Any = self._queue
         if self._owned:
             with queue.mutex:
@@ -71,14 +81,14 @@ class _Waiting:
     def take(self) -> Any:
         """Return the next item, or _STOPPED."""
         queue: Any = self._queue
-        while not self._stopped:
+        while not self.stopped:
             try:
                 if not self._owned:
                     return queue.get(timeout=self._poll)
                 with queue.not_empty:
-                    while not (self._stopped or queue._qsize() or getattr(queue, "is_shutdown", False)):
+                    while not (self.stopped or queue._qsize() or getattr(queue, "is_shutdown", False)):
                         queue.not_empty.wait()
-                if not self._stopped:
+                if not self.stopped:
                     return queue.get_nowait()
             except queues.Empty:  # somebody else was faster
                 continue
@@ -128,6 +138,7 @@ class _Interrupted(Relay[Any]):
     def __init__(self, downstream: Subscriber[Any], waiting: _Waiting) -> None:
         super().__init__(downstream)
         self._waiting = waiting
+        waiting.run = self
 
     def released(self) -> None:
         self._waiting.stop()
@@ -154,6 +165,8 @@ class FromQueue(Source[T]):
 def _queue_given(operator: str, queue: object, poll: object, *names: str) -> None:
     if any(not callable(getattr(queue, name, None)) for name in names) or isinstance(queue, type):
         raise TypeError(f"{operator}: queue must have {' and '.join(names)}, got {queue!r}")
+    if any(inspect.iscoroutinefunction(getattr(queue, name)) for name in names):
+        raise TypeError(f"{operator}: queue must be one of threads, got {queue!r}; see penstock.bridges.asyncio")
     if isinstance(poll, bool) or not isinstance(poll, int | float) or not poll > 0:
         raise ValueError(f"{operator}: poll must be > 0 seconds, got {poll!r}")
 

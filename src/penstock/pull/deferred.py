@@ -94,6 +94,8 @@ class DeferredSource(Source[T]):
         once = None if answer is None else _Once(answer)
         try:
             self._target(abort, once)
+        except RecursionError:
+            raise  # see protocol.give
         except Exception as error:  # noqa: BLE001  property F10
             if once is None:
                 drop("property F10: a read raised", error)

@@ -24,8 +24,8 @@ class Drain(Sink[T, None]):
     """
 
     __slots__ = (
-        "_aborted", "_answers", "_asked", "_done", "_error", "_looping", "_op", "_over", "_read", "_running",
-        "_starting", "_turn", "_unheard",
+        "_aborted", "_answers", "_asked", "_done", "_error", "_looping", "_op", "_outcome", "_over", "_read",
+        "_running", "_turn",
     )  # fmt: skip
 
     def __init__(self, op: Callable[[T], object] | None, done: Done | None, name: str = "drain") -> None:
@@ -42,20 +42,18 @@ class Drain(Sink[T, None]):
         self._looping = False
         self._asked = 0
         self._answers = 0
-        self._starting = False
-        self._unheard: Exception | None = None
+        self._outcome: dict[str, Exception | None] = {}
+        """What the start raises, or None once it has returned: whichever came first, from whichever thread."""
 
     def _begin(self, source: Source[T] | Read) -> None:
         """Read to the end, now and as answers come."""
         if self._read is not None:
             raise PullError("B15", f"{self.name} reads from a source already; a sink is wired once")
         self._read = read_of(self.name, source)
-        self._starting = True
         try:
             self._turn.run(self._start, source.iterated if isinstance(source, Source) else None)
         finally:
-            self._starting = False
-        error, self._unheard = self._unheard, None
+            error, self._outcome["start"] = self._outcome.setdefault("start", None), None
         if error is not None:
             raise error  # property F9: never swallowed
 
@@ -124,6 +122,11 @@ class Drain(Sink[T, None]):
                     self._turn.let_in()
                 if self._answers != number:
                     break  # the answer comes later, and with it the rest
+        except BaseException:  # an interrupt passes, and closes on its way
+            if not self._over:
+                self._over = True
+                self._abort(True)
+            raise
         finally:
             self._looping = False
 
@@ -191,7 +194,5 @@ class Drain(Sink[T, None]):
 
     def _report(self, what: str, error: Exception) -> None:
         """Raise an error where the sink was started, or, if that is long over, hand it to the hook."""
-        if self._starting and self._unheard is None:
-            self._unheard = error
-        else:
+        if self._outcome.setdefault("start", error) is not error:
             drop(what, error)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from penstock.engine.blame import no_stop
 from penstock.engine.dropped import drop
 from penstock.engine.segment import close, close_quietly
 from penstock.pull.protocol import Abort, Answer, Done, End, answer_given, cause, give, told
@@ -43,6 +44,8 @@ class Iterated:
                 else:
                     try:
                         answer(None, value)  # type: ignore[misc]
+                    except RecursionError:
+                        raise  # see protocol.give
                     except Exception as error:  # noqa: BLE001
                         drop("property F10: an answer function raised", error)
                     return
@@ -58,7 +61,10 @@ class Iterated:
     def items(self) -> Iterator[Any]:
         """Return an iterator over what is left, for somebody who then says how it `ended` or was `aborted`."""
         if self._iterator is None:
-            self._iterator = self._open() if self._end is None else iter(())
+            try:
+                self._iterator = self._open() if self._end is None else iter(())
+            except StopIteration as error:
+                raise no_stop(error, "pull: a source that was opened") from error
         return self._iterator
 
     def ended(self, end: End) -> End:

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from penstock.engine.dropped import drop
 from penstock.pull.desk import Confirm
-from penstock.pull.protocol import End, Read, end_of, raised, twice, worst
+from penstock.pull.protocol import End, Read, end_of, raised, read_raised, twice, worst
 from penstock.pull.turn import Turn
 
 
@@ -67,7 +66,7 @@ class Reader:
             self.end = raised(error)
             self._on_end(self.end)
         else:
-            drop("property F10: a read raised", error)
+            read_raised(error)
 
     def abort(self, end: End, confirm: Confirm) -> None:
         """Abort, and pass the confirmation on; a source that has ended needs no abort, and no source a second one."""

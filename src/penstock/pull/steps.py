@@ -29,6 +29,7 @@ from penstock.pull.protocol import (
     end_of,
     give,
     raised,
+    read_raised,
     told,
     twice,
     worst,
@@ -190,6 +191,8 @@ class Fused:
         if value.__class__ is not Mark:
             try:
                 self._waiting.popleft()(None, value)
+            except RecursionError:
+                raise  # see protocol.give
             except Exception as error:  # noqa: BLE001
                 drop("property F10: an answer function raised", error)
         elif value is STOP:
@@ -208,7 +211,7 @@ class Fused:
         if self._end is None:
             self._settle(raised(error))
         else:
-            drop("property F10: a read raised", error)
+            read_raised(error)
 
     def _out_of_turn(self, number: int) -> None:
         if number <= self._answers:

@@ -46,14 +46,15 @@ def catch(fn: Callable[[Exception], B | None] | None = None) -> Through[A, A | B
 
 
 class _Switched(Between):
-    def __init__(self, read: Read, aborted: End | None, on_end: Done | None) -> None:
+    def __init__(self, read: Read, on_end: Done | None) -> None:
         super().__init__(read)
-        self._aborted: End | None = aborted
+        self.aborted: End | None = None
+        """How it was switched off before it was wired."""
         self._on_end = on_end
 
     def request(self, abort: Abort, answer: Answer | None = None, /) -> None:
-        if self._aborted is not None:  # it was switched off before it was wired, and nobody has asked until now
-            end, self._aborted = self._aborted, None
+        if self.aborted is not None:  # nobody has asked until now
+            end, self.aborted = self.aborted, None
             self.stop(end)
         self.desk.read(abort, answer)
 
@@ -92,8 +93,9 @@ class Abortable(Through[A, A]):
     def _wire(self, read: Read) -> Read:
         if self._switched is not None:
             raise PullError("B15", "abortable reads from a source already; make one for each pipeline")
-        self._switched = _Switched(read, self._aborted, self._on_end)
-        return self._switched.request
+        self._switched = switched = _Switched(read, self._on_end)
+        switched.aborted = self._aborted  # whoever aborts meanwhile says so first, and then looks for what is wired
+        return switched.request
 
     def abort(self, error: Exception | None = None) -> None:
         """End at once, with an error or well; whoever waits is answered, and upstream is aborted."""

@@ -50,10 +50,9 @@ class Notify(Generic[T]):
                 self._listeners.remove(listener)
 
         listener = Pushable(gone)
-        if self._end is not None:
+        self._listeners.append(listener)
+        if self._end is not None:  # looked at last: the end may come from another thread meanwhile
             listener.end(self._end[0])
-        else:
-            self._listeners.append(listener)
         return listener
 
     def end(self, error: Exception | None = None) -> None:

@@ -64,7 +64,10 @@ def _by_await(name: str, fn: Callable[[Any], Awaitable[Any]]) -> Start:
             finished(RuntimeError(f"{name}: the work under way was ended by {error!r}"))
 
     def start(value: Any, finished: Finished) -> Cancel:
-        loop = asyncio.get_running_loop()
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            raise RuntimeError(f"{name}: it must be read on a running event loop") from None
         task = loop.create_task(work(value))
         task.add_done_callback(partial(ended, finished))
         return lambda: loop.call_soon_threadsafe(task.cancel)  # an abort may come from another thread
@@ -75,9 +78,20 @@ def _by_await(name: str, fn: Callable[[Any], Awaitable[Any]]) -> Start:
 def _start_of(name: str, fn: Any) -> Start:
     if not callable(fn):
         raise TypeError(f"{name}: fn must be callable, got {fn!r}")
-    asynchronous = inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__)
+    asynchronous = inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__) or _takes_one(fn)
     given: Any = fn
     return _by_await(name, given) if asynchronous else _by_callback(given)
+
+
+def _takes_one(fn: Any) -> bool:
+    """Tell whether a function cannot take a second argument, so that what it returns is to be awaited."""
+    try:
+        inspect.signature(fn).bind(None, None)
+    except ValueError:
+        return False  # some builtins tell no signature
+    except TypeError:
+        return True
+    return False
 
 
 class _Job:
@@ -157,6 +171,8 @@ class _Working(Between):
     def _finished(self, job: _Job, error: Exception | None, result: Any) -> None:
         if job.done:
             return  # told twice
+        if error is not None and not isinstance(error, Exception):
+            error = TypeError(f"{self._name}: the error must be an exception or None, got {error!r}")
         job.done, job.error, job.result = True, error, result
         self._failing = self._failing or error is not None
         if job in self._left:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Generic, Protocol
 
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription, T_co, T_contra
+from penstock.spec.predicates import missing_methods
 
 SUBSCRIPTION_NAMES = ("Request", "Cancel")
 SUBSCRIBER_NAMES = ("OnSubscribe", "OnNext", "OnError", "OnComplete")
@@ -162,5 +163,7 @@ class PublisherToDotnet(Generic[T_co]):
 
     def Subscribe(self, subscriber: DotnetSubscriber[T_co], /) -> None:  # noqa: N802
         """Subscribe a subscriber with the names that the publisher knows."""
+        if subscriber is not None and missing_methods(subscriber, SUBSCRIBER_NAMES):
+            raise TypeError(f"rule 1.9: Subscribe({subscriber!r}): a subscriber has {', '.join(SUBSCRIBER_NAMES)}")
         given: Any = None if subscriber is None else SubscriberFromDotnet(subscriber)
         self._publisher.subscribe(given)

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, Protocol, TypeAlias
 
+from penstock.spec.pull_error import PullError
+
 End: TypeAlias = Literal[True] | Exception
 """Why there is nothing more: True is done."""
 Abort: TypeAlias = bool | Exception | None
@@ -45,10 +47,12 @@ def cause(abort: Abort, /) -> End:
 
 
 def end_of(given: bool | Exception | None, /) -> End | None:
-    """Return the end that an answer is, or None for a value."""
+    """Return the end that an answer is, or None for a value; what is neither is a failure, and no good end."""
     if given is None or given is False:
         return None
-    return given if isinstance(given, BaseException) else True
+    if given is True or isinstance(given, BaseException):
+        return given
+    return PullError("B6", f"a request was answered with {given!r}, which is neither a value nor an end")
 
 
 def failure(end: bool | Exception | None, /) -> Exception | None:

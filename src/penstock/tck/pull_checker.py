@@ -103,10 +103,14 @@ class PullChecker:
                 read(abort)
             else:
                 read(abort, lambda end, value=None, /: self._answered(request, end, value))
+        except RecursionError:
+            raise  # nobody's fault, and not to be kept from whoever can make an end of it
         except Exception as error:
             unanswered = "A3" if cause(abort) is True else "F3"
             broken = "F10" if answer is not None else unanswered
             self._fault(broken, f"read({abort!r}) raised {error!r}; failures are answers, not exceptions")
+            if request is not None and request.outcome is None and self._on_fault is None:
+                self._answered(request, error, None)  # whoever asked is told, unless somebody else was
 
     def _look_at_consumer(self, number: int, abort: Abort, answer: Answer | None, *, over: bool) -> None:
         if asks(abort) and answer is None:
@@ -121,6 +125,10 @@ class PullChecker:
 
     def _answered(self, request: _Request, end: bool | Exception | None, value: Any) -> None:
         found = end_of(end)
+        if isinstance(found, PullError) and found is not end:
+            self._fault(
+                "B6", f"request {request.number} was answered with {end!r}, which is neither a value nor an end"
+            )
         with self._lock:
             before = request.outcome
             if before is None:
@@ -206,6 +214,8 @@ class PullChecker:
                     request.answer(None, value)
                 else:
                     request.answer(end)
+            except RecursionError:
+                raise  # see _request
             except Exception as error:
                 self._fault("F10", f"the answer function of request {request.number} raised {error!r}")
             finally:
