@@ -250,3 +250,9 @@ def test_names_of_pandas_that_are_no_text_become_text() -> None:
 def test_objects_of_polars_are_refused_and_their_addresses_not_given() -> None:
     with pytest.raises(TypeError, match=r"^from_polars: column 'o' must have a type that Arrow has, got Object$"):
         from_polars(pl.DataFrame({"n": [1], "o": [object()]}))
+
+
+def test_moments_that_python_has_no_type_for_stay_numpys() -> None:
+    moment = np.datetime64("2013-01-01T05:00:00.000000001", "ns")
+    assert list(from_array(np.array([moment]))) == [moment]
+    assert list(from_array(np.array(["2013-01-01"], "datetime64[us]"))) == [dt.datetime(2013, 1, 1)]  # noqa: DTZ001

@@ -25,7 +25,7 @@ def from_array(array: Any, *, chunk: int | None = None) -> Stream[Any]:
 
     With `chunk` emit arrays of so many along the first axis, views of the array. Emits when downstream asks.
     Backpressures by cutting off a part only then. Completes with the last one. Cancels by stopping there. Each run
-    begins anew. A masked number, or a None in an array of objects, is None and no element: it fails the stream.
+    begins anew. Moments finer than a microsecond stay numpy's. A masked number, or a None in an array of objects, is None and no element: it fails the stream.
 
     >>> import numpy as np
     >>> list(from_array(np.arange(3)))
@@ -36,12 +36,17 @@ def from_array(array: Any, *, chunk: int | None = None) -> Stream[Any]:
     if chunk is not None:
         count_given("from_array", "chunk", chunk, 1)
         return Stream(Chain(FromFrame(array, len(array), chunk, lambda some: (some,), _cut)))
-    make = (lambda some: some.tolist()) if array.ndim == 1 else iter
+    make = (lambda some: some.tolist()) if array.ndim == 1 and not _finer(array.dtype) else iter
     return Stream(Chain(FromFrame(array, len(array), TOGETHER, make, _cut)))
 
 
 def _cut(array: Any, at: int, size: int) -> Any:
     return array[at : at + size]
+
+
+def _finer(kind: np.dtype[Any]) -> bool:
+    """Tell whether these are moments that Python has no type for; `tolist` would make bare numbers of them."""
+    return kind.kind in "mM" and np.datetime_data(kind)[0] in {"ns", "ps", "fs", "as"}
 
 
 def to_array(stream: Stream[Any], dtype: Any = None, *, count: int | None = None, chunks: bool = False) -> Stream[Any]:
