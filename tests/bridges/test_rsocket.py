@@ -9,7 +9,7 @@ import ssl
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -31,6 +31,7 @@ from penstock.bridges.rsocket import (
     remote,
     serve,
 )
+from penstock.engine.outlet import Outlet
 from penstock.errors import EmptyError, ProtocolError
 from penstock.testing import Probe, Tracked
 from tests.engine.watch import PATIENCE, dropped, left_alive, no_thread_is_left
@@ -442,6 +443,50 @@ def test_a_failure_before_a_channel_that_nobody_has_asked_is_told_at_once() -> N
         probe.wait_for_end()
         assert isinstance(probe.error, LookupError)
         assert server.connections == 0
+
+
+def test_a_failure_before_a_channel_at_the_moment_of_the_first_request_leaves_no_connection() -> None:
+    class Failing:
+        """Let the request in between the look at whether anything was asked for and the failure."""
+
+        def subscribe(self, subscriber: Any, /) -> None:
+            self.subscriber = subscriber
+            subscriber.on_subscribe(self)
+
+        def request(self, n: int, /) -> None:
+            pass
+
+        def cancel(self) -> None:
+            pass
+
+    publisher, probe = Failing(), Probe[Any]()
+    complete = Outlet.complete
+
+    def late(outlet: Outlet[Any], error: Exception | None = None) -> None:
+        if isinstance(error, OwnError) and not probe.requested:
+            probe.request(1)
+            until(lambda: server.connections)
+        complete(outlet, error)
+
+    with (
+        serve(channels={"same": lambda numbers: numbers.map(lambda n: n)}) as server,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(Outlet, "complete", late)
+        (Stream.from_publisher(publisher) | channel(server.address, "same", token=server.token)).subscribe(probe)
+        publisher.subscriber.on_error(OwnError("burst"))
+        probe.wait_for_end()
+        assert isinstance(probe.error, OwnError)
+        until(lambda: not server.connections)
+
+
+def until(reached: Callable[[], object]) -> None:
+    pause = threading.Event()
+    for _ in range(int(PATIENCE * 100)):
+        if reached():
+            return
+        pause.wait(0.01)
+    raise AssertionError("it did not happen")
 
 
 def test_a_channel_is_a_flow_that_can_be_composed() -> None:

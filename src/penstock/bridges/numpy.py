@@ -25,7 +25,8 @@ def from_array(array: Any, *, chunk: int | None = None) -> Stream[Any]:
 
     With `chunk` emit arrays of so many along the first axis, views of the array. Emits when downstream asks.
     Backpressures by cutting off a part only then. Completes with the last one. Cancels by stopping there. Each run
-    begins anew. Moments finer than a microsecond stay numpy's. A masked number, or a None in an array of objects, is None and no element: it fails the stream.
+    begins anew. Moments finer than a microsecond stay numpy's. A masked number, or a None in an array of objects, is
+    None and no element: it fails the stream.
 
     >>> import numpy as np
     >>> list(from_array(np.arange(3)))

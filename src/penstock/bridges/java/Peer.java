@@ -119,8 +119,13 @@ public final class Peer {
                 this.out.writeByte('b');
                 this.out.writeInt(((byte[]) value).length);
                 this.out.write((byte[]) value);
-            } else if (value instanceof BigInteger || value instanceof BigDecimal) {
-                this.out.writeByte(value instanceof BigInteger ? 'g' : 'D');
+            } else if (value instanceof BigInteger) {
+                byte[] number = ((BigInteger) value).toByteArray();
+                this.out.writeByte('g');
+                this.out.writeInt(number.length);
+                this.out.write(number);
+            } else if (value instanceof BigDecimal) {
+                this.out.writeByte('D');
                 this.text(value.toString());
             } else if (value instanceof List) {
                 this.values('[', ((List) value).toArray());
@@ -188,6 +193,12 @@ public final class Peer {
             return new String(letters);
         }
 
+        byte[] bytes() throws IOException {
+            byte[] bytes = new byte[this.in.readInt()];
+            this.in.readFully(bytes);
+            return bytes;
+        }
+
         Object value() throws IOException {
             int tag = this.in.readByte();
             if (tag == 'n') {
@@ -203,11 +214,9 @@ public final class Peer {
             } else if (tag == 'T' || tag == 'F') {
                 return Boolean.valueOf(tag == 'T');
             } else if (tag == 'b') {
-                byte[] bytes = new byte[this.in.readInt()];
-                this.in.readFully(bytes);
-                return bytes;
+                return this.bytes();
             } else if (tag == 'g') {
-                return new BigInteger(this.text());
+                return new BigInteger(this.bytes());
             } else if (tag == 'D') {
                 return new BigDecimal(this.text());
             } else if (tag == 'r') {
@@ -521,6 +530,7 @@ public final class Peer {
         private final Map runs = new HashMap();
         private long count;
         private boolean closed;
+        private String failed;
 
         Desk(Outlet outlet) {
             this.outlet = new WeakReference(outlet);
@@ -532,6 +542,9 @@ public final class Peer {
             synchronized (this) {
                 run = new Outflow(this, this.count++, subscriber);
                 late = this.closed;
+                if (!late) {
+                    this.runs.put(Long.valueOf(run.number), run); // by now, so that nobody believes all is over
+                }
             }
             try {
                 subscriber.onSubscribe(run);
@@ -540,17 +553,16 @@ public final class Peer {
                 Peer.complain("rule 2.13: the subscriber raised in onSubscribe", thrown);
                 return;
             }
+            String refusal;
             synchronized (this) {
-                if (!late && !run.over) {
+                if (!late && !run.over && this.failed == null) {
                     run.open = true; // what it has asked for by now is told with it (rule 1.3)
-                    this.runs.put(Long.valueOf(run.number), run);
                     this.tell(run);
                     return;
                 }
+                refusal = this.failed == null ? "to_flow_publisher: this publisher was closed" : this.failed;
             }
-            if (late) {
-                run.fail(new IllegalStateException("to_flow_publisher: this publisher was closed"));
-            }
+            run.fail(new IllegalStateException(refusal));
         }
 
         synchronized void close() {
@@ -610,10 +622,14 @@ public final class Peer {
             List left;
             synchronized (this) {
                 this.closed = true;
+                this.failed = message;
                 left = new ArrayList(this.runs.values());
             }
             for (Iterator each = left.iterator(); each.hasNext();) {
-                ((Outflow) each.next()).fail(new IllegalStateException(message));
+                Outflow run = (Outflow) each.next();
+                if (run.open) { // else it is told when onSubscribe has returned
+                    run.fail(new IllegalStateException(message));
+                }
             }
         }
     }
@@ -675,7 +691,13 @@ public final class Peer {
         public void next(byte[] frame, List given) throws Exception {
             Reader reader = new Reader(frame, given);
             while (reader.in.available() > 0) {
-                Object element = reader.value();
+                Object element;
+                try {
+                    element = reader.value();
+                } catch (Exception thrown) { // such as a number that is too large for Java
+                    this.fail(thrown);
+                    throw thrown;
+                }
                 Flow.Subscriber to = this.subscriber;
                 if (this.over || to == null) {
                     return;

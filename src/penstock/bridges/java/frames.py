@@ -79,7 +79,7 @@ class Frame:
         if tag == "n":
             return None
         if tag == "g":
-            return int(self.text() or "")
+            return int.from_bytes(self._cut(self._of(_INT)), "big", signed=True)
         if tag == "D":
             return Decimal(self.text() or "")
         if tag == "r":
@@ -119,8 +119,8 @@ def _number(out: bytearray, value: int) -> None:
     elif -(2**63) <= value < 2**63:
         out += b"l" + _LONG.pack(value)
     else:
-        out += b"g"
-        _text(out, str(value))
+        size = value.bit_length() // 8 + 1
+        out += b"g" + _INT.pack(size) + value.to_bytes(size, "big", signed=True)
 
 
 def write(out: bytearray, value: Any, kept: list[Any]) -> None:

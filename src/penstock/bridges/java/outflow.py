@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -78,6 +79,10 @@ class _Attendant:
         except Py4JError as error:
             if self._runs:
                 drop("to_flow_publisher: subscribers were lost", as_java_error(_NAME, error))
+        except Exception as error:  # noqa: BLE001  no thread can be started, say
+            drop("to_flow_publisher: subscribers can be served no longer", error)
+            with suppress(Py4JError):
+                self._desk.fail(f"{_NAME}: {type(error).__qualname__}: {error}")
         finally:
             if not ended:
                 for run in list(self._runs.values()):
@@ -119,6 +124,7 @@ class _Outflow:
         self._subscription: Subscription | None = None
         self._early: list[int] = []
         self._refused = False
+        self._asking = False
         self._over = False
 
     # What the attendant calls.
@@ -132,22 +138,34 @@ class _Outflow:
         self._worker.submit(partial(self._request, n))
 
     def cancel(self) -> None:
-        """Cancel, at once."""
+        """Cancel, on the worker or beside it where it is in the middle of the stream; to clean up may take long."""
         with self._lock:
             self._over = True
-            subscription = self._subscription
-        if subscription is not None:
-            subscription.cancel()
+            subscription, asking = self._subscription, self._asking
+        if subscription is not None and asking:
+            threading.Thread(target=subscription.cancel, name=_THREAD, daemon=True).start()
+        elif subscription is not None:
+            self._worker.submit(subscription.cancel)
         self._let_go()
 
     def _request(self, n: int) -> None:
         with self._lock:
-            self._refused = self._refused or n <= 0
             subscription = self._subscription
             if subscription is None:
                 self._early.append(n)
         if subscription is not None:
+            self._ask(subscription, n)
+
+    def _ask(self, subscription: Subscription, n: int) -> None:
+        with self._lock:
+            if self._over:
+                return
+            self._refused = self._refused or n <= 0
+            self._asking = True
+        try:
             subscription.request(n)
+        finally:
+            self._asking = False
 
     # What the stream calls.
 
@@ -163,7 +181,7 @@ class _Outflow:
             subscription.cancel()
             return
         for n in early:
-            subscription.request(n)
+            self._ask(subscription, n)
 
     def on_next(self, element: Any, /) -> None:
         """Deliver one element."""
@@ -202,7 +220,7 @@ class _Outflow:
         """Pass the failure on."""
         element_or_raise(error, "on_error")
         if self._refused:
-            self._end(self._java.refuse, str(error))
+            self._end(self._java.refuse, _message(error))
         elif isinstance(error, JavaError) and getattr(error.java_exception, "_gateway_client", None) is self._client:
             self._end(self._java.fail, error.java_exception)
         else:
@@ -210,7 +228,8 @@ class _Outflow:
             module = type(error).__module__
             trace = "".join(traceback.format_exception(error))
             key = keep(error)
-            self._end(self._java.fail, key, name if module == "builtins" else f"{module}.{name}", str(error), trace)
+            type_name = name if module == "builtins" else f"{module}.{name}"
+            self._end(self._java.fail, key, _sendable(type_name), _message(error), _sendable(trace))
 
     def on_complete(self) -> None:
         """Pass the end on."""
@@ -229,3 +248,15 @@ class _Outflow:
             self._over = True
         self._left()
         self._worker.close()
+
+
+def _message(error: Exception) -> str:
+    try:
+        return _sendable(str(error))
+    except Exception as failure:  # noqa: BLE001  the exception is the user's, and so is what it says
+        return f"its message could not be had: {type(failure).__name__}"
+
+
+def _sendable(text: str) -> str:
+    """Return a text as Py4J can send it, which has no form for half a pair."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Callable
 from importlib.resources import files
 from threading import Lock
 from typing import Any
@@ -92,9 +93,9 @@ def _brought(client: Any) -> Any:
 
 def as_java_error(function: str, error: Exception) -> Exception:
     """Return what Java threw as a JavaError, and any other failure of a call as the loss of the JVM that it is."""
-    if not isinstance(error, Py4JJavaError):
-        made: Exception = ConnectionError(f"{function}: the JVM is gone")
-    else:
+    try:
+        if not isinstance(error, Py4JJavaError):
+            raise error
         thrown = error.java_exception
         names = []
         kind = thrown.getClass()
@@ -102,9 +103,19 @@ def as_java_error(function: str, error: Exception) -> Exception:
             names.append(kind.getName())
             kind = kind.getSuperclass()
         letter = "V" if _ILLEGAL in names else "T" if _NULL in names else "E"
-        made = KINDS[letter](names[0], thrown.getMessage(), str(error), thrown)
+        made: Exception = KINDS[letter](names[0], _said(thrown.getMessage), _said(error.__str__) or "", thrown)
+    except Exception:  # noqa: BLE001  the call failed for another reason, or the JVM is gone meanwhile
+        made = ConnectionError(f"{function}: the JVM is gone")
     made.__cause__ = error
     return made
+
+
+def _said(say: Callable[[], str | None]) -> str | None:
+    """Return what an exception says of itself; its class is a stranger's and may throw then."""
+    try:
+        return say()
+    except Py4JJavaError:
+        return None
 
 
 __all__ = [

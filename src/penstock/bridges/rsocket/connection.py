@@ -39,6 +39,8 @@ MOST_STREAMS = 1024
 """How many streams one connection may have open at once."""
 MOST_WAITING = 1024
 """How many frames may wait to be written before nothing more is read."""
+MOST_KEPT_ALIVE = 2**12
+"""How many bytes a keep-alive may bring along, which are sent back."""
 FRAME_ROOM = 2**16
 """How many bytes a frame may have beyond the largest element, for its header and its metadata."""
 _SENT_AT_ONCE = 64
@@ -220,6 +222,10 @@ class Connection:
 
     def _dispatch(self, frame: Frame) -> None:
         match frame:
+            case Payload(stream) if stream not in self.exchanges and not self._joiner.holds(stream):
+                self._pass_on(frame)  # pieces that nobody waits for are not kept
+            case Request() if self.on_request is None:
+                self._requested(frame)
             case Payload() | Request():
                 whole = self._joiner.join(frame)
                 if isinstance(whole, Request):
@@ -231,6 +237,8 @@ class Connection:
             case RequestN() | Cancel() | Error():
                 self._pass_on(frame)
             case KeepAlive(True, data):
+                if len(data) > MOST_KEPT_ALIVE:
+                    raise FrameError(f"a KEEPALIVE frame with {len(data)} bytes, and {MOST_KEPT_ALIVE} are the limit")
                 self.send(KeepAlive(respond=False, data=data))
             case KeepAlive():
                 self.on_echo()

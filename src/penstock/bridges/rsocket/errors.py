@@ -45,6 +45,7 @@ _BUILTIN: Known = {
 _OURS: Known = {found.__name__: found for found in (EmptyError, OverflowedError, RejectedError)}
 LONGEST_MESSAGE = 7000
 """How many characters of a message cross."""
+_MOST_BYTES = 30_000
 _TEXT = re.compile(r"([A-Za-z_][\w.]*)(?:: (.*))?", re.DOTALL)
 _RULE = re.compile(r"rule (\S+): (.*)", re.DOTALL)
 
@@ -68,8 +69,9 @@ def to_text(error: BaseException) -> str:
 
 
 def to_bytes(error: BaseException) -> bytes:
-    """Return an exception as the bytes that cross."""
-    return to_text(error).encode("utf-8", "backslashreplace")
+    """Return an exception as the bytes that cross, no more than may be metadata."""
+    found = to_text(error).encode("utf-8", "backslashreplace")
+    return found if len(found) <= _MOST_BYTES else found[:_MOST_BYTES] + b"..."
 
 
 def _message(error: BaseException) -> str:
@@ -113,5 +115,5 @@ def _arguments(message: str) -> Iterable[tuple[object, ...]]:
     if len(message) < 10_000:
         try:
             yield (ast.literal_eval(message),)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+        except Exception:  # noqa: BLE001  the text is a stranger's: {{}} is a TypeError, others are a MemoryError
             return

@@ -61,6 +61,10 @@ class Joiner:
         whole_metadata = bytes(metadata) if metadata or first.metadata is not None else None
         return replace(first, data=bytes(data), metadata=whole_metadata, follows=False, complete=frame.complete)
 
+    def holds(self, stream: int) -> bool:
+        """Tell whether the pieces of an element of this stream have begun to come."""
+        return stream in self._first
+
     def forget(self, stream: int) -> None:
         """Drop the pieces of a stream that has ended."""
         self._first.pop(stream, None)

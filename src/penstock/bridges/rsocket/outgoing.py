@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from threading import Lock
+from threading import Event, Lock, Thread
 from typing import Any
 
 from penstock.bridges.rsocket.settings import Settings
 from penstock.engine.credit import Credit
 from penstock.engine.demand import add
 from penstock.engine.dropped import drop
-from penstock.engine.executors import Worker
+from penstock.engine.executors import Task, Worker
 from penstock.engine.outlet import element_or_raise
 from penstock.spec.interfaces import Subscription
+
+_GRACE = 1.0
+"""Seconds that a publisher in the middle of a request has before a cancel that should come behind it does not wait."""
 
 
 class Outgoing:
@@ -157,19 +160,36 @@ class Outgoing:
         if more:
             self._worker.submit(self._ask)
 
-    def stop(self, *, at_once: bool = False) -> None:
-        """Send nothing more and cancel the publisher, on the worker unless that is inside it or `at_once` is said."""
+    def stop(self, *, at_once: bool = False, behind: Callable[[Task], None] | None = None) -> None:
+        """Send nothing more and cancel the publisher, on the worker or a thread of its own unless `at_once` is said.
+
+        With `behind`, which submits to the worker, the cancel comes behind something else, unless the worker is stuck.
+        """
         with self._lock:
             if self._over:
                 return
             self._over = True
             self._encoded.clear()
-            # While the worker is inside the publisher a cancel only tells it to stop; it must not wait for its return.
-            at_once = at_once or self._asking
+            asking = self._asking
+        passed = Event()
         if at_once:
             self._cancel()
-        else:
+        elif behind is not None:
+            self._worker.submit(passed.set)
+            behind(self._cancel)
+        elif not asking:
             self._worker.submit(self._cancel)
+        if asking and not at_once:
+            # The worker is inside the publisher: a cancel must not wait for its return. Nor must it be made here, since
+            # it may call functions of the user's.
+            grace = 0.0 if behind is None else _GRACE
+            Thread(
+                target=self._cancel_unless, args=(passed, grace), name="penstock-rsocket-cancel", daemon=True
+            ).start()
+
+    def _cancel_unless(self, passed: Event, grace: float) -> None:
+        if not passed.wait(grace):
+            self._cancel()
 
     def flush(self) -> None:
         """Send what waits, and the end behind it."""

@@ -115,6 +115,7 @@ class Call:
         self.call(self.give_up)
 
     def _closed(self) -> None:
+        self.call(self.give_up)  # where the end did not come over the connection, that is still there
         if self._worker is not None:
             self._worker.close()
 

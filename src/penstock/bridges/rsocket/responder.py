@@ -19,7 +19,7 @@ from penstock.bridges.rsocket.outgoing import Outgoing
 from penstock.bridges.rsocket.settings import Settings
 from penstock.engine.demand import refused
 from penstock.engine.dropped import drop
-from penstock.engine.executors import Worker
+from penstock.engine.executors import Task, Worker
 from penstock.flow import Flow, processor
 from penstock.stream import Stream
 
@@ -202,8 +202,12 @@ class ChannelAnswer:
     def _break_off(self, error: Exception) -> None:
         """Fail the flow's input, then cancel what is left of the flow; the consumer hears no more of it."""
         self._incoming.outlet.fail_now(error)
-        self._outgoing.stop()
+        self._outgoing.stop(behind=self._behind_input)
         self._finish()
+
+    def _behind_input(self, task: Task) -> None:
+        """Run a task on the worker when the flow has heard of the failure, which may have come while it was started."""
+        self._worker.submit(lambda: task() if self._input_over else self._worker.submit(task))
 
     def lost(self, error: Exception, /) -> None:
         """Fail the flow, and report that its consumer is gone."""

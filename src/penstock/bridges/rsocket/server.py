@@ -198,6 +198,7 @@ class Server:
         if setup is None:
             await wire.close()
         wire.limit = limit
+        wire.trust()
         return setup
 
     async def _setup(self, wire: Wire) -> Setup | None:

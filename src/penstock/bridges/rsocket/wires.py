@@ -18,6 +18,8 @@ from penstock.bridges.rsocket.frames import HEADER, LARGEST_FRAME
 if TYPE_CHECKING:
     from websockets.asyncio.connection import Connection as Websocket
 
+HANDSHAKE_TIME = 10.0
+"""Seconds that a stranger has for the handshakes of TLS and of websockets, each."""
 LINGER = 1.0
 """Seconds to let the other side read the last frames before the socket is closed."""
 _BATCH = 2**16
@@ -34,6 +36,10 @@ class Wire(Protocol):
     @property
     def peer(self) -> str:
         """Return who is at the other end, in words."""
+        ...
+
+    def trust(self) -> None:
+        """Take large frames from now on: the other side has shown its token."""
         ...
 
     async def receive(self) -> bytes | None:
@@ -68,6 +74,9 @@ class TcpWire:
     def peer(self) -> str:
         """Return the address of the other end."""
         return self._peer
+
+    def trust(self) -> None:
+        """Do nothing: no frame is read before its length is known."""
 
     async def receive(self) -> bytes | None:
         """Read a length and a frame."""
@@ -121,6 +130,12 @@ class WebsocketWire:
     def peer(self) -> str:
         """Return the address of the other end."""
         return self._peer
+
+    def trust(self) -> None:
+        """Read without a bound of its own from now on."""
+        trust = getattr(self._websocket, "trust", None)
+        if trust is not None:
+            trust()
 
     async def receive(self) -> bytes | None:
         """Take a message."""
@@ -239,13 +254,19 @@ async def listen(
     handler: Handler, host: str, port: int, ssl: SSLContext | None, limit: int, *, websocket: bool
 ) -> tuple[Stop, int]:
     """Listen, and return how to stop it, which leaves connections alone, and its port."""
+    handshake: dict[str, Any] = {} if ssl is None else {"ssl_handshake_timeout": HANDSHAKE_TIME}
     if websocket:
         from websockets.asyncio.server import serve  # noqa: PLC0415
 
-        server = await serve(lambda each: handler(WebsocketWire(each)), host, port, ssl=ssl, **_options(limit))
+        from penstock.bridges.rsocket.strangers import Stranger  # noqa: PLC0415
+
+        server = await serve(
+            lambda each: handler(WebsocketWire(each)), host, port, ssl=ssl, create_connection=Stranger,
+            open_timeout=HANDSHAKE_TIME, **_options(limit), **handshake,
+        )  # fmt: skip
         return partial(_stop, server.server, partial(server.close, close_connections=False)), _port(server.sockets)
     listener = await asyncio.start_server(
-        lambda reader, writer: handler(TcpWire(reader, writer, limit)), host, port, ssl=ssl
+        lambda reader, writer: handler(TcpWire(reader, writer, limit)), host, port, ssl=ssl, **handshake
     )
     return partial(_stop, listener, listener.close), _port(listener.sockets)
 
