@@ -111,6 +111,7 @@ class Drain(Sink[T, None]):
         read, queue, on_answer = self._read, self._turn.queue, self._answered
         assert read is not None
         self._looping = True
+        returned = False
         try:
             while self._aborted is None and not self._over:
                 self._asked = number = self._asked + 1
@@ -122,13 +123,12 @@ class Drain(Sink[T, None]):
                     self._turn.let_in()
                 if self._answers != number:
                     break  # the answer comes later, and with it the rest
-        except BaseException:  # an interrupt passes, and closes on its way
-            if not self._over:
-                self._over = True
-                self._abort(True)
-            raise
+            returned = True
         finally:
             self._looping = False
+            if not returned and not self._over:  # an interrupt passes, and closes on its way
+                self._over = True
+                self._abort(True)
 
     def _answered(self, number: int, end: bool | Exception | None, value: Any = None, /) -> None:
         if self._turn.owner != get_ident():
