@@ -7,6 +7,7 @@ worker of the run; the I/O thread only queues bytes.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from threading import Lock
 from typing import Any
@@ -69,6 +70,7 @@ class Incoming:
         self._open = 0
         """What the subscriber has asked for and not yet taken."""
         self._ended = False
+        self._waking = False
         self.outlet.chunk = (settings.window + 1) // 2
         self.outlet.on_request = self._requested
         self.outlet.on_taken = self._taken
@@ -125,8 +127,14 @@ class Incoming:
         if excess:
             return ProtocolError("1.1", "the other side sent an element that was not requested")
         outlet.queue.append(data)
-        outlet.wake()
+        if not self._waking:  # once for all frames that have come together: each waking is a switch of threads
+            self._waking = True
+            asyncio.get_running_loop().call_soon(self._wake)
         return None
+
+    def _wake(self) -> None:
+        self._waking = False
+        self.outlet.wake()
 
     def end(self, error: Exception | None = None) -> None:
         """End after what is queued."""
