@@ -140,19 +140,19 @@ def many(sources: Iterable[Source[T]] | None = None) -> Many[T]:
 
 
 class _Aligned:
-    """Ask every source for one value and go on when all have answered: the ground of merge and zip_sources."""
+    """Ask every source for one value and go on when all have answered: the ground of merge and zip_sources.
 
-    def __init__(self, reads: list[Read]) -> None:
+    `decide` makes of the values at hand what is given next; a source that has none has ended.
+    """
+
+    def __init__(self, reads: list[Read], decide: Callable[[_Aligned], None]) -> None:
         self.desk = Desk(self._wanted, self._close)
         self.heads: list[tuple[Any] | None] = [None] * len(reads)
+        self._decide = decide
         self._readers = [
             Reader(read, partial(self._arrived, position), self._ended, self.desk.turn)
             for position, read in enumerate(reads)
         ]
-
-    def decide(self) -> None:
-        """Make of the values at hand what is given next; a source that has none has ended."""
-        raise NotImplementedError
 
     def _wanted(self) -> bool:
         for position, reader in enumerate(self._readers):
@@ -161,7 +161,7 @@ class _Aligned:
         if not self.desk.over and all(
             head is not None or reader.end is not None for head, reader in zip(self.heads, self._readers, strict=True)
         ):
-            self.decide()
+            self._decide(self)
         return True
 
     def _arrived(self, position: int, value: Any) -> None:
@@ -178,64 +178,41 @@ class _Aligned:
         abort_all(self._readers, end, confirm)
 
 
-class _Merge(_Aligned):
-    def __init__(self, reads: list[Read], key: Any) -> None:
-        super().__init__(reads)
-        self._key = key
-
-    def decide(self) -> None:
-        try:
-            least = self._least()
-        except Exception as error:  # noqa: BLE001  property F5
-            self.desk.stop(error if self._key is None else at_fault(error, "merge", self._key))
-            return
-        if least is None:
-            self.desk.finish(True)
-            return
-        head = self.heads[least]
-        assert head is not None
-        self.heads[least] = None
-        self.desk.ready.append(head[0])
-
-    def _least(self) -> int | None:
-        """Return which source has the least value; of equal ones, the first."""
-        found: tuple[Any, int] | None = None
-        for position, head in enumerate(self.heads):
-            if head is not None:
-                key = head[0] if self._key is None else self._key(head[0])
-                if found is None or key < found[0]:
-                    found = (key, position)
-        return None if found is None else found[1]
+def _least(heads: list[tuple[Any] | None], key: Callable[[Any], Any] | None) -> int | None:
+    """Return which source has the least value; of equal ones, the first."""
+    found: tuple[Any, int] | None = None
+    for position, head in enumerate(heads):
+        if head is not None:
+            rank = head[0] if key is None else key(head[0])
+            if found is None or rank < found[0]:
+                found = (rank, position)
+    return None if found is None else found[1]
 
 
 def merge(sources: Iterable[Source[T]], key: Callable[[T], Any] | None = None) -> Source[T]:
     """Give the values of sources that are each in order, in order; of equal ones the earlier source's first."""
     if key is not None:
         function_given("merge", "key", key)
-    return Source(_Merge(_reads("merge", sources), key).desk.read, "merge")
+
+    def give_least(aligned: _Aligned) -> None:
+        try:
+            least = _least(aligned.heads, key)
+        except Exception as error:  # noqa: BLE001  property F5
+            aligned.desk.stop(error if key is None else at_fault(error, "merge", key))
+            return
+        if least is None:
+            aligned.desk.finish(True)
+            return
+        head = aligned.heads[least]
+        assert head is not None
+        aligned.heads[least] = None
+        aligned.desk.ready.append(head[0])
+
+    return Source(_Aligned(_reads("merge", sources), give_least).desk.read, "merge")
 
 
 class LengthError(PenstockError, ValueError):
     """Report that sources that must be of equal length are not."""
-
-
-class _Zip(_Aligned):
-    def __init__(self, reads: list[Read], *, strict: bool, fill: Any) -> None:
-        super().__init__(reads)
-        self._strict = strict
-        self._fill = fill
-
-    def decide(self) -> None:
-        heads = self.heads
-        short = [position for position, head in enumerate(heads) if head is None]
-        if len(short) == len(heads):
-            self.desk.finish(True)
-            return
-        if self._strict and short:
-            self.desk.stop(LengthError(f"zip_sources: sources {short} ended before the others"))
-            return
-        self.desk.ready.append(tuple(self._fill if head is None else head[0] for head in heads))
-        self.heads = [None] * len(heads)
 
 
 def zip_sources(*sources: Source[Any] | Read, strict: bool = False, fill: Any = None) -> Source[tuple[Any, ...]]:
@@ -243,7 +220,19 @@ def zip_sources(*sources: Source[Any] | Read, strict: bool = False, fill: Any = 
 
     With `strict` sources of different length are an error.
     """
-    return Source(_Zip(_reads("zip_sources", sources), strict=strict, fill=fill).desk.read, "zip_sources")
+
+    def give_all(aligned: _Aligned) -> None:
+        heads = aligned.heads
+        short = [position for position, head in enumerate(heads) if head is None]
+        if len(short) == len(heads):
+            aligned.desk.finish(True)
+        elif strict and short:
+            aligned.desk.stop(LengthError(f"zip_sources: sources {short} ended before the others"))
+        else:
+            aligned.desk.ready.append(tuple(fill if head is None else head[0] for head in heads))
+            aligned.heads = [None] * len(heads)
+
+    return Source(_Aligned(_reads("zip_sources", sources), give_all).desk.read, "zip_sources")
 
 
 __all__ = ["LengthError", "Many", "cat", "many", "merge", "zip_sources"]
