@@ -15,6 +15,7 @@ import trio
 from penstock import PenstockError, RunCancelledError, Stream
 from penstock.bridges.anyio import from_memory_stream, to_memory_stream
 from penstock.testing import Completed, Failed, Next, Probe, Tracked
+from tests.bridges.waiting import until
 from tests.engine.watch import PATIENCE, dropped, no_thread_is_left
 
 __all__ = ["dropped", "no_thread_is_left"]
@@ -51,15 +52,6 @@ def receivers(sender: Any) -> int:
     """Return how many receiving ends are open."""
     seen = sender.statistics()
     return int(seen.open_receive_streams if hasattr(seen, "open_receive_streams") else seen.open_receive_channels)
-
-
-async def until(reached: Callable[[], object]) -> None:
-    """Let other tasks run until something is so."""
-    for _ in range(20_000):
-        if reached():
-            return
-        await anyio.sleep(0.0005)
-    raise AssertionError("it did not happen")
 
 
 def test_elements_come_out_in_order_and_then_the_end(run: Callable[[Main], None]) -> None:

@@ -17,6 +17,7 @@ from penstock import Pipeline, ProtocolError, RunCancelledError, Stream, thread
 from penstock.bridges import asyncio as bridge
 from penstock.bridges.asyncio import from_queue, from_reader, to_queue, to_writer
 from penstock.testing import Completed, Failed, Next, Probe, Tracked
+from tests.bridges.waiting import until
 from tests.engine.watch import PATIENCE, dropped, no_thread_is_left
 
 __all__ = ["dropped", "no_thread_is_left"]
@@ -34,15 +35,6 @@ def run(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
         return result
 
     return asyncio.run(watched())
-
-
-async def until(reached: Callable[[], object]) -> None:
-    """Let other tasks run until something is so."""
-    for _ in range(20_000):
-        if reached():
-            return
-        await asyncio.sleep(0.0005)
-    raise AssertionError("it did not happen")
 
 
 def test_elements_come_out_in_order_with_the_end_behind_them() -> None:

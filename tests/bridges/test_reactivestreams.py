@@ -25,6 +25,7 @@ from penstock.bridges.reactivestreams import (
 from penstock.errors import ProtocolError
 from penstock.tck import Limits, render, verify_subscriber_blackbox
 from penstock.testing import Breach, ManualPublisher, Probe, Tracked
+from tests.bridges.waiting import until
 from tests.engine.watch import dropped, no_thread_is_left
 
 __all__ = ["dropped", "no_thread_is_left"]
@@ -340,8 +341,7 @@ def test_rsocket_py_serves_a_stream_and_gives_one_back() -> None:
             theirs = client.request_stream(Payload(b"numbers")).initial_request_n(5)
             stream = from_publisher(theirs, initial=5).map(lambda payload: int(payload.data))
             found = [number async for number in stream.take(20)]
-            while numbers.open_runs:  # the cancel is on its way
-                await asyncio.sleep(0.001)
+            await until(lambda: not numbers.open_runs)  # the cancel is on its way
         for each in servers:
             await each.close()
         listening.close()

@@ -37,6 +37,7 @@ from penstock.bridges.rsocket.responder import StreamAnswer
 from penstock.bridges.rsocket.settings import KeepAlive as Signs
 from penstock.bridges.rsocket.settings import Settings
 from penstock.engine.executors import inline, thread
+from tests.bridges.waiting import until
 from tests.engine.watch import PATIENCE, dropped, no_thread_is_left
 
 __all__ = ["dropped", "no_thread_is_left"]
@@ -183,12 +184,6 @@ class Here:
 
 def settings(window: int) -> Settings:
     return Settings.of("test", JSON, window, 1000, Signs(), ())
-
-
-async def until(reached: Callable[[], object]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not reached():
-            await asyncio.sleep(0.001)
 
 
 def test_no_more_than_the_window_waits_for_a_consumer_that_asks_for_all_and_reads_nothing() -> None:
