@@ -37,6 +37,7 @@ from penstock.engine.observe import Listener, Observer, observed
 from penstock.engine.registry import REGISTRY, Registry
 from penstock.engine.segment import close
 from penstock.engine.signals import Completed, Failed, Next, Signal
+from penstock.engine.spread import Iterated
 from penstock.operators.all import All
 from penstock.operators.any import Any as AnyElement
 from penstock.operators.average import Average
@@ -235,7 +236,7 @@ class Running(Generic[T_co]):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Stream(Generic[T_co]):
+class Stream(Iterated, Generic[T_co]):
     """Describe a stream of elements; nothing runs until it is subscribed, iterated or awaited.
 
     >>> list(Stream.range(10).filter(lambda n: n % 2).map(str))

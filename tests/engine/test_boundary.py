@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from penstock import Executor, Stream, inline, loop, pool, thread
+from penstock.engine.part import Part
 from penstock.testing import ManualPublisher, Probe, subscribed
 from tests.engine.parts import INLINE, Items, Plain, ended, started
 from tests.engine.stress import all_at_once, restless
@@ -120,8 +121,8 @@ def test_a_lone_element_of_a_source_that_blocks_is_delivered_at_once(executor: s
 def test_elements_that_pile_up_while_it_is_busy_are_taken_as_one(executor: str) -> None:
     chunks: list[int] = []
 
-    class Chunks(Plain):
-        def on_chunk(self, elements: list[int], /) -> None:
+    class Chunks(Plain, Part):
+        def on_chunk(self, elements: list[Any], /) -> None:
             chunks.append(len(elements))
 
         def on_complete(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from penstock import ProtocolError, Recorder, Stream, VirtualClock, observe
+from penstock.engine.part import Part
 from penstock.engine.push import PushRun
 from penstock.engine.segment import Segment
 from penstock.engine.weave_push import pushable
@@ -270,7 +271,7 @@ def test_none_and_a_second_subscription_are_refused() -> None:
 def test_elements_that_lie_ready_come_in_chunks(items: Any) -> None:
     sizes: list[int] = []
 
-    class Chunks(Plain):
+    class Chunks(Plain, Part):
         def on_chunk(self, elements: list[Any]) -> None:
             sizes.append(len(elements))
             self.signals.extend(elements)
@@ -293,7 +294,7 @@ def test_elements_that_lie_ready_come_in_chunks(items: Any) -> None:
     ],
 )
 def test_what_takes_somebodys_code_comes_one_by_one(stream: Stream[Any]) -> None:
-    class Chunks(Plain):
+    class Chunks(Plain, Part):
         def on_chunk(self, elements: list[Any]) -> None:
             raise AssertionError(elements)
 
@@ -309,7 +310,7 @@ def test_none_among_what_lies_ready_is_refused_where_it_stands() -> None:
 
 
 def test_a_cancel_between_two_chunks_ends_it() -> None:
-    class Chunks(Plain):
+    class Chunks(Plain, Part):
         def on_chunk(self, elements: list[Any]) -> None:
             self.signals.append(len(elements))
             assert self.subscription is not None
@@ -321,7 +322,7 @@ def test_a_cancel_between_two_chunks_ends_it() -> None:
 
 
 def test_a_subscriber_that_raises_in_a_chunk_is_cut_off(dropped: list[Any]) -> None:
-    class Chunks(Plain):
+    class Chunks(Plain, Part):
         def on_chunk(self, elements: list[Any]) -> None:
             raise ArithmeticError("no")
 

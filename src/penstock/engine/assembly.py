@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 from penstock.engine.blame import describe, operator_name
-from penstock.engine.flat import height_of
+from penstock.engine.part import Part, chunks_of, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Source, Step
 
@@ -89,7 +89,7 @@ class Assembly:
         error.add_note("\n".join([f"{_BUILT}:", *lines]))
 
 
-class Traced:
+class Traced(Part):
     """Stand behind a joint or a source that signals: note on its errors where it was built."""
 
     __slots__ = ("_assembly", "_downstream", "_index", "height", "on_chunk", "on_complete", "on_next")
@@ -100,7 +100,7 @@ class Traced:
         self._index = index
         self.height = height_of(downstream)
         self.on_next = downstream.on_next
-        self.on_chunk = getattr(downstream, "on_chunk", None)
+        self.on_chunk = chunks_of(downstream)
         self.on_complete = downstream.on_complete
 
     def on_subscribe(self, subscription: Subscription, /) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 from penstock.engine.demand import UNBOUNDED, add, refused
 from penstock.engine.drain import BATCH
-from penstock.engine.dropped import drop, left_alone, signal_end
+from penstock.engine.dropped import drop, signal_end
 from penstock.engine.loops import Future, Loop, Task, lease_loop
+from penstock.engine.part import left_alone
 from penstock.engine.segment import Segment
 from penstock.errors import InterruptionError
 from penstock.spec.interfaces import Subscriber

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from penstock.engine.executors import Worker
 from penstock.engine.flat import cancelling, opening
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.part import Part
 from penstock.spec.interfaces import Subscriber, Subscription
 
 
@@ -33,7 +34,7 @@ def _queueing(outlet: Outlet[Any]) -> _OnNext:
     return on_next
 
 
-class Boundary:
+class Boundary(Part):
     """Be the subscriber in front of a boundary; what follows runs on `worker`."""
 
     height = 0  # signals change hands here, so the stack of calls begins anew

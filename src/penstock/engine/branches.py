@@ -29,8 +29,8 @@ from penstock.engine.alarm import Alarm
 from penstock.engine.clocks import Clock
 from penstock.engine.demand import UNBOUNDED
 from penstock.engine.dropped import drop
-from penstock.engine.flat import height_of
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.part import Part, height_of
 from penstock.errors import OverflowedError, PenstockError
 from penstock.spec.interfaces import Subscriber, Subscription
 
@@ -102,7 +102,7 @@ def _refuse(downstream: Subscriber[Any], error: Exception) -> None:
     outlet.fail_now(error)
 
 
-class Trunk:
+class Trunk(Part):
     """Be the subscriber of the stream that is split; joints say what goes where."""
 
     _renews = False

@@ -21,9 +21,10 @@ from penstock.engine.boundary import Boundary
 from penstock.engine.drain import READY, Run
 from penstock.engine.executors import inline
 from penstock.engine.fed import FedRun
-from penstock.engine.flat import HIGHEST, height_of, here, run_all
+from penstock.engine.flat import HIGHEST, here, run_all
 from penstock.engine.foreign import subscribe_to
 from penstock.engine.outlet import Outlet
+from penstock.engine.part import height_of
 from penstock.engine.push import PushRun
 from penstock.engine.segment import Segment
 from penstock.engine.segment import Watch as SegmentWatch

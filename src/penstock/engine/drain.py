@@ -28,7 +28,8 @@ from threading import Lock
 from typing import Any
 
 from penstock.engine.demand import UNBOUNDED, add, refused
-from penstock.engine.dropped import drop, left_alone, signal_end
+from penstock.engine.dropped import drop, signal_end
+from penstock.engine.part import Part, chunks_of, left_alone
 from penstock.engine.segment import STARVED, Segment, close
 from penstock.errors import InterruptionError
 from penstock.spec.interfaces import Subscriber
@@ -68,7 +69,7 @@ def _raising(error: Exception, _: Gate | None) -> Iterator[Any]:
     raise error
 
 
-class Run:
+class Run(Part):
     """Be one subscription to an iterated source: deliver what was asked for, close the source, signal the end."""
 
     __slots__ = (
@@ -237,7 +238,7 @@ class Run:
         opener = self._opener
         assert opener is not None
         segment = self._segment
-        if not segment.stages and getattr(self._subscriber, "on_chunk", None) is not None:
+        if not segment.stages and chunks_of(self._subscriber) is not None:
             opener = self._look_at(opener)
 
         def remember(gate: Gate | None) -> Iterator[Any]:

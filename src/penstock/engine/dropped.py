@@ -58,13 +58,6 @@ def signal_end(subscriber: Subscriber[Any], error: BaseException | None) -> None
         drop(f"rule 2.13: the subscriber raised in {'on_complete' if error is None else 'on_error'}", failure)
 
 
-def left_alone(subscriber: Subscriber[Any]) -> None:
-    """Tell one of our own that stands before a subscriber that nothing will be signalled any more, not even an end."""
-    gone = getattr(subscriber, "gone", None)
-    if gone is not None:
-        gone()
-
-
 def drop(what: str, error: Exception | None = None, element: object = None) -> None:
     """Hand something undeliverable to the hook; a hook that raises is logged, never passed on."""
     try:

@@ -19,8 +19,8 @@ from typing import Any
 from penstock.engine.demand import UNBOUNDED, add
 from penstock.engine.drain import Run
 from penstock.engine.dropped import drop
-from penstock.engine.flat import height_of
 from penstock.engine.outlet import accepts, element_or_raise
+from penstock.engine.part import height_of
 from penstock.engine.segment import STARVED, Segment
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Gate
@@ -53,8 +53,7 @@ class FedRun(Run):
         self._missed = False
         self._error: Exception | None = None
 
-    @property
-    def held(self) -> int:
+    def pending(self) -> int:
         """Return how many elements wait to go into the loop; those who listen read it from any thread."""
         try:
             return sum(map(len, self._queue)) + length_hint(self._chunk)

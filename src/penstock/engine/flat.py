@@ -93,8 +93,3 @@ class aside:  # noqa: N801  reads as a word: `with aside():`
 
     def __exit__(self, *exc: object) -> None:
         vars(here).update(self._before)
-
-
-def height_of(subscriber: object) -> int:
-    """Return how many joints a signal given to this subscriber passes in one call."""
-    return getattr(subscriber, "height", 0)

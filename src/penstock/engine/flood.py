@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.engine.demand import UNBOUNDED
-from penstock.engine.flat import height_of
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.part import Part, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
 
 
-class Flood:
+class Flood(Part):
     """Be the subscriber of an upstream that is never slowed; joints override `came`."""
 
     def __init__(self, downstream: Subscriber[Any]) -> None:

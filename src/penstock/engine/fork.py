@@ -19,9 +19,9 @@ from penstock.engine.chain import Chain, connect
 from penstock.engine.context import kept_here
 from penstock.engine.demand import add
 from penstock.engine.dropped import drop
-from penstock.engine.flat import height_of
 from penstock.engine.hub import Slow
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.part import Part, height_of
 from penstock.errors import OverflowedError
 from penstock.spec.interfaces import Subscriber, Subscription
 
@@ -50,7 +50,7 @@ class _Side:
         return self.waiting if self.outlet is None else self.outlet.queue
 
 
-class ForkRun:
+class ForkRun(Part):
     """Be the subscriber of the one run."""
 
     def __init__(self, operator: str, choose: Choose, size: int, slow: Slow, height: int) -> None:

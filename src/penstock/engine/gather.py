@@ -10,8 +10,8 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
-from penstock.engine.flat import height_of
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.part import Part, chunks_of, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
 
 
@@ -23,7 +23,7 @@ def _nobody(_: Any, /) -> None:
     """Take an element that comes after the end."""
 
 
-class Input:
+class Input(Part):
     """Be the subscriber of one input."""
 
     __slots__ = ("_gather", "_half", "_taken", "_window", "cancelled", "ended", "height", "queued", "subscription")
@@ -88,14 +88,14 @@ class Input:
             self.subscription.cancel()
 
 
-class _Unpack:
+class _Unpack(Part):
     """Stand between the outlet and the subscriber: deliver an element and credit the input it came from."""
 
     __slots__ = ("_chunk", "_downstream", "on_chunk")
 
     def __init__(self, downstream: Subscriber[Any]) -> None:
         self._downstream = downstream
-        self._chunk: Callable[[list[Any]], None] | None = getattr(downstream, "on_chunk", None)
+        self._chunk: Callable[[list[Any]], None] | None = chunks_of(downstream)
         # Only who takes chunks itself gets them: the others may cancel between two elements.
         self.on_chunk: Callable[[list[tuple[Input, Any]]], None] | None = self._pass_chunk if self._chunk else None
 
@@ -119,7 +119,7 @@ class _Unpack:
         self._downstream.on_complete()
 
 
-class Gather:
+class Gather(Part):
     """Deliver the elements of any number of inputs in the order of their arrival."""
 
     def __init__(self, downstream: Subscriber[Any], window: int) -> None:
@@ -132,7 +132,7 @@ class Gather:
         self.outlet.on_cancel = self.cancel_inputs
         self.outlet.on_close = self._let_go
         self._pass_on = downstream.on_next
-        self._pass_chunk: Callable[[list[Any]], None] | None = getattr(downstream, "on_chunk", None)
+        self._pass_chunk: Callable[[list[Any]], None] | None = chunks_of(downstream)
 
     def start(self) -> None:
         """Signal `on_subscribe`."""

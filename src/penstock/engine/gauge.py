@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.engine.demand import UNBOUNDED, add
-from penstock.engine.flat import height_of
 from penstock.engine.meter import Counts, Meter, pace_after
+from penstock.engine.part import Part, chunks_of, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Stage
 
@@ -24,7 +24,7 @@ def _nobody(_: Any, /) -> None:
     """Take an element that comes after the end (rule 2.8)."""
 
 
-class Gauge:
+class Gauge(Part):
     """Be the subscriber behind steps[start:stop] of a chain, and the subscription of `downstream`.
 
     For a source that signals both are 0; for one that is iterated together with stages behind it, `start` is -1. It
@@ -65,7 +65,7 @@ class Gauge:
         """Whether several elements are being passed on at a time."""
         self.height = height_of(downstream)
         self.on_next = downstream.on_next
-        self.on_chunk: Callable[[list[Any]], None] | None = getattr(downstream, "on_chunk", None)
+        self.on_chunk: Callable[[list[Any]], None] | None = chunks_of(downstream)
         self.request = self._ask
         self._counted: Callable[[], tuple[int, int]] = lambda: (0, 0)
         self._see(passes=passes, chunks=chunks)
@@ -234,7 +234,7 @@ class Gauge:
     def read(self, counts: list[Counts], /) -> None:
         """Add what was counted."""
         times, cost = self._times, self._meter.run.cost
-        step = counts[self._stop]
+        step, subscription = counts[self._stop], self._subscription
         asked, came = self._counted()
         if self._counts:  # a loop counts what it passes on
             step.delivered += came
@@ -242,7 +242,9 @@ class Gauge:
             step.inside += max(0.0, times.inside / times.passed - cost) * came
         if times.waits:
             step.waited += times.waited / times.waits * came
-        counts[min(self._start + 1, self._stop)].buffered += getattr(self._subscription, "held", 0)
+        counts[min(self._start + 1, self._stop)].buffered += (
+            subscription.pending() if isinstance(subscription, Part) else 0
+        )
         self._add_asked(min(asked, UNBOUNDED), counts)
 
     def _add_asked(self, n: int, counts: list[Counts]) -> None:

@@ -24,8 +24,8 @@ from penstock.engine.chain import Chain, connect
 from penstock.engine.context import alike, run_in
 from penstock.engine.demand import UNBOUNDED, add
 from penstock.engine.dropped import drop
-from penstock.engine.flat import height_of
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.part import Part, height_of
 from penstock.errors import OverflowedError, RunCancelledError
 from penstock.spec.interfaces import Subscriber, Subscription
 
@@ -136,7 +136,7 @@ class Terms:
     """Whether the run is begun by hand, and does not end with its last subscriber."""
 
 
-class _Broadcast:
+class _Broadcast(Part):
     """Be the subscriber of the one run.
 
     `_sent` and each member's `came` are written by the thread that brings an element and by no other, so that thread

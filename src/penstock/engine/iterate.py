@@ -17,6 +17,7 @@ from penstock.engine.flat import busy
 from penstock.engine.loops import Future, blocking, loop_here, running, spawning
 from penstock.engine.observe import observed
 from penstock.engine.outlet import accepts, element_or_raise
+from penstock.engine.part import Part
 from penstock.engine.segment import close
 from penstock.errors import EmptyError
 from penstock.spec.interfaces import Subscription
@@ -42,7 +43,7 @@ class _BlockingSubscription:
             self._subscription.request(n)
 
 
-class _Inbox:
+class _Inbox(Part):
     """Collect what a subscription delivers until somebody takes it; `waiting` says that somebody does."""
 
     __slots__ = ("_ahead", "_half", "_window", "done", "error", "queue", "subscription", "waiting", "wake")

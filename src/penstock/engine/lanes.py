@@ -22,8 +22,8 @@ from typing import Any, Literal
 
 from penstock.engine.chain import Chain, connect
 from penstock.engine.dropped import drop
-from penstock.engine.flat import height_of
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.part import Part, height_of
 from penstock.errors import InterruptionError
 from penstock.spec.interfaces import Subscriber, Subscription
 
@@ -45,7 +45,7 @@ class Nothing(Enum):
 NOTHING: Literal[Nothing.NOTHING] = Nothing.NOTHING
 
 
-class Lane:
+class Lane(Part):
     """Be the subscriber of one input; `put` queues an element."""
 
     __slots__ = ("_half", "_lanes", "_owed", "done", "error", "height", "place", "put", "queue", "subscription")
@@ -137,7 +137,7 @@ class Lane:
             self.subscription.cancel()
 
 
-class Lanes:
+class Lanes(Part):
     """Make elements out of the lanes' elements, as far as somebody asks for them."""
 
     def __init__(self, downstream: Subscriber[Any], count: int, window: int) -> None:

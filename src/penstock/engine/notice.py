@@ -7,11 +7,12 @@ from typing import Any
 
 from penstock.engine.dropped import drop
 from penstock.engine.outlet import accepts, element_or_raise
+from penstock.engine.part import Part
 from penstock.engine.relay import Relay
 from penstock.spec.interfaces import Subscription
 
 
-class Notice:
+class Notice(Part):
     """Be the subscriber that calls `comes` with the first element, then cancels; a failure ends the relay."""
 
     __slots__ = ("_comes", "_done", "_relay", "height", "subscription")

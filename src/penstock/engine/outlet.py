@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from penstock.engine.demand import UNBOUNDED, add, refused
 from penstock.engine.dropped import drop, signal_end
+from penstock.engine.part import Part, chunks_of
 from penstock.spec.interfaces import Subscriber, Subscription
 
 T = TypeVar("T")
@@ -30,7 +31,7 @@ def _ignore(_: int) -> None:
     pass
 
 
-class Outlet(Generic[T]):
+class Outlet(Part, Generic[T]):
     """Be the subscription of `downstream` and the queue before it."""
 
     __slots__ = (
@@ -59,11 +60,10 @@ class Outlet(Generic[T]):
         self._error: Exception | None = None
         self._refusal: Exception | None = None
         self._downstream: Subscriber[T] | None = downstream
-        self._on_chunk: Callable[[list[T]], None] | None = getattr(downstream, "on_chunk", None)
+        self._on_chunk: Callable[[list[T]], None] | None = chunks_of(downstream)
         self._submit = submit
 
-    @property
-    def held(self) -> int:
+    def pending(self) -> int:
         """Return how many elements wait, here and in the joint that it belongs to."""
         return len(self.queue) + self.also_held()
 

@@ -18,9 +18,9 @@ from typing import Any
 
 from penstock.engine.demand import UNBOUNDED, add, refused
 from penstock.engine.drain import Run
-from penstock.engine.dropped import drop, left_alone, signal_end
-from penstock.engine.flat import height_of
+from penstock.engine.dropped import drop, signal_end
 from penstock.engine.outlet import accepts, element_or_raise
+from penstock.engine.part import Part, height_of, left_alone
 from penstock.engine.segment import STARVED, Segment
 from penstock.engine.weave_push import PushWeaver
 from penstock.errors import InterruptionError
@@ -31,7 +31,7 @@ def _nobody(_: Any, /) -> None:
     """Take an element that comes after the end (rule 2.8)."""
 
 
-class PushRun:
+class PushRun(Part):
     """Be the subscriber of a joint and the subscription of what follows it."""
 
     __slots__ = (

@@ -18,8 +18,8 @@ from typing import Any, Generic, TypeVar
 
 from penstock.engine.demand import UNBOUNDED, add, refused
 from penstock.engine.dropped import drop, signal_end
-from penstock.engine.flat import height_of
 from penstock.engine.outlet import element_or_raise
+from penstock.engine.part import Part, height_of
 from penstock.errors import InterruptionError, ProtocolError
 from penstock.spec.interfaces import Subscriber, Subscription
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 Attach = Callable[[Subscriber[Any]], None]
 
 
-class Leg:
+class Leg(Part):
     """Be a relay's subscriber to one upstream."""
 
     __slots__ = ("_relay", "height", "subscription")
@@ -81,7 +81,7 @@ class Leg:
             raise
 
 
-class Relay(Generic[T]):
+class Relay(Part, Generic[T]):
     """Be the subscription of `downstream` over an upstream that may change."""
 
     def __init__(self, downstream: Subscriber[T]) -> None:

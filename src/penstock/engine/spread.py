@@ -29,14 +29,23 @@ def _closing(iterator: Any) -> Iterator[Any]:
         iterator.close()
 
 
+class Iterated:
+    """A stream of penstock's, which a loop may iterate; an object of a user's with such a method is none."""
+
+    __slots__ = ()
+
+    def pulled(self, gate: Gate | None = None) -> Iterator[Any] | None:
+        """Return an iterator over a fresh run that never waits for a signal, or None if there is none."""
+        raise NotImplementedError
+
+
 def items_of(given: Any, gate: Gate | None, operator: str = "flat_map") -> Iterator[Any]:
     """Iterate over what a user's function returned; a stream that needs signals would block, so it is refused."""
     if type(given) in PLAIN:
         return iter(given)
     if not hasattr(given, "subscribe"):
         return _closed_when_used_up(iter(given))
-    pulled = getattr(given, "pulled", None)
-    iterator: Iterator[Any] | None = None if pulled is None else pulled(gate)
+    iterator = given.pulled(gate) if isinstance(given, Iterated) else None
     if iterator is None:
         raise TypeError(
             f"{operator}: fn returned {given!r}, which needs to be subscribed; say {operator}(fn, concurrency=1)"

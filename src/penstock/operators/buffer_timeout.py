@@ -11,8 +11,8 @@ from penstock.engine.alarm import Alarm
 from penstock.engine.arguments import count_given
 from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.credit import Credit
-from penstock.engine.flat import height_of
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.part import Part, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Joint
 
@@ -42,7 +42,7 @@ class BufferTimeout(Joint[T, list[T]]):
         return _BufferTimeoutRun(self, downstream)
 
 
-class _BufferTimeoutRun:
+class _BufferTimeoutRun(Part):
     """Keep a list and the time at which it is due; a timer that rings before is set again."""
 
     def __init__(self, step: BufferTimeout[Any], downstream: Subscriber[Any]) -> None:

@@ -12,6 +12,7 @@ from penstock.engine.blame import blamed
 from penstock.engine.chain import connect_to
 from penstock.engine.dropped import drop
 from penstock.engine.outlet import accepts, element_or_raise
+from penstock.engine.part import Part
 from penstock.engine.relay import Relay
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
 from penstock.stage import Joint, Sight
@@ -40,7 +41,7 @@ class ConcatMap(Joint[A, B]):
         return _Outer(_ConcatMapRun(self, downstream))
 
 
-class _Outer:
+class _Outer(Part):
     """Be the subscriber of the elements to be mapped."""
 
     __slots__ = ("_run", "done", "height", "subscription")

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from penstock.engine.clocks import SYSTEM_CLOCK, Cancel, Clock, seconds_of
 from penstock.engine.demand import UNBOUNDED
-from penstock.engine.flat import height_of
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.part import Part, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Joint
 
@@ -36,7 +36,7 @@ class Debounce(Joint[T, T]):
         return _DebounceRun(self, downstream)
 
 
-class _DebounceRun:
+class _DebounceRun(Part):
     def __init__(self, step: Debounce[Any], downstream: Subscriber[Any]) -> None:
         self._step = step
         self.height = height_of(downstream) + 1

@@ -12,8 +12,8 @@ from penstock.engine.arguments import count_given
 from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.credit import Credit
 from penstock.engine.dropped import drop
-from penstock.engine.flat import height_of
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.part import Part, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Joint
 
@@ -43,7 +43,7 @@ class Delay(Joint[T, T]):
         return _DelayRun(self, downstream)
 
 
-class _DelayRun:
+class _DelayRun(Part):
     """Keep elements in the order of their times, and one timer for the first of them."""
 
     def __init__(self, step: Delay[Any], downstream: Subscriber[Any]) -> None:

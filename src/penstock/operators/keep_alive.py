@@ -12,8 +12,8 @@ from penstock.engine.arguments import Missing, count_given, elements_given, func
 from penstock.engine.blame import blamed
 from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.credit import Credit
-from penstock.engine.flat import height_of
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.part import Part, height_of
 from penstock.engine.segment import no_element
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Joint
@@ -52,7 +52,7 @@ class KeepAlive(Joint[T, T | U], Generic[T, U]):
         return _KeepAliveRun(self, downstream)
 
 
-class _KeepAliveRun:
+class _KeepAliveRun(Part):
     """Keep one timer and, while something is asked for, a deadline, which an element only moves."""
 
     def __init__(self, step: KeepAlive[Any, Any], downstream: Subscriber[Any]) -> None:

@@ -11,6 +11,7 @@ from penstock.engine.arguments import async_function_given, count_given, functio
 from penstock.engine.blame import blamed, describe, function_name, no_stop, note_on, place_of
 from penstock.engine.loops import Loop, Task, lease_loop, on_its_own
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.part import Part
 from penstock.engine.segment import no_element
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Joint, Sight
@@ -59,7 +60,7 @@ class _Job:
         self.error: Exception | None = None
 
 
-class _MapAsyncRun:
+class _MapAsyncRun(Part):
     """Feed up to `concurrency` workers, each a task that goes on while there are jobs.
 
     Jobs are added on any thread; everything else happens on the loop's thread, so it needs no lock. A worker that has

@@ -15,8 +15,8 @@ from penstock.engine.blame import operator_name
 from penstock.engine.context import worker_of
 from penstock.engine.dropped import drop
 from penstock.engine.executors import Executor, Worker, pool
-from penstock.engine.flat import height_of
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.part import Part, height_of
 from penstock.engine.segment import Segment, close_quietly
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Gate, Joint, Sight, Stage, Step
@@ -77,7 +77,7 @@ class _Share:
         self.error: Exception | None = None
 
 
-class _ParallelRun:
+class _ParallelRun(Part):
     """Hand out shares of what waits to workers that are free, and deliver their results.
 
     What waits is divided evenly among the rails, so a lone element goes to a worker at once, and many go as few large

@@ -10,6 +10,7 @@ from penstock.engine.chain import Chain, connect, pull
 from penstock.engine.demand import UNBOUNDED, add
 from penstock.engine.dropped import drop
 from penstock.engine.outlet import accepts, element_or_raise
+from penstock.engine.part import Part
 from penstock.engine.relay import Leg, Relay
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Opener, Source
@@ -45,7 +46,7 @@ class Race(Source[Any]):
             connect(chain, runner)
 
 
-class _Runner:
+class _Runner(Part):
     """Be the subscriber of one of the streams."""
 
     __slots__ = ("_field", "_leg", "asked", "done", "height", "subscription")

@@ -8,8 +8,8 @@ from typing import Any
 
 from penstock.engine.chain import Chain, connect
 from penstock.engine.demand import UNBOUNDED
-from penstock.engine.flat import height_of
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.part import Part, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Source
 
@@ -36,7 +36,7 @@ class Sample(Source[Any]):
             connect(chain, hand)
 
 
-class _Hand:
+class _Hand(Part):
     """Be the subscriber of one of the two streams, and ask it for everything."""
 
     __slots__ = ("_run", "_took", "height", "subscription")
@@ -73,7 +73,7 @@ class _Hand:
             subscription.cancel()
 
 
-class _SampleRun:
+class _SampleRun(Part):
     def __init__(self, downstream: Subscriber[Any]) -> None:
         self.height = height_of(downstream) + 1
         self.over = False

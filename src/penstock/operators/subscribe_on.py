@@ -10,7 +10,7 @@ from penstock.engine.boundary import Boundary
 from penstock.engine.chain import Chain, connect
 from penstock.engine.context import worker_of
 from penstock.engine.executors import Executor, Worker
-from penstock.engine.flat import height_of
+from penstock.engine.part import Part, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Source
 
@@ -52,7 +52,7 @@ def _closing(signal: Callable[[Any], None], worker: Worker) -> Callable[[Any], N
     return passed_on
 
 
-class _Elsewhere:
+class _Elsewhere(Part):
     """Stand before the subscriber: elements pass untouched, requests go by way of the worker."""
 
     __slots__ = ("_downstream", "_worker", "height", "on_next")

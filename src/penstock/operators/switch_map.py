@@ -11,8 +11,8 @@ from penstock.engine.blame import blamed
 from penstock.engine.chain import connect_to
 from penstock.engine.demand import UNBOUNDED
 from penstock.engine.dropped import drop
-from penstock.engine.flat import height_of
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.part import Part, height_of
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
 from penstock.stage import Joint
 
@@ -42,7 +42,7 @@ class SwitchMap(Joint[A, B]):
         return _SwitchMapRun(self, downstream)
 
 
-class _Inner:
+class _Inner(Part):
     """Be the subscriber of one publisher; `owed` is what it was asked for and has not given."""
 
     __slots__ = ("_run", "done", "height", "owed", "subscription")
@@ -80,7 +80,7 @@ class _Inner:
             self.subscription.cancel()
 
 
-class _SwitchMapRun:
+class _SwitchMapRun(Part):
     """Keep the newest publisher; the outlet's lock guards which one it is and what it owes."""
 
     def __init__(self, step: SwitchMap[Any, Any], downstream: Subscriber[Any]) -> None:

@@ -13,6 +13,7 @@ from penstock.engine.chain import Chain, connect
 from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.demand import UNBOUNDED
 from penstock.engine.outlet import accepts, element_or_raise
+from penstock.engine.part import Part
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Joint, Source
 
@@ -216,7 +217,7 @@ class _CutRun(_WindowRun):
         self.cuts.cancel()
 
 
-class _Cuts:
+class _Cuts(Part):
     """Be the subscriber of the other stream."""
 
     __slots__ = ("_over", "_run", "_subscription", "height")

@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.engine.chain import Chain, connect, pull
 from penstock.engine.context import run_in
-from penstock.engine.flat import height_of
+from penstock.engine.part import Part, chunks_of, height_of
 from penstock.engine.segment import close
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Opener, Source
@@ -61,7 +61,7 @@ def _stepping(context: Context, open_run: Callable[[], Iterator[Any]]) -> Iterat
         context.run(close, iterator)
 
 
-class _Below:
+class _Below(Part):
     """Stand before the subscriber: pass each signal on in the subscriber's own context."""
 
     __slots__ = ("_context", "_downstream", "_inner", "height", "on_chunk")
@@ -71,7 +71,7 @@ class _Below:
         self._inner = inner
         self._context = copy_context()
         self.height = height_of(downstream) + 1
-        on_chunk = getattr(downstream, "on_chunk", None)
+        on_chunk = chunks_of(downstream)
         self.on_chunk = None if on_chunk is None else lambda elements: self._context.copy().run(on_chunk, elements)
 
     def on_subscribe(self, subscription: Subscription, /) -> None:

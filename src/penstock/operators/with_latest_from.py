@@ -11,6 +11,7 @@ from penstock.engine.demand import UNBOUNDED
 from penstock.engine.dropped import drop
 from penstock.engine.opened import opened
 from penstock.engine.outlet import accepts, element_or_raise
+from penstock.engine.part import Part
 from penstock.engine.relay import Relay
 from penstock.engine.segment import no_item
 from penstock.spec.interfaces import Subscriber, Subscription
@@ -79,7 +80,7 @@ def _beside_one(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tuple
             yield element, latest
 
 
-class _Other:
+class _Other(Part):
     """Be the subscriber of one of the others: keep its latest element."""
 
     __slots__ = ("_run", "done", "height", "latest", "subscription")

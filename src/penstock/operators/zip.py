@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 from penstock.engine.arguments import count_given
 from penstock.engine.chain import Chain, connect, pull_all, unseen
-from penstock.engine.flat import height_of
 from penstock.engine.opened import opened
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.part import Part, height_of
 from penstock.engine.segment import close_quietly, no_item
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Gate, Opener, Source
@@ -86,7 +86,7 @@ def _looked_through(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[t
                 yield row
 
 
-class _Lane:
+class _Lane(Part):
     """Be the subscriber of one of the streams."""
 
     __slots__ = ("_run", "done", "height", "queue", "subscription")
@@ -124,7 +124,7 @@ class _Lane:
         self._run.advance()
 
 
-class _ZipRun:
+class _ZipRun(Part):
     """Build a tuple whenever every lane has an element."""
 
     def __init__(self, downstream: Subscriber[Any], lanes: int, window: int) -> None:

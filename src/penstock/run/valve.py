@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.engine.chain import Chain, connect, pull
 from penstock.engine.outlet import Outlet, element_or_raise
+from penstock.engine.part import Part
 from penstock.engine.segment import close
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Opener, Source
@@ -65,7 +66,7 @@ class Valve:
             close(iterator)
 
 
-class _Tap:
+class _Tap(Part):
     """Be the valve on one subscription."""
 
     def __init__(self, valve: Valve, downstream: Subscriber[Any]) -> None:

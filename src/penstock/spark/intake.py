@@ -23,6 +23,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from penstock.engine.dropped import drop
 from penstock.engine.outlet import element_or_raise
+from penstock.engine.part import Part
 from penstock.errors import PenstockError
 from penstock.spark.pace import Pace
 from penstock.spark.schema import Schema, SchemaError
@@ -41,7 +42,7 @@ class IngestError(PenstockError):
     """Report that rows cannot be given to Spark, and why."""
 
 
-class Intake:
+class Intake(Part):
     """Subscribe to a publisher, hold its rows, and answer what Spark's processes ask."""
 
     def __init__(

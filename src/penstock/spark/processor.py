@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame
 from penstock.engine.arguments import function_given
 from penstock.engine.chain import Chain, connect
 from penstock.engine.outlet import element_or_raise
+from penstock.engine.part import Part, chunks_of
 from penstock.engine.relay import Relay
 from penstock.flow import Flow
 from penstock.flow import flow as record
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from penstock.spark.session import Spark
 
 
-class _Entry:
+class _Entry(Part):
     """Be the upstream's subscriber from the start, and the publisher that the gate subscribes to once Spark asks."""
 
     def __init__(self, end: Callable[[Exception | None], None]) -> None:
@@ -62,7 +63,7 @@ class _Entry:
             self._gate.on_next(element)
 
     def on_chunk(self, elements: list[Any], /) -> None:
-        on_chunk = getattr(self._gate, "on_chunk", None)
+        on_chunk = chunks_of(self._gate)
         if on_chunk is not None:
             on_chunk(elements)
         else:

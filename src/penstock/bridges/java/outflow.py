@@ -23,6 +23,7 @@ from penstock.engine.context import worker_of
 from penstock.engine.dropped import drop
 from penstock.engine.executors import Thread, Worker
 from penstock.engine.outlet import accepts, element_or_raise
+from penstock.engine.part import Part
 from penstock.spec.interfaces import Publisher, Subscription
 from penstock.spec.predicates import is_publisher
 from penstock.stream import Stream
@@ -112,7 +113,7 @@ class _Attendant:
             run.start(self._stream)
 
 
-class _Outflow:
+class _Outflow(Part):
     """Be the subscriber that delivers to one subscriber in the JVM."""
 
     def __init__(self, java: Any, client: Any, left: Callable[[], object]) -> None:
