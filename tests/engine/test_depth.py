@@ -74,7 +74,7 @@ NESTED: dict[str, Step] = {
     "combine_latest": lambda stream: Stream.just(0).combine_latest(stream, prefetch=1).map(lambda pair: pair[1]),
     "with_latest_from": lambda stream: stream.with_latest_from(Stream.just(0)).map(lambda pair: pair[0]),
     "race": lambda stream: Stream.never().race(stream.map(same)).map(same),
-    "switch_if_empty": lambda stream: Stream.empty().switch_if_empty(stream),
+    "switch_if_empty": lambda stream: stream.switch_if_empty(Stream.just(9)),
     "take_until": lambda stream: stream.take_until(Stream.never()),
     "skip_until": lambda stream: stream.skip_until(Stream.just(0)),
     "merge_sorted": lambda stream: stream.merge_sorted(Stream.empty(), prefetch=1),

@@ -75,13 +75,24 @@ def test_completes_when_one_has_without_an_element(place: int) -> None:
 def test_holds_no_more_than_prefetch_of_each_stream_and_leaves_nothing_out() -> None:
     sources: list[ManualPublisher[int]] = [ManualPublisher(), ManualPublisher()]
     probe = subscribed(Stream.from_publisher(sources[0]).combine_latest(sources[1], prefetch=4))
+    assert [one.requests for one in sources] == [[], []]
+    probe.request(1)
     assert [one.requests for one in sources] == [[4], [4]]
+    sources[1].next(7)
+    sources[0].next(4, 5, 6, 7)
+    assert probe.elements == [(4, 7)]
+    assert [one.requests for one in sources] == [[4], [4]]
+    probe.request(9)
+    assert probe.elements == [(4, 7), (5, 7), (6, 7), (7, 7)]
+    assert [one.requests for one in sources] == [[4, 2, 2], [4]]
+
+
+def test_elements_that_come_before_all_have_one_are_replaced() -> None:
+    sources: list[ManualPublisher[int]] = [ManualPublisher(), ManualPublisher()]
+    probe = subscribed(Stream.from_publisher(sources[0]).combine_latest(sources[1], prefetch=4), 2)
     sources[0].next(1, 2, 3, 4)
     sources[1].next(7)
-    assert [one.demand for one in sources] == [0, 3]
-    probe.request(2)
     assert probe.elements == [(4, 7)]
-    assert [one.requests for one in sources] == [[4, 2, 2], [4]]
     sources[0].next(5, 6)
     assert probe.elements == [(4, 7), (5, 7)]
     probe.request(9)
@@ -96,12 +107,12 @@ def test_one_that_never_ends_does_not_keep_the_others_from_being_heard() -> None
 
 def test_a_failure_follows_what_came_before_and_cancels_the_others() -> None:
     sources: list[ManualPublisher[int]] = [ManualPublisher(), ManualPublisher()]
-    probe = subscribed(Stream.from_publisher(sources[0]).combine_latest(sources[1]))
+    probe = subscribed(Stream.from_publisher(sources[0]).combine_latest(sources[1]), 1)
     sources[0].next(1)
-    sources[1].next(7)
+    sources[1].next(7, 8)
     sources[1].fail(ValueError("lost"))
     probe.request(9)
-    assert probe.elements == [(1, 7)]
+    assert probe.elements == [(1, 7), (1, 8)]
     assert repr(probe.error) == "ValueError('lost')"
     assert sources[0].cancelled
 

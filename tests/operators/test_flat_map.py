@@ -165,9 +165,9 @@ def test_no_more_publishers_are_open_than_concurrency_allows() -> None:
 def test_publishers_are_asked_for_more_by_halves_as_elements_are_taken() -> None:
     inner: ManualPublisher[int] = ManualPublisher()
     probe = subscribed(Stream.just(1).flat_map(lambda n: inner, concurrency=1, prefetch=4))
-    inner.next(1, 2, 3, 4)
-    assert inner.requests == [4]
+    assert inner.subscribers == 0
     probe.request(1)
+    inner.next(1, 2, 3, 4)
     assert inner.requests == [4]
     probe.request(1)
     assert inner.requests == [4, 2]

@@ -75,10 +75,12 @@ def test_waits_for_the_one_whose_turn_it_is() -> None:
 def test_holds_no_more_than_prefetch_of_each_stream() -> None:
     sources, stream = two(prefetch=4)
     probe = subscribed(stream)
+    assert [one.requests for one in sources] == [[], []]
+    probe.request(1)
     assert [one.requests for one in sources] == [[4], [4]]
     sources[0].next(1, 2, 3, 4)
     sources[1].next(5, 6, 7, 8)
-    probe.request(3)
+    probe.request(2)
     assert probe.elements == [1, 5, 2]
     assert [one.requests for one in sources] == [[4, 2], [4]]
 

@@ -124,13 +124,13 @@ def test_those_without_a_match_come_when_the_other_stream_has_completed() -> Non
 
 def test_a_pair_at_hand_comes_before_the_end() -> None:
     left, right, stream = both(how="left")
-    probe = subscribed(stream)
-    left.next(10)
+    probe = subscribed(stream, 1)
+    left.next(10, 11)
     left.complete()
     right.complete()
     assert not probe.ended
     probe.request(1)
-    assert probe.elements == [(10, None)]
+    assert probe.elements == [(10, None), (11, None)]
     assert probe.completed
 
 
@@ -170,13 +170,14 @@ def test_one_that_fits_is_enough(form: Form, small: int) -> None:
     assert sorted(joined) == [(n, n) for n in range(10)]
 
 
-def test_nothing_is_matched_before_somebody_asks() -> None:
+def test_nothing_is_read_before_somebody_asks() -> None:
     left, right, stream = both(prefetch=2)
     probe = subscribed(stream)
+    assert (left.requests, right.requests) == ([], [])
+    probe.request(1)
+    assert (left.requests, right.requests) == ([2], [2])
     left.next(10, 11)
     right.next(12, 13)
-    assert (left.requests, right.requests) == ([2], [2])
-    probe.request(1)
     assert len(probe.elements) == 1
     probe.request(9)
     assert len(probe.elements) == 4

@@ -70,9 +70,11 @@ def test_merging_with_nothing_changes_nothing() -> None:
 def test_holds_no_more_than_prefetch_of_each_stream() -> None:
     sources: list[ManualPublisher[int]] = [ManualPublisher(), ManualPublisher()]
     probe = subscribed(Stream.from_publisher(sources[0]).merge(sources[1], prefetch=4))
+    assert [one.requests for one in sources] == [[], []]
+    probe.request(1)
     assert [one.requests for one in sources] == [[4], [4]]
     sources[0].next(1, 2, 3, 4)
-    probe.request(2)
+    probe.request(1)
     assert [one.requests for one in sources] == [[4, 2], [4]]
     sources[1].next(9)
     probe.request(3)
@@ -92,13 +94,13 @@ def test_completes_when_all_have() -> None:
 
 def test_the_first_failure_follows_what_came_before_and_cancels_the_others() -> None:
     sources: list[ManualPublisher[int]] = [ManualPublisher(), ManualPublisher()]
-    probe = subscribed(Stream.from_publisher(sources[0]).merge(sources[1]))
-    sources[0].next(1)
+    probe = subscribed(Stream.from_publisher(sources[0]).merge(sources[1]), 1)
+    sources[0].next(1, 2)
     sources[1].fail(ValueError("lost"))
     assert sources[0].cancelled
     assert not probe.ended
     probe.request(1)
-    assert probe.elements == [1]
+    assert probe.elements == [1, 2]
     assert repr(probe.error) == "ValueError('lost')"
 
 

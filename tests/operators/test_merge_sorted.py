@@ -77,10 +77,11 @@ def test_emits_when_every_stream_has_an_element() -> None:
 def test_holds_no_more_than_prefetch_of_each_stream() -> None:
     sources, stream = two(prefetch=4)
     probe = subscribed(stream)
+    assert [one.requests for one in sources] == [[], []]
+    probe.request(1)
     assert [one.requests for one in sources] == [[4], [4]]
     sources[0].next(1, 2, 3, 4)
     sources[1].next(9)
-    probe.request(1)
     assert [one.requests for one in sources] == [[4], [4]]
     probe.request(1)
     assert [one.requests for one in sources] == [[4, 2], [4]]

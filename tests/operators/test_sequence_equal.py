@@ -81,14 +81,14 @@ def test_both_may_be_empty() -> None:
     assert probe.elements == [True]
 
 
-def test_nothing_is_compared_before_somebody_asks() -> None:
+def test_nothing_is_read_before_somebody_asks() -> None:
     one, other, stream = both(prefetch=2)
     probe = subscribed(stream)
+    assert (one.requests, other.requests) == ([], [])
+    probe.request(5)
+    assert (one.requests, other.requests) == ([2], [2])
     one.next(1, 2)
     other.next(1, 3)
-    assert probe.signals == []
-    assert (one.requests, other.requests) == ([2], [2])
-    probe.request(5)
     assert probe.elements == [False]
 
 

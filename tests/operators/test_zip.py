@@ -71,11 +71,13 @@ def test_pairs_by_place_whoever_comes_first() -> None:
 def test_holds_no_more_than_prefetch_of_each_stream() -> None:
     left, right, stream = both(prefetch=4)
     probe = subscribed(stream)
+    assert (left.requests, right.requests) == ([], [])
+    probe.request(1)
     assert (left.requests, right.requests) == ([4], [4])
     left.next(1, 2, 3, 4)
     right.next(*"abcd")
     assert (left.demand, right.demand) == (0, 0)
-    probe.request(2)
+    probe.request(1)
     assert (left.requests, right.requests) == ([4, 2], [4, 2])
 
 
@@ -93,13 +95,13 @@ def test_completes_as_soon_as_one_is_used_up_and_cancels_the_others() -> None:
 
 def test_a_tuple_at_hand_comes_before_the_end() -> None:
     left, right, stream = both()
-    probe = subscribed(stream)
-    left.next(1)
-    right.next("a")
+    probe = subscribed(stream, 1)
+    left.next(1, 2)
+    right.next("a", "b")
     left.complete()
     assert not probe.ended
     probe.request(1)
-    assert probe.elements == [(1, "a")]
+    assert probe.elements == [(1, "a"), (2, "b")]
     assert probe.completed
 
 

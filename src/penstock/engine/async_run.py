@@ -5,9 +5,10 @@ from __future__ import annotations
 from threading import Lock
 from typing import Any
 
+from penstock.engine.cold_paths import signal_end
 from penstock.engine.demand import UNBOUNDED, add, refused
 from penstock.engine.drain import BATCH
-from penstock.engine.dropped import drop, signal_end
+from penstock.engine.dropped import drop
 from penstock.engine.loops import Future, Loop, Task, lease_loop
 from penstock.engine.part import left_alone
 from penstock.engine.segment import Segment
@@ -144,7 +145,7 @@ class AsyncRun:
                     todo -= 1
                     if self._gate.over:
                         break
-                    if not todo and not self._gate.final:  # once final, the loop goes on to its end
+                    if not todo and not self._gate.spent():  # once it is, the loop goes on to its end
                         todo = await self._take_demand()
                         if not todo:
                             break
@@ -200,6 +201,7 @@ class AsyncRun:
 
     def _let_go(self) -> Subscriber[Any] | None:
         """Forget both ends (rule 3.13)."""
+        self._gate.let_go()
         subscriber = self._subscriber
         self._subscriber = self._opener = self._task = self._lease = None
         return subscriber

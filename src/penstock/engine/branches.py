@@ -27,8 +27,8 @@ from typing import Any
 
 from penstock.engine.alarm import Alarm
 from penstock.engine.clocks import Clock
+from penstock.engine.cold_paths import too_late
 from penstock.engine.demand import UNBOUNDED
-from penstock.engine.dropped import drop
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
 from penstock.engine.part import Part, height_of
 from penstock.errors import OverflowedError, PenstockError
@@ -279,7 +279,7 @@ class Trunk(Part):
         element_or_raise(error, "on_error")
         branches = self._finish(error)
         if branches is None:
-            drop("an error came after the end or the cancel", error)
+            too_late(error)
             return
         self._end(branches, error)
 
@@ -344,7 +344,7 @@ class Trunk(Part):
             self._heard = self._heard or heard
             lost = not self._telling and not self._heard
         if lost:
-            drop("an error came after the end or the cancel", error)
+            too_late(error)
 
     # What subscribers do.
 

@@ -1,9 +1,9 @@
 """chain: a source and its steps as data, and how they are wired for one run.
 
 Wiring goes from the subscriber up to the source, in a loop and not by recursion. Adjacent stages are one segment. The
-first segment is iterated where its source can be; everything after the first joint is connected by signals. Long rows
-of joints, and sources nested in sources, are cut by an inline boundary, since each of them adds to the stack; so do the
-loops of a segment, of which a run has a bounded number.
+first segment is iterated where its source can be; everything after the first joint is connected by signals. In long
+rows of joints, and in sources nested in sources, signals take a fresh stack now and then (`Landing`), since each of
+them adds to the stack; so do the loops of a segment, of which a run has a bounded number.
 """
 
 from __future__ import annotations
@@ -17,25 +17,22 @@ from typing import Any, Protocol
 from penstock.engine.assembly import Assembly, Traced
 from penstock.engine.async_run import AsyncRun
 from penstock.engine.blame import describe, operator_name
-from penstock.engine.boundary import Boundary
 from penstock.engine.drain import READY, Run
-from penstock.engine.executors import inline
 from penstock.engine.fed import FedRun
 from penstock.engine.flat import HIGHEST, here, run_all
 from penstock.engine.foreign import subscribe_to
+from penstock.engine.landing import Landing
 from penstock.engine.outlet import Outlet
-from penstock.engine.part import height_of
-from penstock.engine.push import PushRun
+from penstock.engine.part import Part, height_of
+from penstock.engine.push import pushed
 from penstock.engine.segment import Segment
 from penstock.engine.segment import Watch as SegmentWatch
 from penstock.engine.weave import pieces
-from penstock.engine.weave_push import pushable
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import AsyncOpener, Gate, InnerGate, Joint, Opener, Source, Stage, Step
+from penstock.stage import AsyncOpener, Gate, Joint, Opener, Source, Stage, Step
 
 MOST_NESTED = 12
 MOST_LOOPS = 32
-CUT_WINDOW = 32
 ITERATED = -1
 AWAITED = -2
 _SEQUENCES = frozenset((list, tuple, range))
@@ -123,6 +120,24 @@ def _opener_of(source: Source[Any]) -> Opener[Any] | None:
         _depth.pulls -= 1
 
 
+def reads_nothing(chain: Chain) -> bool:
+    """Tell whether a chain is known to end, or to fail, without reading anything; its steps may add elements."""
+    if _depth.pulls >= MOST_NESTED:
+        return False
+    _depth.pulls += 1
+    try:
+        return chain.source.length() == 0
+    finally:
+        _depth.pulls -= 1
+
+
+def is_empty(chain: Chain) -> bool:
+    """Tell whether a chain is known to complete without an element."""
+    stages = [step for step in chain.steps if isinstance(step, Stage)]
+    adds = len(stages) < len(chain.steps) or any(stage.body.head or stage.body.tail for stage in stages)
+    return not adds and reads_nothing(chain) and _opener_of(chain.source) is not None
+
+
 def unseen(chain: Chain) -> bool:
     """Tell whether a chain is a plain collection in which nobody has looked for None yet."""
     return chain.source.plain and chain.source.may_hold_none and not (chain.steps or chain.places or chain.watch)
@@ -145,7 +160,7 @@ def pull(chain: Chain, *, waits: bool = False, looks: bool = False) -> Opener[An
     clean = not chain.source.may_hold_none
     if opener is None or (not segment.total and clean and chain.watch is None):
         return opener
-    return lambda gate: segment.open(opener, None if gate is None else InnerGate(gate), clean=clean)
+    return lambda gate: segment.open(opener, gate, clean=clean)
 
 
 def pull_all(chains: tuple[Chain, ...], *, looks: bool = False) -> list[Opener[Any]] | None:
@@ -173,8 +188,9 @@ def pull_async(chain: Chain) -> AsyncOpener[Any] | None:
 def connect(chain: Chain, subscriber: Subscriber[Any]) -> None:
     """Start a run of the chain that signals `subscriber`."""
     if here.connects >= MOST_NESTED:
-        cut = _cut(subscriber)
-        here.deferred.append(lambda: _connect(chain, cut))
+        # Who is no part of ours has no height, so it is not known how far a signal goes from there in one call.
+        front = subscriber if isinstance(subscriber, Part) else Landing(subscriber)
+        here.deferred.append(lambda: _connect(chain, front))
         return
     here.connects += 1
     try:
@@ -185,10 +201,6 @@ def connect(chain: Chain, subscriber: Subscriber[Any]) -> None:
                 run_all(here.deferred)
         finally:
             here.connects -= 1
-
-
-def _cut(subscriber: Subscriber[Any]) -> Subscriber[Any]:
-    return Boundary(subscriber, inline().worker(), CUT_WINDOW)
 
 
 def refuse(subscriber: Subscriber[Any], error: Exception) -> None:
@@ -235,7 +247,7 @@ def _wire(chain: Chain, first: int, subscriber: Subscriber[Any]) -> Subscriber[A
     steps, seen = chain.steps, bool(chain.places) or chain.watch is not None
     stop = len(steps)
     if height_of(subscriber) >= HIGHEST:
-        subscriber = _cut(subscriber)
+        subscriber = Landing(subscriber)
     while stop > first:
         step = steps[stop - 1]
         if isinstance(step, Joint):
@@ -248,7 +260,7 @@ def _wire(chain: Chain, first: int, subscriber: Subscriber[Any]) -> Subscriber[A
                 refuse(subscriber, error)
                 return None
             if height_of(subscriber) >= HIGHEST:
-                subscriber = _cut(subscriber)
+                subscriber = Landing(subscriber)
             continue
         start = stop
         while start > first and isinstance(steps[start - 1], Stage):
@@ -257,10 +269,10 @@ def _wire(chain: Chain, first: int, subscriber: Subscriber[Any]) -> Subscriber[A
             if seen:
                 subscriber = _seen(chain, part, stop, subscriber)
             segment = chain.segment(part, stop)
-            subscriber = PushRun(segment, subscriber) if pushable(segment) else FedRun(segment, subscriber)
+            subscriber = pushed(segment, subscriber) or FedRun(segment, subscriber)
             stop = part
             if height_of(subscriber) >= HIGHEST:
-                subscriber = _cut(subscriber)
+                subscriber = Landing(subscriber)
     return subscriber
 
 

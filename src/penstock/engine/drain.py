@@ -20,36 +20,23 @@ them: nobody's code runs for them, so none has to wait for another.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain, islice
 from threading import Lock
 from typing import Any
 
+from penstock.engine.cold_paths import interruption, signal_end
 from penstock.engine.demand import UNBOUNDED, add, refused
-from penstock.engine.dropped import drop, signal_end
+from penstock.engine.dropped import drop
 from penstock.engine.part import Part, chunks_of, left_alone
 from penstock.engine.segment import STARVED, Segment, close
-from penstock.errors import InterruptionError
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Gate, Opener
 
 BATCH = 1 << 20  # small integers count faster than 2**63
 
-# Iterators that know how many items they have left, exactly and without running anybody's code.
-_SIZED: frozenset[type] = frozenset(
-    (
-        type(iter([])),
-        type(iter(())),
-        type(iter(range(0))),
-        type(iter("")),
-        type(iter(b"")),
-        type(iter({})),
-        type(iter(set())),
-    )
-)
-# Those of them that never fail, and whether None may be among their items.
+# Iterators that lie ready and never fail, and whether None may be among their items.
 READY: dict[type, bool] = {
     type(iter([])): True,
     type(iter(())): True,
@@ -73,8 +60,8 @@ class Run(Part):
     """Be one subscription to an iterated source: deliver what was asked for, close the source, signal the end."""
 
     __slots__ = (
-        "_demand", "_draining", "_expands", "_failure", "_gate", "_held", "_iterator", "_left", "_lock",
-        "_loop", "_opener", "_ready", "_segment", "_size", "_subscriber",
+        "_demand", "_draining", "_failure", "_gate", "_held", "_iterator", "_lock", "_loop", "_opener", "_ready",
+        "_segment", "_subscriber",
     )  # fmt: skip
 
     def __init__(self, segment: Segment, opener: Opener[Any], size: int | None, subscriber: Subscriber[Any]) -> None:
@@ -85,10 +72,9 @@ class Run(Part):
         self._held = False
         self._failure: Exception | None = None
         self._segment = segment
-        self._expands = segment.expands
         self._opener: Opener[Any] | None = opener
-        self._size = size
-        self._left: Any = None
+        if size == 0:
+            self._gate.finish()
         self._ready: Iterator[Any] | None = None
         self._loop: Iterator[Any] | None = None
         self._iterator: Iterator[Any] | None = None
@@ -240,14 +226,7 @@ class Run(Part):
         segment = self._segment
         if not segment.stages and chunks_of(self._subscriber) is not None:
             opener = self._look_at(opener)
-
-        def remember(gate: Gate | None) -> Iterator[Any]:
-            source = opener(gate)
-            if type(source) in _SIZED:
-                self._left = source.__length_hint__  # type: ignore[attr-defined]
-            return source
-
-        self._iterator = self._loop = segment.open(remember, self._gate) if self._ready is None else self._ready
+        self._iterator = self._loop = segment.open(opener, self._gate) if self._ready is None else self._ready
         return self._iterator
 
     def _look_at(self, opener: Opener[Any]) -> Opener[Any]:
@@ -258,17 +237,13 @@ class Run(Part):
             return partial(_raising, error)
         if type(source) in READY:
             self._ready = source
-            self._left = source.__length_hint__  # type: ignore[attr-defined]
+            self._gate.opened(source)
             self._segment.ready(source)
         return partial(_given, source)
 
     def _near_end(self) -> bool:
         """Tell whether the end can be looked for without asking the source for an element."""
-        if self._held or self._expands:
-            return False
-        if self._iterator is None:
-            return self._size == 0
-        return self._gate.final or (self._left is not None and not self._left())
+        return not self._held and self._gate.spent()
 
     def _look_for_end(self) -> bool:
         """Resume the loop once: it ends, or a stage's tail comes first and is held for later demand."""
@@ -321,7 +296,7 @@ class Run(Part):
         subscriber = self._subscriber
         self._abandon(silently=not raised_above)
         if raised_above and subscriber is not None:
-            signal_end(subscriber, InterruptionError(f"the stream was interrupted by {sys.exception()!r}"))
+            signal_end(subscriber, interruption())
 
     def _abandon(self, *, silently: bool = True) -> None:
         with self._lock:
@@ -334,7 +309,8 @@ class Run(Part):
     def _let_go(self) -> Subscriber[Any]:
         """Close the source and forget both ends (rule 3.13)."""
         subscriber, self._subscriber = self._subscriber, None
-        loop, self._loop, self._iterator, self._opener, self._left = self._loop, None, None, None, None
+        loop, self._loop, self._iterator, self._opener = self._loop, None, None, None
+        self._gate.let_go()
         self._ready = None
         try:
             close(loop)

@@ -9,9 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-from penstock.spec.interfaces import Subscriber
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +42,6 @@ def set_on_dropped(hook: Hook | None) -> Hook:
     before = _hook
     _hook = log_dropped if hook is None else hook
     return before
-
-
-def signal_end(subscriber: Subscriber[Any], error: BaseException | None) -> None:
-    """Signal completion or a failure; what the subscriber raises then goes to the hook (rule 2.13)."""
-    try:
-        if error is None:
-            subscriber.on_complete()
-        else:
-            subscriber.on_error(error)  # type: ignore[arg-type]
-    except Exception as failure:  # noqa: BLE001
-        drop(f"rule 2.13: the subscriber raised in {'on_complete' if error is None else 'on_error'}", failure)
 
 
 def drop(what: str, error: Exception | None = None, element: object = None) -> None:

@@ -16,9 +16,9 @@ from itertools import chain
 from operator import length_hint
 from typing import Any
 
+from penstock.engine.cold_paths import too_late
 from penstock.engine.demand import UNBOUNDED, add
 from penstock.engine.drain import Run
-from penstock.engine.dropped import drop
 from penstock.engine.outlet import accepts, element_or_raise
 from penstock.engine.part import height_of
 from penstock.engine.segment import STARVED, Segment
@@ -32,14 +32,15 @@ class FedRun(Run):
     """Be the subscriber of a joint and the subscription of what follows it."""
 
     __slots__ = (
-        "_asked", "_capped", "_chunk", "_done", "_error", "_gathers", "_heads", "_missed", "_outstanding", "_queue",
-        "_upstream", "height",
+        "_asked", "_capped", "_chunk", "_done", "_error", "_gathers", "_heads", "_left", "_missed", "_outstanding",
+        "_queue", "_upstream", "height",
     )  # fmt: skip
 
     def __init__(self, segment: Segment, subscriber: Subscriber[Any]) -> None:
-        super().__init__(
-            segment, self._feed, 0 if any(stage.cap == 0 for stage in segment.stages) else None, subscriber
-        )
+        super().__init__(segment, self._feed, 0 if segment.never_asks else None, subscriber)
+        if not segment.never_asks:
+            self._gate.left = self._more
+        self._gate.leave = self._leave
         self.height = height_of(subscriber) + 1
         self._queue: deque[list[Any]] = deque()
         self._chunk: Iterator[Any] = iter(())
@@ -49,7 +50,7 @@ class FedRun(Run):
         self._capped = segment.capped
         self._gathers = segment.gathers
         self._heads = segment.headed
-        self._done = False
+        self._done = self._left = False
         self._missed = False
         self._error: Exception | None = None
 
@@ -83,11 +84,11 @@ class FedRun(Run):
         """Take upstream's failure; it follows the elements that came before it."""
         element_or_raise(error, "on_error")
         with self._lock:
-            late = self._gate.over
+            late = self._gate.over or self._left
             if not late:
                 self._error = error
         if late:
-            drop("an error came after the end or the cancel", error)
+            too_late(error)
         self.on_complete()
 
     def on_complete(self) -> None:
@@ -123,6 +124,20 @@ class FedRun(Run):
                 return  # a failure is no end: the loop's tails must not follow it
             yield _HUNGRY
 
+    def _leave(self) -> None:
+        """Cancel upstream: the loop reads nothing more of it, not even its failure."""
+        with self._lock:
+            error, self._error = self._error, None
+            self._left = True
+        too_late(error)
+        if self._upstream is not None and not self._done:
+            self._done = True
+            self._upstream.cancel()
+
+    def _more(self) -> bool:
+        """Tell whether upstream may have more."""
+        return not (self._done and self._used_up)
+
     @property
     def _used_up(self) -> bool:
         """Tell whether everything that came from upstream has gone into the loop."""
@@ -131,13 +146,6 @@ class FedRun(Run):
     def _open(self) -> Iterator[Any]:
         self._iterator = self._loop = self._segment.open_fed(self._feed, self._gate)
         return self._iterator
-
-    def _near_end(self) -> bool:
-        if self._held or self._expands:
-            return False
-        if self._iterator is None and self._size == 0:
-            return True
-        return (self._done and self._used_up) or self._gate.final
 
     def _look_for_end(self) -> bool:
         if self._error is not None and self._used_up and not self._heads:
@@ -182,8 +190,7 @@ class FedRun(Run):
     def _stopped(self) -> None:
         error, self._error = self._error, None
         super()._stopped()
-        if error is not None:
-            drop("an error came after the end or the cancel", error)
+        too_late(error)
 
     def _let_go(self) -> Subscriber[Any]:
         self._queue.clear()

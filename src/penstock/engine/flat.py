@@ -1,8 +1,8 @@
 """flat: keep the call stack flat where a call would nest inside another of its kind.
 
-Subscribing, cancelling and inline work may run through a thousand joints. Each kind has a queue per thread: a call made
-inside another of its kind waits there until that one has returned. A thread that is about to wait for a result puts its
-queues aside, since what it waits for must not wait for it.
+Subscribing, asking, cancelling and inline work may run through thousands of joints. Each kind has a queue per thread: a
+call made inside another of its kind waits there until that one has returned. A thread that is about to wait for a
+result puts its queues aside, since what it waits for must not wait for it.
 """
 
 from __future__ import annotations
@@ -14,57 +14,45 @@ from collections.abc import Callable
 Call = Callable[[], object]
 
 HIGHEST = 24
-"""How many joints may pass a signal on in one call before a boundary cuts them."""
+"""How many joints may pass a signal on in one call before it takes a fresh stack."""
+
+
+class Flat(threading.local):
+    """Run calls of one kind on this thread, none of them inside another."""
+
+    waiting: deque[Call] | None = None
+
+    def __call__(self, call: Call) -> None:
+        if self.waiting is not None:
+            self.waiting.append(call)
+            return
+        self.waiting = deque((call,))
+        try:
+            run_all(self.waiting)
+        finally:
+            self.waiting = None
+
+
+opening = Flat()
+"""Subscriptions on their way downstream."""
+asking = Flat()
+"""Requests on their way upstream."""
+cancelling = Flat()
+"""Cancels on their way upstream."""
+working = Flat()
+"""Inline work, and signals that take a fresh stack."""
+_KINDS = (opening, asking, cancelling, working)
 
 
 class _Here(threading.local):
-    """Hold what this thread is in the middle of."""
+    """Count the subscriptions that this thread is in the middle of, and hold those that wait for them."""
 
     def __init__(self) -> None:
-        self.opening: deque[Call] | None = None
-        self.cancelling: deque[Call] | None = None
-        self.working: deque[Call] | None = None
         self.connects = 0
         self.deferred: deque[Call] = deque()
 
 
 here = _Here()
-
-
-def opening(call: Call) -> None:
-    """Let a subscription take its way downstream."""
-    if here.opening is not None:
-        here.opening.append(call)
-        return
-    here.opening = deque((call,))
-    try:
-        run_all(here.opening)
-    finally:
-        here.opening = None
-
-
-def cancelling(call: Call) -> None:
-    """Let a cancel take its way upstream."""
-    if here.cancelling is not None:
-        here.cancelling.append(call)
-        return
-    here.cancelling = deque((call,))
-    try:
-        run_all(here.cancelling)
-    finally:
-        here.cancelling = None
-
-
-def working(call: Call) -> None:
-    """Run inline work."""
-    if here.working is not None:
-        here.working.append(call)
-        return
-    here.working = deque((call,))
-    try:
-        run_all(here.working)
-    finally:
-        here.working = None
 
 
 def run_all(calls: deque[Call]) -> None:
@@ -79,17 +67,22 @@ def run_all(calls: deque[Call]) -> None:
 
 def busy() -> bool:
     """Tell whether this thread is in the middle of something that would have to be put aside."""
-    return bool(here.connects or here.working is not None or here.opening is not None or here.cancelling is not None)
+    return bool(here.connects) or any(kind.waiting is not None for kind in _KINDS)
 
 
 class aside:  # noqa: N801  reads as a word: `with aside():`
     """Begin with empty queues, and take up the old ones afterwards."""
 
-    __slots__ = ("_before",)
+    __slots__ = ("_before", "_waiting")
 
     def __enter__(self) -> None:
-        self._before = dict(vars(here))
-        here.__init__()  # type: ignore[misc]
+        self._before = (here.connects, here.deferred)
+        here.connects, here.deferred = 0, deque()
+        self._waiting = [kind.waiting for kind in _KINDS]
+        for kind in _KINDS:
+            kind.waiting = None
 
     def __exit__(self, *exc: object) -> None:
-        vars(here).update(self._before)
+        here.connects, here.deferred = self._before
+        for kind, waiting in zip(_KINDS, self._waiting, strict=True):
+            kind.waiting = waiting

@@ -16,9 +16,9 @@ from threading import Lock
 from typing import Any
 
 from penstock.engine.chain import Chain, connect
+from penstock.engine.cold_paths import too_late
 from penstock.engine.context import kept_here
 from penstock.engine.demand import add
-from penstock.engine.dropped import drop
 from penstock.engine.hub import Slow
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
 from penstock.engine.part import Part, height_of
@@ -153,8 +153,7 @@ class ForkRun(Part):
         if cancel and upstream is not None:
             upstream.cancel()
         if late:
-            if error is not None:
-                drop("an error came after the end or the cancel", error)
+            too_late(error)
             return
         for side in self._sides:
             if side.outlet is not None:

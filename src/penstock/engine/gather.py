@@ -1,7 +1,8 @@
 """gather: the ground of joints that deliver from several inputs at once.
 
-Every input has its own credit: it is asked for `window` elements at first and again by halves as they are delivered,
-so at most `window` per input are queued. The first failure ends the whole and cancels the other inputs.
+Every input has its own credit: it is asked for `window` elements when somebody asks for the first, and again by halves
+as they are delivered, so at most `window` per input are queued. The first failure ends the whole and cancels the other
+inputs, those included that are only about to be subscribed.
 """
 
 from __future__ import annotations
@@ -26,7 +27,18 @@ def _nobody(_: Any, /) -> None:
 class Input(Part):
     """Be the subscriber of one input."""
 
-    __slots__ = ("_gather", "_half", "_taken", "_window", "cancelled", "ended", "height", "queued", "subscription")
+    __slots__ = (
+        "_begun",
+        "_gather",
+        "_half",
+        "_taken",
+        "_window",
+        "cancelled",
+        "ended",
+        "height",
+        "queued",
+        "subscription",
+    )
 
     def __init__(self, gather: Gather, window: int) -> None:
         self._gather = gather
@@ -34,20 +46,29 @@ class Input(Part):
         self._window = window
         self._half = (window + 1) // 2
         self._taken = 0
+        self._begun = False
         self.cancelled = False
         self.ended = False
         self.queued = 0
         self.subscription: Subscription | None = None
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
-        """Take the subscription and fill the window."""
+        """Take the subscription, and fill the window if somebody has asked."""
         if not accepts(subscription, self.subscription, closed=self.cancelled):
             return
         self.subscription = subscription
         if self.cancelled:
             subscription.cancel()
-        else:
-            subscription.request(self._window)
+        elif self._gather.asked:
+            self.begin()
+
+    def begin(self) -> None:
+        """Fill the window, once."""
+        with self._gather.lock:
+            begins = self.subscription is not None and not self._begun
+            self._begun = self._begun or begins
+        if begins and self.subscription is not None:
+            self.subscription.request(self._window)
 
     def on_next(self, element: Any, /) -> None:
         """Queue one element."""
@@ -125,10 +146,14 @@ class Gather(Part):
     def __init__(self, downstream: Subscriber[Any], window: int) -> None:
         self.height = height_of(downstream) + 1
         self._window = window
-        self._lock = Lock()
+        self.lock = Lock()
+        self.asked = False
+        """Whether somebody has asked for anything."""
         self._inputs: set[Input] = set()
         self._open_ended = True
+        self._over = False
         self.outlet: Outlet[tuple[Input, Any]] = Outlet(_Unpack(downstream))
+        self.outlet.on_request = self.requested
         self.outlet.on_cancel = self.cancel_inputs
         self.outlet.on_close = self._let_go
         self._pass_on = downstream.on_next
@@ -141,15 +166,24 @@ class Gather(Part):
     def add(self) -> Input | None:
         """Return the subscriber for one more input, or None when the whole is over."""
         source = Input(self, self._window)
-        with self._lock:
-            if self.outlet.closed:
+        with self.lock:
+            if self._over:
                 return None
             self._inputs.add(source)
         return source
 
+    def requested(self, _: int) -> None:
+        """Fill the windows when somebody asks for the first time."""
+        if not self.asked:
+            self.asked = True
+            with self.lock:
+                inputs = list(self._inputs)
+            for source in inputs:
+                source.begin()
+
     def close(self) -> None:
         """Say that no more inputs will be added."""
-        with self._lock:
+        with self.lock:
             self._open_ended = False
             over = not self._inputs
         if over:
@@ -162,7 +196,7 @@ class Gather(Part):
         outlet = self.outlet
         if outlet.idle and outlet.hand_on(self._pass_on, element, source.credit):
             return
-        with self._lock:
+        with self.lock:
             source.queued += 1
         outlet.queue.append((source, element))
         if outlet.idle:
@@ -175,7 +209,7 @@ class Gather(Part):
         outlet, pass_chunk = self.outlet, self._pass_chunk
         if outlet.idle and pass_chunk is not None and outlet.hand_on_chunk(pass_chunk, elements, source.credit):
             return
-        with self._lock:
+        with self.lock:
             source.queued += len(elements)
         outlet.queue.extend([(source, element) for element in elements])
         if outlet.idle:
@@ -190,7 +224,7 @@ class Gather(Part):
 
     def delivered(self, source: Input) -> None:
         """Count an element as delivered; an input that has ended is used up with its last one."""
-        with self._lock:
+        with self.lock:
             source.queued -= 1
             last = source.ended and not source.queued
         if last:
@@ -201,7 +235,7 @@ class Gather(Part):
 
     def finished(self, source: Input) -> None:
         """Forget an input that has completed."""
-        with self._lock:
+        with self.lock:
             source.ended = True
             used_up = not source.queued
             self._inputs.discard(source)
@@ -213,8 +247,12 @@ class Gather(Part):
 
     def failed(self, source: Input, error: Exception) -> None:
         """End the whole with the error of one input."""
-        with self._lock:
+        with self.lock:
             self._inputs.discard(source)
+        self.fail(error)
+
+    def fail(self, error: Exception) -> None:
+        """End the whole with an error, after what is queued, and cancel all inputs."""
         self.outlet.complete(error)
         self.cancel_inputs()
 
@@ -222,8 +260,9 @@ class Gather(Part):
         self._pass_on = self._pass_chunk = _nobody  # rule 3.13
 
     def cancel_inputs(self) -> None:
-        """Cancel whatever has not ended."""
-        with self._lock:
+        """Cancel whatever has not ended; no input is added from now on."""
+        with self.lock:
+            self._over = True
             inputs = list(self._inputs)
             self._inputs.clear()
         for source in inputs:

@@ -21,6 +21,7 @@ from threading import Lock
 from typing import Any
 
 from penstock.engine.chain import Chain, connect
+from penstock.engine.cold_paths import too_late
 from penstock.engine.context import alike, run_in
 from penstock.engine.demand import UNBOUNDED, add
 from penstock.engine.dropped import drop
@@ -256,7 +257,7 @@ class _Broadcast(Part):
         for member in members:
             self._finish(member, error)
         if late and error is not None:
-            drop("an error came after the end or the cancel", error)
+            too_late(error)
 
     def stop(self, error: Exception) -> None:
         """Cancel the run and fail all subscribers."""

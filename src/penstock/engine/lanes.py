@@ -1,10 +1,11 @@
 """lanes: the ground of joints that make their elements out of those of several inputs.
 
-Every input has a lane: a queue and a credit of its own. It is asked for `window` elements at first and again by halves
-as they are taken out, so at most `window` of each are held. One thread at a time makes elements (`make`): whoever
-brings something or asks for something while nobody does. No lock is held meanwhile, since making may call a user's
-function. `idle` says that nobody makes, `news` that something has come since: whoever brings something says so before
-looking at `idle`, and whoever stops making says that before looking at `news`, so between the two nothing is forgotten.
+Every input has a lane: a queue and a credit of its own. It is asked for `window` elements when somebody asks for the
+first, and again by halves as they are taken out, so at most `window` of each are held. One thread at a time makes
+elements (`make`): whoever brings something or asks for something while nobody does. No lock is held meanwhile, since
+making may call a user's function. `idle` says that nobody makes, `news` that something has come since: whoever brings
+something says so before looking at `idle`, and whoever stops making says that before looking at `news`, so between the
+two nothing is forgotten.
 
 Nothing is made that nobody has asked for, no more than `window` results wait to be delivered, and nothing is made
 before every input is subscribed: one that never ends must not keep the others from being heard. An end, a failure
@@ -13,7 +14,6 @@ included, stands in its lane behind the elements that came before it.
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 from enum import Enum
@@ -21,7 +21,7 @@ from threading import Lock
 from typing import Any, Literal
 
 from penstock.engine.chain import Chain, connect
-from penstock.engine.dropped import drop
+from penstock.engine.cold_paths import interruption, too_late
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
 from penstock.engine.part import Part, height_of
 from penstock.errors import InterruptionError
@@ -48,12 +48,25 @@ NOTHING: Literal[Nothing.NOTHING] = Nothing.NOTHING
 class Lane(Part):
     """Be the subscriber of one input; `put` queues an element."""
 
-    __slots__ = ("_half", "_lanes", "_owed", "done", "error", "height", "place", "put", "queue", "subscription")
+    __slots__ = (
+        "_begun",
+        "_half",
+        "_lanes",
+        "_owed",
+        "done",
+        "error",
+        "height",
+        "place",
+        "put",
+        "queue",
+        "subscription",
+    )
 
     def __init__(self, lanes: Lanes, place: int) -> None:
         self._lanes = lanes
         self._half = (lanes.window + 1) // 2
         self._owed = 0
+        self._begun = False
         self.place = place
         self.height = lanes.height
         self.queue: deque[Any] = deque()
@@ -76,14 +89,22 @@ class Lane(Part):
             raise _Reached(self.error)
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
-        """Take the subscription and fill the window."""
+        """Take the subscription, and fill the window if somebody has asked."""
         if not accepts(subscription, self.subscription, closed=self._lanes.over):
             return
         self.subscription = subscription
         if self._lanes.over:
             subscription.cancel()
-        else:
-            subscription.request(self._lanes.window)
+        elif self._lanes.asked:
+            self.begin()
+
+    def begin(self) -> None:
+        """Fill the window, once."""
+        with self._lanes.lock:
+            begins = self.subscription is not None and not self._begun
+            self._begun = self._begun or begins
+        if begins and self.subscription is not None:
+            self.subscription.request(self._lanes.window)
 
     def on_next(self, element: Any, /) -> None:
         """Queue one element."""
@@ -105,7 +126,7 @@ class Lane(Part):
         """Queue the failure."""
         element_or_raise(error, "on_error")
         if self._lanes.over:
-            drop("an error came after the end or the cancel", error)
+            too_late(error)
             return
         self.error = error
         self.on_complete()
@@ -131,8 +152,7 @@ class Lane(Part):
     def cancel(self) -> None:
         """Ask for nothing more; a failure that nobody was told of is not swallowed."""
         error, self.error = self.error, None
-        if error is not None:
-            drop("an error came after the end or the cancel", error)
+        too_late(error)
         if self.subscription is not None and not self.done:
             self.subscription.cancel()
 
@@ -140,18 +160,25 @@ class Lane(Part):
 class Lanes(Part):
     """Make elements out of the lanes' elements, as far as somebody asks for them."""
 
+    hasty = False
+    """Whether the end may come before all inputs are subscribed."""
+
     def __init__(self, downstream: Subscriber[Any], count: int, window: int) -> None:
         self.height = height_of(downstream) + 1
         self.window = window
         self.over = False
+        self.asked = False
+        """Whether somebody has asked for anything."""
+        self._begun = False
         self.idle = False
         self.news = False
         self.outlet: Outlet[Any] = Outlet(downstream)
-        self.outlet.on_request = self.outlet.on_taken = self._asked
+        self.outlet.on_request = self._requested
+        self.outlet.on_taken = self._taken
         self.outlet.on_cancel = self.cancel
         self.outlet.also_held = self.held
         self.lanes = [Lane(self, place) for place in range(count)]
-        self._lock = Lock()
+        self.lock = Lock()
 
     # What joints say.
 
@@ -175,9 +202,17 @@ class Lanes(Part):
     def start(self, chains: Sequence[Chain]) -> None:
         """Signal `on_subscribe`, subscribe to all inputs, then begin."""
         self.outlet.open()
-        for chain, lane in zip(chains, self.lanes, strict=True):
-            if not self.over:
-                connect(chain, lane)
+        returned = False
+        try:
+            for chain, lane in zip(chains, self.lanes, strict=True):
+                if not self.over:
+                    connect(chain, lane)
+                    if self.hasty:
+                        self._make_some()
+            returned = True
+        finally:
+            if not returned:
+                self._interrupted()
         self._make_all()
 
     def ended(self, lane: Lane) -> None:
@@ -185,7 +220,11 @@ class Lanes(Part):
         lane.done = True
         self.tell()
 
-    def _asked(self, _: int) -> None:
+    def _requested(self, _: int) -> None:
+        self.asked = True
+        self.tell()
+
+    def _taken(self, _: int) -> None:
         self.tell()
 
     def tell(self) -> None:
@@ -196,7 +235,7 @@ class Lanes(Part):
 
     def wake(self) -> None:
         """Make elements, unless somebody does already."""
-        with self._lock:
+        with self.lock:
             if not self.idle:
                 return
             self.idle = False
@@ -210,22 +249,33 @@ class Lanes(Part):
                 if self.over:
                     self._forget()
                 else:
+                    if self.asked and not self._begun:
+                        self._begun = True
+                        for lane in self.lanes:
+                            lane.begin()  # all of them before anything is made
                     self._make_some()
                 if self.news:
                     continue
-                with self._lock:
+                with self.lock:
                     self.idle = True
                 if not self.news:
                     break
-                with self._lock:
+                with self.lock:
                     if not self.idle:
                         break  # somebody else makes by now
                     self.idle = False
             returned = True
         finally:
-            if not returned:  # a KeyboardInterrupt or its like passes
-                self.idle = True
-                self.outlet.fail_now(InterruptionError(f"the stream was interrupted by {sys.exception()!r}"))
+            if not returned:
+                self._interrupted()
+
+    def _interrupted(self) -> None:
+        """Tell who is below of a KeyboardInterrupt or its like, which passes."""
+        self.idle = True
+        for lane in self.lanes:
+            if isinstance(lane.error, InterruptionError):
+                lane.error = None  # it is this one
+        self.outlet.fail_now(interruption())
 
     def _make_some(self) -> None:
         """Make what is asked for, up to a window of it, and have it delivered."""
@@ -266,7 +316,7 @@ class Lanes(Part):
 
     def cancel(self) -> None:
         """Cancel the inputs that have not ended, and have what they brought forgotten by whoever makes."""
-        with self._lock:
+        with self.lock:
             if self.over:
                 return
             self.over = True

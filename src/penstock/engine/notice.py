@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.engine.dropped import drop
+from penstock.engine.cold_paths import too_late
 from penstock.engine.outlet import accepts, element_or_raise
 from penstock.engine.part import Part
 from penstock.engine.relay import Relay
@@ -45,7 +45,7 @@ class Notice(Part):
         """Fail the relay."""
         element_or_raise(error, "on_error")
         if self._done:
-            drop("an error came after the end or the cancel", error)
+            too_late(error)
         else:
             self._done = True
             self._relay.end(error, cancel=True)

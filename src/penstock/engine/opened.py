@@ -1,4 +1,4 @@
-"""opened: several iterators that are closed together."""
+"""opened: several iterators that are closed together, and what is known of how much they have left."""
 
 from __future__ import annotations
 
@@ -6,24 +6,27 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from penstock.engine.segment import close_quietly
-from penstock.stage import Gate, Opener
+from penstock.stage import SIZED, Gate, InnerGate, Opener, used_up
 
 
 class opened:  # noqa: N801  reads as a word: `with opened(openers, gate) as iterators:`
     """Open a run of each for the time of a block; if one fails to open, those before it are closed."""
 
-    __slots__ = ("_gate", "_iterators", "_openers")
+    __slots__ = ("_gate", "_inners", "_iterators", "_openers")
 
     def __init__(self, openers: Sequence[Opener[Any]], gate: Gate | None) -> None:
         self._openers = openers
         self._gate = gate
         self._iterators: list[Iterator[Any]] = []
+        self._inners: list[object] = []
 
     def __enter__(self) -> list[Iterator[Any]]:
         complete = False
         try:
             for opener in self._openers:
-                self._iterators.append(opener(self._gate))
+                iterator, inner = open_inner(opener, self._gate)
+                self._iterators.append(iterator)
+                self._inners.append(inner)
             complete = True
         finally:
             if not complete:
@@ -33,3 +36,32 @@ class opened:  # noqa: N801  reads as a word: `with opened(openers, gate) as ite
     def __exit__(self, *exc: object) -> None:
         for iterator in self._iterators:
             close_quietly(iterator)
+
+    def left(self) -> bool:
+        """Tell whether any of them may have more."""
+        return not all(map(used_up, self._inners))
+
+    def left_in_first(self) -> bool:
+        """Tell whether the first of them may have more."""
+        return not used_up(self._inners[0])
+
+    def left_in_all(self) -> bool:
+        """Tell whether another row of one item of each may have to be read to find the end."""
+        for iterator, inner in zip(self._iterators, self._inners, strict=True):
+            if used_up(inner):
+                return False
+            if type(iterator) not in SIZED:
+                return True  # it is read before those after it, and may fail
+        return True
+
+
+def left_in(inner: object) -> bool:
+    """Tell whether what `open_inner` opened may have more."""
+    return not used_up(inner)
+
+
+def open_inner(opener: Opener[Any], gate: Gate | None) -> tuple[Iterator[Any], object]:
+    """Open one of several runs that a source is made of; the second of the two knows whether the first is used up."""
+    inner = None if gate is None else InnerGate(gate)
+    iterator = opener(inner)
+    return iterator, iterator if type(iterator) in SIZED else inner

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
+from penstock.engine.cold_paths import signal_end, too_late
 from penstock.engine.demand import UNBOUNDED, add, refused
-from penstock.engine.dropped import drop, signal_end
+from penstock.engine.dropped import drop
 from penstock.engine.part import Part, chunks_of
 from penstock.spec.interfaces import Subscriber, Subscription
 
@@ -192,7 +193,7 @@ class Outlet(Part, Generic[T]):
         if not late:
             self.wake()
         elif error is not None and error is not self._error:
-            drop("an error came after the end or the cancel", error)
+            too_late(error)
 
     def fail_now(self, error: Exception) -> None:
         """End with an error, ahead of what is queued; whatever feeds the outlet is cancelled."""
@@ -277,8 +278,7 @@ class Outlet(Part, Generic[T]):
         downstream = self._let_go()
         error, self._error = self._error, None  # rule 3.13: its frames know the subscriber
         if self._cancelled:
-            if error is not None:
-                drop("an error came after the end or the cancel", error)
+            too_late(error)
             error, self._refusal = self._refusal, None
         if downstream is None or (self._cancelled and error is None):
             return

@@ -1,9 +1,10 @@
 """push: a run of stages behind a joint whose elements are pushed straight through.
 
-What `FedRun` does for every segment with a queue and a loop that rests, this does with a call where the stages allow
-it (`weave_push.pushable`). There are two kinds. Stages that make at most one element of one pass demand on as it is;
-when an element is dropped, another one is asked for. Stages that come down to a result take everything and let nothing
-through before the end; what they have made then is delivered as it is asked for, by a run of its own.
+What `FedRun` does for every segment with a queue and a loop that rests, this does with a call where no stage makes
+several elements of one. There are two kinds. In a `PushRun` stages make at most one element of one, and demand passes
+as it is; when an element is dropped, another one is asked for. A `CountedRun` counts what was asked for, asked of
+upstream, has come and was delivered, for stages that take only so many, need several to make one, end early, or have
+something to add at the end; that is delivered as it is asked for, by a run of its own.
 
 Signals are serial, since upstream's are. Only an illegal request (rule 3.9) may come from elsewhere: `_busy` is raised
 before `_over` is read, and `_over` before `_busy` is, so that its error never overtakes a delivery.
@@ -11,32 +12,36 @@ before `_over` is read, and `_over` before `_busy` is, so that its error never o
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from threading import Lock
 from typing import Any
 
+from penstock.engine.cold_paths import interruption, nobody, rejected, signal_end, too_late, welcome
 from penstock.engine.demand import UNBOUNDED, add, refused
 from penstock.engine.drain import Run
-from penstock.engine.dropped import drop, signal_end
+from penstock.engine.dropped import drop
 from penstock.engine.outlet import accepts, element_or_raise
 from penstock.engine.part import Part, height_of, left_alone
 from penstock.engine.segment import STARVED, Segment
-from penstock.engine.weave_push import PushWeaver
-from penstock.errors import InterruptionError
 from penstock.spec.interfaces import Subscriber, Subscription
 
+MOST_STAGES = 100
 
-def _nobody(_: Any, /) -> None:
-    """Take an element that comes after the end (rule 2.8)."""
+
+def pushed(segment: Segment, subscriber: Subscriber[Any]) -> PushRun | None:
+    """Return the run that pushes elements through a segment, or None if a stage of it needs a loop."""
+    if segment.expands or segment.headed or not 0 < len(segment.stages) <= MOST_STAGES or not segment.one_loop:
+        return None
+    counts = segment.capped or segment.ends or segment.tailed or segment.calls or segment.gathers
+    return CountedRun(segment, subscriber) if counts else PushRun(segment, subscriber)
 
 
 class PushRun(Part):
     """Be the subscriber of a joint and the subscription of what follows it."""
 
     __slots__ = (
-        "_busy", "_demand", "_everything", "_lock", "_over", "_push", "_refusal", "_segment", "_subscriber", "_tail",
-        "_tails", "_unbounded", "_upstream", "deliver", "height",
+        "_busy", "_lock", "_over", "_push", "_refusal", "_rooms", "_segment", "_subscriber", "_tails", "_unbounded",
+        "_upstream", "deliver", "height",
     )  # fmt: skip
 
     def __init__(self, segment: Segment, subscriber: Subscriber[Any]) -> None:
@@ -49,38 +54,35 @@ class PushRun(Part):
         self._over = False
         self._busy = False
         self._refusal: Exception | None = None
-        self._everything = segment.demand(1) == UNBOUNDED
-        self._unbounded = self._everything
-        self._demand = 0
+        self._unbounded = False
         self._upstream: Subscription | None = None
-        self._push: Callable[[Any], Any] = _nobody
-        self._tails: Callable[[], Iterator[Any]] | None = None
-        self._tail: _Tail | None = None
+        self._push: Callable[[Any], Any] = nobody
+        self._tails: Callable[[], Iterator[Any]] = tuple  # type: ignore[assignment]
+        self._rooms: Callable[[], dict[int, int]] = dict
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         """Take the subscription, or refuse a second one."""
         if not accepts(subscription, self._upstream):
             return
         self._upstream = subscription
-        subscriber = self._subscriber
+        subscriber, failure = self._subscriber, None
         assert subscriber is not None
-        failure: Exception | None = None
+        self._busy = True
         try:
-            self._push, self._tails = self._segment.open_pushed(PushWeaver, self)  # pyright: ignore[reportArgumentType]  it binds what slots hold
+            self._begin()
         except Exception as error:  # noqa: BLE001  rule 1.4: a variable of a stage could not be set
             failure = error
-        returned = False
-        try:
-            subscriber.on_subscribe(self)
-            returned = True
-        except Exception as error:  # noqa: BLE001  rule 2.13
-            self._reject("on_subscribe", error)
-            returned = True
-        finally:
-            if not returned:
-                self.cancel()
-        if failure is not None:
-            self._fail(failure)
+        if welcome(subscriber, self, self._abandon) and failure is not None:
+            self._refuse(failure)
+        self._rest()
+
+    def _begin(self) -> None:
+        """Set the variables of the stages."""
+        self._push, self._tails, self._rooms = self._segment.open_pushed(self)  # pyright: ignore[reportArgumentType]  it binds what slots hold
+
+    def last(self) -> None:
+        """Be told by a stage that nothing more is read of upstream."""
+        raise NotImplementedError  # such a stage is counted
 
     def on_next(self, element: Any, /) -> None:
         """Push an element through."""
@@ -88,7 +90,7 @@ class PushRun(Part):
             element_or_raise(element, "on_next")
         self._busy = True
         if self._over:
-            self._busy = False
+            self._rest()
             return  # rule 2.8
         returned = False
         try:
@@ -102,27 +104,34 @@ class PushRun(Part):
             if not returned:
                 self._interrupted()
         if element is STARVED:
-            self._busy = False
+            self._rest()
             if not self._unbounded and self._upstream is not None:
                 self._upstream.request(1)
-        else:
-            returned = False
-            try:
-                self.deliver(element)
-                returned = True
-            except Exception as error:  # noqa: BLE001  rule 2.13
-                returned = True
-                self._reject("on_next", error)
-            finally:
-                if not returned:
-                    self.cancel()
-            self._busy = False
-        if self._refusal is not None:
-            self._signal_refusal()
+            return
+        self._pass_on(element)
+        self._rest()
+
+    def _pass_on(self, element: Any) -> None:
+        returned = False
+        try:
+            self.deliver(element)
+            returned = True
+        except Exception as error:  # noqa: BLE001  rule 2.13
+            rejected("on_next", error)
+        finally:
+            if not returned:
+                self._abandon()
 
     def on_chunk(self, elements: list[Any], /) -> None:
         """Push several elements through, one after the other."""
         self._busy = True
+        left_out = self._push_all(elements)
+        self._rest()
+        if left_out and not self._unbounded and self._upstream is not None:
+            self._upstream.request(left_out)
+
+    def _push_all(self, elements: list[Any]) -> int:
+        """Push elements through until the run is over; return how many were dropped."""
         push, deliver = self._push, self.deliver
         left_out = 0
         pushing, returned = True, False
@@ -142,16 +151,13 @@ class PushRun(Part):
             returned = True
             if pushing:
                 self._fail(error)
-                return
-            self._reject("on_next", error)
+            else:
+                self._abandon()
+                rejected("on_next", error)
         finally:
             if not returned:
-                self._interrupted() if pushing else self.cancel()
-        self._busy = False
-        if left_out and not self._unbounded and self._upstream is not None:
-            self._upstream.request(left_out)
-        if self._refusal is not None:
-            self._signal_refusal()
+                self._interrupted() if pushing else self._abandon()
+        return left_out
 
     def on_error(self, error: Exception, /) -> None:
         """Pass a failure on."""
@@ -161,22 +167,12 @@ class PushRun(Part):
                 stage.saw(error)
             signal_end(self._let_go(), error)
         else:
-            drop("an error came after the end or the cancel", error)
+            too_late(error)
 
     def on_complete(self) -> None:
-        """Pass the end on, after what the stages have made of all elements."""
-        if not self._everything:
-            if self._ends():
-                signal_end(self._let_go(), None)
-            return
-        with self._lock:
-            if self._over:
-                return
-            assert self._tails is not None and self._subscriber is not None
-            tail = self._tail = _Tail(self._tails, self._subscriber, self._demand)
-            self._upstream = None
-            self._subscriber, self.deliver, self._push = None, _nobody, _nobody
-        tail.begin()
+        """Pass the end on."""
+        if self._ends():
+            signal_end(self._let_go(), None)
 
     def request(self, n: int, /) -> None:
         """Ask for `n` more elements."""
@@ -186,60 +182,49 @@ class PushRun(Part):
                 self._refuse(error)
                 return
             n = int(n)
-        if self._everything:
-            self._ask_for_all(n)
-            return
         if n >= UNBOUNDED:
             self._unbounded = True
         upstream = self._upstream
         if upstream is not None and not self._over:
             upstream.request(n)
 
-    def _ask_for_all(self, n: int) -> None:
-        with self._lock:
-            tail, upstream = self._tail, None
-            if tail is None and not self._over:
-                upstream = None if self._demand else self._upstream
-                self._demand = add(self._demand, n)
-        if tail is not None:
-            tail.request(n)
-        elif upstream is not None:
-            upstream.request(UNBOUNDED)
-
     def cancel(self) -> None:
         """End without a signal."""
-        tail = self._tail
-        if tail is not None:
-            tail.cancel()
-        elif self._ends():
+        with self._lock:
+            again, self._over = self._over, True
+            self._refusal = None  # rule 1.8: an error that waits for a delivery is not signalled any more
+        if not again:
             upstream = self._upstream
             self._let_go()
             if upstream is not None:
                 upstream.cancel()
 
+    def _rest(self) -> None:
+        """Be done with a signal, and tell the error of an illegal request that came meanwhile."""
+        self._busy = False
+        if self._refusal is not None:
+            self._signal_refusal()
+
     def _ends(self) -> bool:
         """Be over, once."""
         with self._lock:
-            ends = not self._over and self._tail is None
-            if ends:
-                self._over = True
+            ends, self._over = not self._over, True
         return ends
 
     def _let_go(self) -> Subscriber[Any]:
         """Forget both ends (rule 3.13)."""
         subscriber = self._subscriber
-        self._subscriber = self._upstream = self._tails = None
-        self.deliver = self._push = _nobody
+        self._subscriber = self._upstream = None
+        self.deliver = self._push = nobody
+        self._tails, self._rooms = tuple, dict  # type: ignore[assignment]
         assert subscriber is not None
         return subscriber
 
     def _fail(self, error: Exception) -> None:
         """End with the failure of a stage."""
         if not self._ends():
-            self._busy = False
             drop("the source failed after the cancel", error)
-            if self._refusal is not None:
-                self._signal_refusal()
+            self._rest()
             return
         upstream = self._upstream
         subscriber = self._let_go()
@@ -247,29 +232,24 @@ class PushRun(Part):
             upstream.cancel()
         signal_end(subscriber, error)
 
-    def _reject(self, signal: str, error: Exception) -> None:
-        """Treat a subscriber that raised as one that cancelled (rule 2.13)."""
+    def _abandon(self) -> None:
+        """Be over behind a subscriber that raised, or a KeyboardInterrupt and its like, which pass (rule 2.13)."""
         subscriber = self._subscriber
         self.cancel()
         if subscriber is not None:
             left_alone(subscriber)
-        drop(f"rule 2.13: the subscriber raised in {signal}", error)
 
     def _interrupted(self) -> None:
         """Tell who is below of a KeyboardInterrupt or its like, which passes."""
         subscriber = self._subscriber
         self.cancel()
         if subscriber is not None:
-            signal_end(subscriber, InterruptionError(f"the stream was interrupted by {sys.exception()!r}"))
+            signal_end(subscriber, interruption())
 
     def _refuse(self, error: Exception) -> None:
-        """End with the error of an illegal request (rule 3.9), after a delivery that is under way."""
-        tail = self._tail
-        if tail is not None:
-            tail.refuse(error)
-            return
+        """End with an error that comes from elsewhere (rule 3.9), after a delivery that is under way."""
         with self._lock:
-            if self._over or self._tail is not None:
+            if self._over:
                 return
             self._over = True
             self._refusal = error
@@ -286,25 +266,243 @@ class PushRun(Part):
             signal_end(self._let_go(), error)
 
 
+class CountedRun(PushRun):
+    """Be such a run of stages for which demand has to be counted.
+
+    `_requested`, `_asked` and `_tail` are guarded by the lock; `_delivered` and `_arrived` are written by the one who
+    brings elements. An element is counted as delivered before it is counted as arrived, so that whoever asks meanwhile
+    asks for too little; the one who brings elements asks again when nothing is owed.
+    """
+
+    __slots__ = ("_arrived", "_asked", "_beginning", "_begun", "_delivered", "_last", "_requested", "_tail")
+
+    def __init__(self, segment: Segment, subscriber: Subscriber[Any]) -> None:
+        super().__init__(segment, subscriber)
+        self._requested = self._asked = self._arrived = self._delivered = 0
+        self._beginning = self._begun = False
+        self._last = False
+        """Whether nothing more is read of upstream."""
+        self._tail: _Tail | None = None
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        """Take the subscription; a stage that takes no element needs no request to end."""
+        if self._last:
+            element_or_raise(subscription, "on_subscribe")
+            subscription.cancel()  # rule 2.5
+            return
+        super().on_subscribe(subscription)
+        if self._segment.never_asks and self._upstream is subscription:
+            self.last()
+            self._leave()
+            self._finish()
+
+    def _begin(self) -> None:
+        if not self._segment.calls:  # a user's function is called when somebody asks, and not before
+            super()._begin()
+            self._begun = True
+
+    def _begins(self) -> None:
+        """Set the variables of the stages, unless somebody does or did, and go on with what has come meanwhile."""
+        with self._lock:
+            if self._beginning or self._over:
+                return
+            self._beginning = True
+        returned = False
+        try:
+            super()._begin()
+            returned = True
+        except Exception as error:  # noqa: BLE001  rule 1.4
+            returned = True
+            self._refuse(error)
+            return
+        finally:
+            if not returned:
+                self._interrupted()
+        self._begun = True
+        if self._last:
+            self._finish()
+        else:
+            self._ask()
+
+    def last(self) -> None:
+        """Be told by a stage that nothing more is read of upstream."""
+        self._last = True
+
+    def _leave(self) -> None:
+        """Cancel upstream, of which nothing more is read."""
+        upstream, self._upstream = self._upstream, None
+        if upstream is not None:
+            upstream.cancel()
+
+    def on_next(self, element: Any, /) -> None:
+        """Push an element through."""
+        if element is None:
+            element_or_raise(element, "on_next")
+        self._busy = True
+        if self._over or self._last:
+            self._rest()
+            return  # rule 2.8
+        returned = False
+        try:
+            element = self._push(element)
+            returned = True
+        except Exception as error:  # noqa: BLE001  rule 1.4
+            returned = True
+            self._fail(error)
+            return
+        finally:
+            if not returned:
+                self._interrupted()
+        if element is STARVED:
+            self._arrived += 1
+        else:
+            if self._last:
+                self._leave()
+            self._delivered += 1
+            self._arrived += 1
+            self._pass_on(element)
+        self._go_on()
+
+    def on_chunk(self, elements: list[Any], /) -> None:
+        """Push several elements through, one after the other."""
+        self._busy = True
+        push, pass_on = self._push, self._pass_on
+        returned = False
+        try:
+            for element in elements:
+                if self._over or self._last:
+                    break
+                made = push(element)
+                if made is not STARVED:
+                    if self._last:
+                        self._leave()
+                    self._delivered += 1
+                    pass_on(made)
+            returned = True
+        except Exception as error:  # noqa: BLE001  rule 1.4: what a subscriber raises is caught there
+            returned = True
+            self._fail(error)
+            return
+        finally:
+            if not returned:
+                self._interrupted()
+        self._arrived += len(elements)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Be done with a signal: end behind the last element, or ask for more if nothing is owed."""
+        self._rest()
+        if self._last:
+            self._leave()
+            self._finish()
+        elif self._arrived >= self._asked:
+            self._ask()
+
+    def on_error(self, error: Exception, /) -> None:
+        """Pass a failure on, unless the stages have had enough."""
+        if self._last and error is not None:
+            too_late(error)
+        else:
+            super().on_error(error)
+
+    def on_complete(self) -> None:
+        """Pass the end on, after what the stages have made of all elements."""
+        if self._last:
+            return
+        self.last()
+        self._upstream = None
+        if self._begun:
+            self._finish()
+        else:
+            self._begins()
+
+    def _finish(self) -> None:
+        """Deliver what follows the last element, as it is asked for, or complete."""
+        if not self._segment.tailed:
+            super().on_complete()
+            return
+        with self._lock:
+            if self._over:
+                return
+            self._over = True
+            assert self._subscriber is not None
+            tail = self._tail = _Tail(self._tails, self._subscriber, self._open_demand())
+        self._let_go()
+        tail.begin()
+
+    def request(self, n: int, /) -> None:
+        """Ask for `n` more elements."""
+        if type(n) is not int or n <= 0:
+            error = refused(n)
+            if error is not None:
+                self._refuse(error)
+                return
+            n = int(n)
+        with self._lock:
+            tail = self._tail
+            if tail is None:
+                self._requested = add(self._requested, n)
+        if tail is not None:
+            tail.request(n)
+        elif self._begun:
+            self._ask()
+        else:
+            self._begins()
+
+    def _open_demand(self) -> int:
+        return UNBOUNDED if self._requested == UNBOUNDED else self._requested - self._delivered
+
+    def _ask(self) -> None:
+        """Ask upstream for what the stages need for the demand that is open."""
+        with self._lock:
+            demand, upstream = self._open_demand(), self._upstream
+            if self._over or self._last or upstream is None or demand <= 0:
+                return
+            want = self._want(demand, self._asked - self._arrived)
+            if want <= 0 or self._asked == UNBOUNDED:
+                return
+            self._asked = add(self._asked, want)
+        upstream.request(want)
+
+    def _want(self, demand: int, owed: int) -> int:
+        segment, rooms = self._segment, self._rooms()
+        if segment.capped and not rooms and self._asked:
+            return 1 - owed  # it takes only so many, and nobody knows how many of those it has had
+        if segment.gathers and owed > 0:
+            return 0  # it holds an unknown part of what it needs
+        return segment.demand(demand, rooms) - owed
+
+    def cancel(self) -> None:
+        """End without a signal."""
+        with self._lock:
+            tail = self._tail
+        if tail is None:
+            super().cancel()  # which does nothing if a tail has come meanwhile
+            tail = self._tail
+        if tail is not None:
+            tail.cancel()
+
+    def _refuse(self, error: Exception) -> None:
+        super()._refuse(error)
+        if self._tail is not None:
+            self._tail.refuse(error)
+
+
 _ALONE = Segment(())
 
 
 class _Tail(Run):
-    """Deliver what follows when upstream has completed; its subscriber has its subscription already."""
+    """Deliver what follows when nothing more is read; its subscriber has its subscription already."""
 
     __slots__ = ()
 
     def __init__(self, tails: Callable[[], Iterator[Any]], subscriber: Subscriber[Any], demand: int) -> None:
-        super().__init__(_ALONE, lambda _: tails(), None, subscriber)
-        self._gate.final = True  # upstream is used up, so the end may be looked for without demand
+        super().__init__(_ALONE, lambda _: tails(), 0, subscriber)  # so that its end is looked for without demand
         self._demand = demand
 
     def begin(self) -> None:
         """Serve the demand that is there."""
         self._drain()
-
-    def _near_end(self) -> bool:
-        return not self._held
 
     def refuse(self, error: Exception) -> None:
         """End with the error of an illegal request."""

@@ -16,8 +16,9 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
+from penstock.engine.cold_paths import signal_end, too_late
 from penstock.engine.demand import UNBOUNDED, add, refused
-from penstock.engine.dropped import drop, signal_end
+from penstock.engine.dropped import drop
 from penstock.engine.outlet import element_or_raise
 from penstock.engine.part import Part, height_of
 from penstock.errors import InterruptionError, ProtocolError
@@ -30,10 +31,10 @@ Attach = Callable[[Subscriber[Any]], None]
 class Leg(Part):
     """Be a relay's subscriber to one upstream."""
 
-    __slots__ = ("_relay", "height", "subscription")
+    __slots__ = ("height", "relay", "subscription")
 
     def __init__(self, relay: Relay[Any]) -> None:
-        self._relay = relay
+        self.relay = relay
         self.height = relay.height
         self.subscription: Subscription | None = None
 
@@ -45,13 +46,13 @@ class Leg(Part):
             subscription.cancel()  # rule 2.5
             return
         self.subscription = subscription
-        self._relay.subscribed(self, subscription)
+        self.relay.subscribed(self, subscription)
 
     def on_next(self, element: Any, /) -> None:
         """Pass an element to the relay."""
         if element is None:
             self._refuse_none("on_next")
-        self._relay.take(self, element)
+        self.relay.take(self, element)
 
     def on_error(self, error: Exception, /) -> None:
         """Pass a failure to the relay."""
@@ -59,25 +60,25 @@ class Leg(Part):
             self._refuse_none("on_error")
         if not isinstance(error, BaseException):
             error = ProtocolError("1.4", f"the publisher failed with {error!r}, which is not an exception")
-        if self._relay.leg is not self:
-            drop("an error came after the end or the cancel", error)
+        if self.relay.leg is not self:
+            too_late(error)
         elif isinstance(error, InterruptionError):
-            self._relay.end(error)
+            self.relay.end(error)
         else:
-            self._relay.failed(error)
+            self.relay.failed(error)
 
     def on_complete(self) -> None:
         """Pass the end to the relay."""
-        if self._relay.leg is self:
-            self._relay.completed()
+        if self.relay.leg is self:
+            self.relay.completed()
 
     def _refuse_none(self, signal: str) -> None:
         """Tell the publisher that None is no signal (rule 2.13), and what follows that the publisher is out."""
         try:
             element_or_raise(None, signal)
         except TypeError as error:
-            if self._relay.leg is self:
-                self._relay.end(error, cancel=True)
+            if self.relay.leg is self:
+                self.relay.end(error, cancel=True)
             raise
 
 
@@ -100,6 +101,7 @@ class Relay(Part, Generic[T]):
         self._demand = 0
         self._upstream: Subscription | None = None
         self._next: Attach | None = None
+        self._later: Attach | None = None
         self._attaching = False
 
     @property
@@ -168,9 +170,12 @@ class Relay(Part, Generic[T]):
             first = not self._demand
             self._demand = add(self._demand, n)
             upstream = None if self._opening else self._upstream
+            waiting, self._later = self._later, None
         self.requested(n, first)
         if upstream is not None:
             upstream.request(n)
+        elif waiting is not None:
+            self.attach(waiting)
 
     def cancel(self) -> None:
         """End without a signal."""
@@ -178,14 +183,13 @@ class Relay(Part, Generic[T]):
             again = self.over
             self.over = True
             upstream, self._upstream = self._upstream, None
-            self.leg = None
+            self.leg = self._later = None
             untold = self._error if again and self.downstream is not None else None
             self._error = None
             if again or not self._delivering:
                 self.downstream = None  # rule 3.13, and rule 1.8: an end that waits is not signalled any more
         if again:  # rule 3.7
-            if untold is not None:
-                drop("an error came after the end or the cancel", untold)
+            too_late(untold)
             return
         try:
             self.cancelled()
@@ -285,7 +289,7 @@ class Relay(Part, Generic[T]):
                 self.leg = None
             upstream, self._upstream = (self._upstream, None) if not late else (None, None)
         if late and error is not None:
-            drop("an error came after the end or the cancel", error)
+            too_late(error)
         if cancel and upstream is not None:
             upstream.cancel()
         if not wait:
@@ -306,13 +310,19 @@ class Relay(Part, Generic[T]):
         if not released:
             self.released()
 
-    def attach(self, connect: Attach) -> None:
-        """Leave the upstream of before and subscribe to another, in a loop however many follow one another."""
+    def attach(self, connect: Attach, *, when_asked: bool = False) -> None:
+        """Leave the upstream of before and subscribe to another, in a loop however many follow one another.
+
+        One that is to be subscribed only `when_asked` waits until there is demand.
+        """
         with self._lock:
             if self.over:
                 return
             self._upstream = None
             self.leg = None
+            if when_asked and not self._demand:
+                self._later = connect
+                return
             self._next = connect
             if self._attaching:
                 return
@@ -327,4 +337,4 @@ class Relay(Part, Generic[T]):
             try:
                 following(leg)
             except Exception as error:  # noqa: BLE001  rule 1.9: a failure to subscribe is signalled
-                self.end(error)
+                self.failed(error)

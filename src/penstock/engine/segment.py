@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from penstock.engine import weave
 from penstock.engine.blame import Where, blame
 from penstock.engine.dropped import drop
 from penstock.engine.spread import PLAIN, items_of
+from penstock.engine.weave_push import PushWeaver
 from penstock.stage import AsyncOpener, Gate, Opener, Stage
+
+_CALLS = re.compile(r"\}\(")
+_NO_ROOMS: Mapping[int, int] = {}
 
 
 class _Starved:
@@ -85,6 +90,13 @@ class Delivers(Protocol):
 
     deliver: Callable[[Any], None]
 
+    def last(self) -> None:
+        """Be told that nothing more is read of upstream."""
+        ...
+
+
+Pushed = tuple[Callable[[Any], Any], Callable[[], Iterator[Any]], Callable[[], dict[int, int]]]
+
 
 class Watch(Protocol):
     """Open segments so that a listener can see what happens in them."""
@@ -106,8 +118,8 @@ class Watch(Protocol):
         """See a source that is delivered as it is."""
         ...
 
-    def push(self, segment: Segment, run: Delivers, /) -> Any:
-        """Open one run as a function of one element, and a generator of what follows."""
+    def push(self, segment: Segment, run: Delivers, /) -> Pushed:
+        """Open one run as a function of one element."""
         ...
 
 
@@ -115,8 +127,8 @@ class Segment:
     """Hold the stages between two places where signals matter, and open them as one iterator."""
 
     __slots__ = (
-        "_plans", "_trace", "_watch", "capped", "expands", "first", "gathers", "headed", "never_asks", "stages",
-        "total",
+        "_plans", "_trace", "_watch", "calls", "capped", "ends", "expands", "first", "gathers", "headed", "never_asks",
+        "stages", "tailed", "total",
     )  # fmt: skip
 
     def __init__(
@@ -132,10 +144,17 @@ class Segment:
         self._watch = watch
         self.first = first
         self.total = len(self.stages) if total is None else total
-        self.expands = any(stage.body.each is not None for stage in self.stages)
+        bodies = [stage.body for stage in self.stages]
+        self.expands = any(body.each is not None for body in bodies)
         """Whether one element may become several, so that the loop may rest inside an inner loop."""
-        self.headed = any(stage.body.head is not None for stage in self.stages)
+        self.headed = any(body.head is not None for body in bodies)
         """Whether a stage has elements of its own that come before those of upstream."""
+        self.tailed = any(body.tail is not None for body in bodies)
+        """Whether a stage has elements of its own that follow those of upstream."""
+        self.ends = any(body.ends is not None for body in bodies)
+        """Whether a stage may have enough before upstream has ended."""
+        self.calls = any(_CALLS.search(initial) for body in bodies for _, initial in body.state)
+        """Whether a user's function is called when a run begins."""
         self.gathers = self.demand(1) > 1
         """Whether several elements of upstream may be needed for one."""
         caps = [stage.cap for stage in self.stages]
@@ -145,11 +164,18 @@ class Segment:
         """Whether a stage takes none at all, so that the end needs no request."""
         self._plans: dict[tuple[weave.Form, bool], list[Prepared]] = {}
 
-    def demand(self, n: int) -> int:
-        """Return how many elements to ask of upstream when `n` are wanted below."""
-        for stage in reversed(self.stages):
-            n = stage.demand(n)
+    def demand(self, n: int, rooms: Mapping[int, int] = _NO_ROOMS) -> int:
+        """Return how many elements to ask of upstream when `n` are wanted below; a stage may have room for so many."""
+        for index in range(len(self.stages) - 1, -1, -1):
+            n = self.stages[index].demand(n)
+            if index in rooms:
+                n = min(n, rooms[index])
         return n
+
+    @property
+    def one_loop(self) -> bool:
+        """Whether the stages fit into one loop."""
+        return len(weave.pieces([stage.body for stage in self.stages])) == 1
 
     def open(self, source: Opener[Any], gate: Gate | None, *, clean: bool = False) -> Iterator[Any]:
         """Open one run over a synchronous source, one without None if it is `clean`.
@@ -171,14 +197,12 @@ class Segment:
         if self._watch is not None:
             self._watch.ready(self, source)
 
-    def open_pushed(
-        self, weaver: type[weave.Weaver], run: Delivers
-    ) -> tuple[Callable[[Any], Any], Callable[[], Iterator[Any]]]:
-        """Open one run as a function of one element, and a generator of what follows; of one loop only."""
+    def open_pushed(self, run: Delivers) -> Pushed:
+        """Open one run as a function of one element, a generator of what follows, and what tells the room there is."""
         if self._watch is not None:
-            return self._watch.push(self, run)  # type: ignore[no-any-return]
-        ((function, where, fields),) = self._plans.get(("push", False)) or self._plan("push", weaver)
-        return function(where, *fields)  # type: ignore[no-any-return]
+            return self._watch.push(self, run)
+        ((function, where, fields),) = self._plans.get(("push", False)) or self._plan("push", PushWeaver)
+        return function(where, run.last, *fields)  # type: ignore[no-any-return]
 
     def _open(
         self, form: weave.Form, source: Callable[[Gate | None], Any], gate: Gate | None, *, clean: bool = False

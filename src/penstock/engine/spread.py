@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from types import GeneratorType
 from typing import Any
 
-from penstock.stage import Gate
+from penstock.stage import SIZED, Gate, InnerGate
 
 READ_AHEAD = 16
 """How many elements such a stage asks of a joint at a time."""
@@ -39,15 +39,21 @@ class Iterated:
         raise NotImplementedError
 
 
-def items_of(given: Any, gate: Gate | None, operator: str = "flat_map") -> Iterator[Any]:
-    """Iterate over what a user's function returned; a stream that needs signals would block, so it is refused."""
+def items_of(given: Any, gate: Gate | None, operator: str = "flat_map") -> tuple[Iterator[Any], object]:
+    """Iterate over what a user's function returned; a stream that needs signals would block, so it is refused.
+
+    The second of the two is what knows whether the first is used up.
+    """
     if type(given) in PLAIN:
-        return iter(given)
+        iterator: Iterator[Any] | None = iter(given)
+        return iterator, iterator  # type: ignore[return-value]
     if not hasattr(given, "subscribe"):
-        return _closed_when_used_up(iter(given))
-    iterator = given.pulled(gate) if isinstance(given, Iterated) else None
+        iterator = iter(given)
+        return _closed_when_used_up(iterator), iterator
+    inner = None if gate is None else InnerGate(gate)
+    iterator = given.pulled(inner) if isinstance(given, Iterated) else None
     if iterator is None:
         raise TypeError(
             f"{operator}: fn returned {given!r}, which needs to be subscribed; say {operator}(fn, concurrency=1)"
         )
-    return iterator
+    return iterator, iterator if type(iterator) in SIZED else inner

@@ -12,7 +12,7 @@ from penstock.engine.gauge import Gauge
 from penstock.engine.loop_meter import LoopMeter, PushMeter, SourceMeter, lies_ready
 from penstock.engine.meter import Meter
 from penstock.engine.push import PushRun
-from penstock.engine.segment import Delivers, Segment
+from penstock.engine.segment import Delivers, Pushed, Segment
 from penstock.engine.weave import Form
 from penstock.engine.weave_observed import CleanObservedWeaver, ObservedPushWeaver, ObservedWeaver
 from penstock.spec.interfaces import Subscriber
@@ -88,7 +88,7 @@ class ChainWatch:
                 part.end()
         self._bare = [*left, (SourceMeter(self.meter, source), source)]
 
-    def push(self, segment: Segment, run: Delivers, /) -> Any:
+    def push(self, segment: Segment, run: Delivers, /) -> Pushed:
         """Open a run of a segment as a function, counted and timed; the gauge behind it ends it."""
         ((function, where, fields),) = segment.prepared("push", _NAMES, ObservedPushWeaver)
         stages, _, first, *_ = where
@@ -96,7 +96,7 @@ class ChainWatch:
         if before is not None and not before.delegates:
             before = None
         meter = PushMeter(self.meter, [stage.body for stage in stages], first, run, before)
-        opened = function(where, meter, *fields)
+        opened: Pushed = function(where, run.last, meter, *fields)
         self._gauges[first + len(stages)].on_end(meter.end)
         return opened
 

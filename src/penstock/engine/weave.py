@@ -14,7 +14,7 @@ The text is a generator function. Its shape, for `map(f)`, `filter(p)`, `take(2)
                     continue
                 s2_left -= 1
                 if s2_left == 0:
-                    gate.final = True         # lets the drain loop complete with this very element
+                    place.finished()          # lets the drain loop complete with this very element
                     yield v
                     break
                 yield v
@@ -76,6 +76,7 @@ class Weaver:
         self.owners: list[int] = []
         self.fields: dict[tuple[int, str], str] = {}
         self.inner: list[str] = []
+        self.slots = 0
         self.depth = 0
 
     def line(self, text: str, owner: int = -1) -> None:
@@ -102,7 +103,7 @@ class Weaver:
         """Go on with the next element, or leave the loop where a stage has ended or the run was cancelled."""
         if ends:
             self.line(f"if {' or '.join(ends)}: break", owner)
-        if self.form != "free":
+        if self.gated:
             closing = "".join(f"close_inner({inner}); " for inner in reversed(self.inner))
             self.line(f"if gate.over: {closing}return", owner)
         self.line("continue", owner)
@@ -127,10 +128,14 @@ class Weaver:
                 self.leave(others, index)
             elif word == "stop":
                 self.left_out(index)
-                self.line("break", index)
+                self.stops(index)
             else:
                 self.line("raise no_element()", index)
             self.depth = start
+
+    def stops(self, owner: int) -> None:
+        """Leave the loop."""
+        self.line("break", owner)
 
     def left_out(self, index: int) -> None:
         """Write what is to be done when a stage drops the element."""
@@ -138,10 +143,20 @@ class Weaver:
     def passed(self, index: int) -> None:
         """Write what is to be done when a stage is done with the element."""
 
+    @property
+    def gated(self) -> bool:
+        """Whether the run asks at its gate what is left to read."""
+        return self.form not in {"free", "push"}
+
+    def slot(self) -> str:
+        """Return where the loop says which iterator it is in the middle of."""
+        self.slots += 1
+        return f"place.inners[{self.slots - 1}]"
+
     def last_follows(self) -> None:
-        """Say that the end may be looked for without demand after the next element."""
-        if self.form != "free":
-            self.line("gate.final = True")
+        """Say that nothing more is read of upstream."""
+        if self.gated:
+            self.line("place.finished()")
 
     def elements(self, first: int, first_end: int) -> None:
         """Write what happens to one element `v` from stage `first` on; `first_end` is -1 inside nested loops."""
@@ -155,7 +170,14 @@ class Weaver:
             else:
                 inner = f"inner{index}"
                 self.line(f"{inner} = {self.fill(index, body.each)}", index)
-                self.line(f"if type({inner}) not in plain: {inner} = items_of({inner}, gate)", index)
+                if self.gated:
+                    slot = self.slot()
+                    self.line(f"if type({inner}) in plain: {slot} = {inner} = iter({inner})", index)
+                    self.line(f"else: {inner}, {slot} = items_of({inner}, gate)", index)
+                    if ends:
+                        self.line(f"if {' or '.join(ends)}: place.done = True", index)
+                else:
+                    self.line(f"if type({inner}) not in plain: {inner} = items_of({inner}, gate)[0]", index)
                 self.passed(index)
                 self.line("try:", index)
                 self.depth += 1
@@ -190,6 +212,15 @@ class Weaver:
         self.elements(index + 1, first_end)
         self.depth -= 1
 
+    def behind(self) -> None:
+        """Let go of the source, of which nothing more is read, before what follows it."""
+        wait = "await " if self.form == "async" else ""
+        if self.form == "fed":
+            self.line("gate.leave()")
+        elif any(body.tail is not None for body in self.bodies) and self.ends(0):
+            self.line("left, source = source, None")
+            self.line(f"if left is not None: {wait}close(left)")
+
     def heads(self) -> None:
         """Write what comes before upstream is opened: that of the last stage is the first to be emitted."""
         for index in reversed(range(len(self.bodies))):
@@ -197,8 +228,7 @@ class Weaver:
 
     def tails(self) -> None:
         """Write what follows when upstream has completed, stage by stage."""
-        if any(body.tail is not None for body in self.bodies):
-            self.last_follows()  # upstream is used up, so the end may be looked for without demand
+        self.last_follows()  # upstream is used up, so the end may be looked for without demand
         for index, body in enumerate(self.bodies):
             self.items(index, body.tail)
 
@@ -210,7 +240,11 @@ class Weaver:
         if ends:
             self.line(f"if not ({' or '.join(ends)}):", index)
             self.depth += 1
-        self.loop(self.fill(index, items), index, index + 1)
+        filled = self.fill(index, items)
+        if self.gated:
+            self.line(f"items = {self.slot()} = iter({filled})", index)
+            filled = "items"
+        self.loop(filled, index, index + 1)
         self.depth -= 1 if ends else 0
 
     def begin(self) -> None:
@@ -255,6 +289,9 @@ class Weaver:
         self.line("source = None")
         self.line("try:")
         self.depth += 1
+        place = len(self.lines)
+        if self.gated:
+            self.line("")  # the place, once its loops are known
         for index, body in enumerate(self.bodies):
             for variable, initial in body.state:
                 self.line(f"s{index}_{variable} = {self.fill(index, initial)}", index)
@@ -265,12 +302,17 @@ class Weaver:
             self.line(f"if not ({' or '.join(ends)}):")
             self.depth += 1
         self.line("source = open_source(gate)")
+        if self.gated:
+            self.line("gate.opened(source)")
         self.source()
         self.depth -= 1 if ends else 0
+        self.behind()
         self.tails()
         self.end()
         self.depth = 1
         self.leaves()
+        if self.gated:
+            self.lines[place] = f"{2 * _STEP_IN}place = gate.place({self.slots})"
         names = "".join(f", {name}" for name in self.fields.values())
         start = "async def" if self.form == "async" else "def"
         self.lines[0] = f"{start} run({self.arguments}{names}):"

@@ -30,10 +30,10 @@ by themselves, from an asynchronous source, from a queue or as calls, a variable
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from penstock.engine.weave import Form, Weaver
-from penstock.engine.weave_push import drops_all
+from penstock.engine.weave_push import PushWeaver, drops_all
 from penstock.stage import Body
 
 _DROPS = re.compile(r"(^|\s)(skip|stop)$", re.MULTILINE)
@@ -225,76 +225,49 @@ class CleanObservedWeaver(ObservedWeaver):
         """Look for nothing."""
 
 
-class ObservedPushWeaver(_CountingWeaver):
+class ObservedPushWeaver(_CountingWeaver, PushWeaver):
     """Write a function of one element that counts, and another one that keeps the time as well."""
 
-    arguments = "where, meter"
+    arguments = "where, last, meter"
 
     def leave(self, ends: list[str], owner: int) -> None:
-        """Say that nothing comes of this element, or go on with the next one of a tail."""
+        """Know that nothing comes of the element whose time is taken."""
         if self.timed:
             self.line("meter.dropped()", owner)
-        self.line("continue" if self.inner else "return starved", owner)
+        super().leave(ends, owner)
 
-    def stages(self, first: int) -> None:
-        """Write what happens to one element `v` from stage `first` on."""
-        for index in range(first, len(self.bodies)):
-            if self.bodies[index].do:
-                self.statements(index, [])
-            self.passed(index)
+    def stops(self, owner: int) -> None:
+        """Know that nothing comes of the element whose time is taken."""
+        if self.timed:
+            self.line("meter.dropped()", owner)
+        super().stops(owner)
 
-    def function(self, name: str, argument: str, before: Sequence[str], write: Callable[[], None]) -> None:
-        """Write a function that may change all variables, and whose errors say where they were raised."""
-        self.line(f"def {name}({argument}):")
-        self.depth = 2
-        states = [f"s{index}_{variable}" for index, body in enumerate(self.bodies) for variable, _ in body.state]
-        self.line(f"nonlocal {', '.join(['left', *(f'k{index}' for index in self.drops), *states])}")
-        for text in before:
-            self.line(text)
-        self.line("try:")
-        self.depth = 3
-        write()
-        self.depth = 2
-        self.line("except Exception as error:")
-        self.line("    raise meter.failed(fail(None, where, error), error, where)")
-        self.depth = 1
+    def variables(self) -> list[str]:
+        """Return what the functions may change."""
+        return ["left", *(f"k{index}" for index in self.drops), *super().variables()]
 
-    def push(self) -> None:
-        """Write what becomes of an element."""
-        self.stages(0)
+    def emit(self) -> None:
+        """Know that the element whose time is taken is about to be delivered."""
         if self.timed:
             self.line("meter.passing()")
-        self.line("return v")
+        super().emit()
 
-    def tails(self) -> None:
-        """Write what follows when upstream has completed."""
-        self.line("meter.whole = True")
-        for index, body in enumerate(self.bodies):
-            if body.tail is not None:
-                self.line(f"for v in compress({self.fill(index, body.tail)}, tally{index}):", index)
-                self.depth += 1
-                self.line("if v is None: raise no_element()", index)
-                self.inner.append("")
-                self.stages(index + 1)
-                self.inner.pop()
-                self.line("yield v")
-                self.depth -= 1
-        self.line("yield from ()")
+    def fails(self) -> None:
+        """Note where it failed."""
+        self.line("    raise meter.failed(fail(None, where, error), error, where)")
 
-    def write(self) -> str:
-        """Write the whole function and return its text."""
-        self.line("")  # the signature, once the fields are known
-        self.depth = 1
-        for index, body in enumerate(self.bodies):
-            for variable, initial in body.state:
-                self.line(f"s{index}_{variable} = {self.fill(index, initial)}", index)
-        self.begin()
+    def functions(self) -> None:
+        """Write the function that keeps the time before the one that counts."""
         self.timed = True
         self.function("push_timed", "v", ["left = meter.turn()", "t = clock()"], self.push)
         self.timed = False
         self.function("push", "v", ["left -= 1", "if not left: return push_timed(v)"], self.push)
-        self.function("tails", "", [], self.tails)
-        self.line("return push, tails")
-        names = "".join(f", {name}" for name in self.fields.values())
-        self.lines[0] = f"def run({self.arguments}{names}):"
-        return "\n".join(self.lines)
+
+    def loop(self, items: str, index: int, first_end: int) -> None:
+        """Count what a stage adds."""
+        super().loop(f"compress({items}, tally{index})", index, first_end)
+
+    def tails(self) -> None:
+        """Say that everything has come."""
+        self.line("meter.whole = True")
+        super().tails()

@@ -1,89 +1,122 @@
 """weave_push: the text of a segment as a function that is called with each element.
 
-Where no stage of a segment adds or ends anything, no loop has to be left half-way: behind a joint its elements can be
-pushed through a function. For `map(f)`, `filter(p)`, `scan(g, 0)`:
+Where no stage of a segment makes several elements of one, no loop has to be left half-way: behind a joint its elements
+can be pushed through a function. For `map(f)`, `filter(p)`, `take(2)`:
 
-    def run(where, c0_fn, c1_predicate, c2_initial, c2_fn):
-        s2_result = c2_initial
+    def run(where, last, c0_fn, c1_predicate, c2_count):
+        s2_left = c2_count
         def push(v):
-            nonlocal s2_result
+            nonlocal s2_left
             try:
                 v = c0_fn(v)
                 if not c1_predicate(v): return starved
-                v = s2_result = c2_fn(s2_result, v)
+                s2_left -= 1
+                if s2_left == 0: last()           # nothing more is read of upstream
                 return v
             except Exception as error: ...        # names the stage and the function by the line it happened in
-        def tails(): ...                          # a generator of what follows when upstream has completed
-        return push, tails
+        def tails(): ...                          # a generator of what follows when nothing more is read
+        def rooms(): return {2: s2_left}          # how many elements each stage still takes that takes only so many
+        return push, tails, rooms
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable, Sequence
 
-from penstock.engine.demand import UNBOUNDED
-from penstock.engine.segment import Segment
-from penstock.engine.weave import MOST_TAILS, Weaver
+from penstock.engine.weave import Form, Weaver
 from penstock.stage import Body
-
-MOST_STAGES = 100
-_CALLS = re.compile(r"\}\(")
 
 
 class PushWeaver(Weaver):
     """Write a segment as a function of one element."""
 
-    arguments = "where"
+    arguments = "where, last"
+
+    def __init__(self, bodies: Sequence[Body], form: Form) -> None:
+        super().__init__(bodies, form)
+        self.pushing = False
+        """Whether the function of one element is being written, and not the generator of what follows."""
 
     def leave(self, ends: list[str], owner: int) -> None:
         """Say that nothing comes of this element, or go on with the next one of a tail."""
-        self.line("continue" if self.inner else "return starved", owner)
+        if not self.pushing:
+            super().leave(ends, owner)
+            return
+        if ends:
+            self.line(f"if {' or '.join(ends)}: last()", owner)
+        self.line("return starved", owner)
 
-    def _body(self, first: int, last: str) -> None:
-        for index in range(first, len(self.bodies)):
-            if self.bodies[index].do:
-                self.statements(index, [])
-        self.line(last)
+    def stops(self, owner: int) -> None:
+        """Say that this element was one too many."""
+        if not self.pushing:
+            super().stops(owner)
+            return
+        self.line("last()", owner)
+        self.line("return starved", owner)
 
-    def _function(self, name: str, argument: str) -> None:
+    def variables(self) -> list[str]:
+        """Return what the functions may change."""
+        return [f"s{index}_{name}" for index, body in enumerate(self.bodies) for name, _ in body.state]
+
+    def push(self) -> None:
+        """Write what becomes of an element."""
+        self.pushing = True
+        ends = self.ends(0)
+        for index, body in enumerate(self.bodies):
+            if body.do:
+                self.statements(index, ends)
+            self.passed(index)
+        if ends:
+            self.line(f"if {' or '.join(ends)}: last()")
+        self.emit()
+        self.pushing = False
+
+    def emit(self) -> None:
+        """Give an element to the run."""
+        self.line("return v" if self.pushing else "yield v")
+
+    def fails(self) -> None:
+        """Write what to raise in the place of an error."""
+        self.line("    raise fail(None, where, error)")
+
+    def function(self, name: str, argument: str, before: Sequence[str], write: Callable[[], None]) -> None:
+        """Write a function that may change all variables, and whose errors say where they were raised."""
         self.line(f"def {name}({argument}):")
         self.depth = 2
-        variables = [f"s{index}_{name}" for index, body in enumerate(self.bodies) for name, _ in body.state]
+        variables = self.variables()
         if variables:
             self.line(f"nonlocal {', '.join(variables)}")
+        for text in before:
+            self.line(text)
         self.line("try:")
         self.depth = 3
-
-    def _fails(self) -> None:
+        write()
         self.depth = 2
         self.line("except Exception as error:")
-        self.line("    raise fail(None, where, error)")
+        self.fails()
         self.depth = 1
+
+    def functions(self) -> None:
+        """Write the functions of one element."""
+        self.function("push", "v", [], self.push)
+
+    def tails(self) -> None:
+        """Write what follows when nothing more is read."""
+        super().tails()
+        self.line("yield from ()")
 
     def write(self) -> str:
         """Write the whole function and return its text."""
         self.line("")  # the signature, once the fields are known
         self.depth = 1
-        self.line("pass")
         for index, body in enumerate(self.bodies):
             for variable, initial in body.state:
                 self.line(f"s{index}_{variable} = {self.fill(index, initial)}", index)
-        self._function("push", "v")
-        self._body(0, "return v")
-        self._fails()
-        self._function("tails", "")
-        for index, body in enumerate(self.bodies):
-            if body.tail is not None:
-                self.line(f"for v in {self.fill(index, body.tail)}:", index)
-                self.depth += 1
-                self.line("if v is None: raise no_element()", index)
-                self.inner.append("")
-                self._body(index + 1, "yield v")
-                self.inner.pop()
-                self.depth -= 1
-        self.line("yield from ()")
-        self._fails()
-        self.line("return push, tails")
+        self.begin()
+        self.functions()
+        self.function("tails", "", [], self.tails)
+        rooms = [f"{index}: {self.fill(index, body.room)}" for index, body in enumerate(self.bodies) if body.room]
+        self.line(f"return push, tails, lambda: {{{', '.join(rooms)}}}")
         names = "".join(f", {name}" for name in self.fields.values())
         self.lines[0] = f"def run({self.arguments}{names}):"
         return "\n".join(self.lines)
@@ -92,18 +125,3 @@ class PushWeaver(Weaver):
 def drops_all(body: Body) -> bool:
     """Tell whether a stage lets nothing through before the end."""
     return body.do.splitlines()[-1:] == ["skip"]
-
-
-def pushable(segment: Segment) -> bool:
-    """Tell whether elements can be pushed through a segment: one by one as they are asked for, or all of them."""
-    if segment.expands or segment.capped or segment.headed or not 0 < len(segment.stages) <= MOST_STAGES:
-        return False
-    bodies = [stage.body for stage in segment.stages]
-    if any(body.ends is not None for body in bodies):
-        return False
-    if any(_CALLS.search(initial) for body in bodies for _, initial in body.state):
-        return False  # what is called when a run begins must be called when somebody asks, not before
-    tails = sum(body.tail is not None for body in bodies)
-    if segment.demand(1) == UNBOUNDED:
-        return tails <= MOST_TAILS and any(map(drops_all, bodies))
-    return not tails and segment.demand(1) == 1 and segment.demand(7) == 7

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from penstock.engine.arguments import count_given
-from penstock.engine.chain import Chain, pull_all
+from penstock.engine.chain import Chain, is_empty, pull_all, reads_nothing
 from penstock.engine.lanes import NOTHING, Lane, Lanes
 from penstock.engine.opened import opened
 from penstock.engine.segment import no_item
@@ -34,6 +34,10 @@ class CombineLatest(Source[tuple[Any, ...]]):
     def __post_init__(self) -> None:
         count_given("combine_latest", "prefetch", self.prefetch, 1)
 
+    def length(self) -> int | None:
+        """Return zero if nothing has to be read of a stream that has no element."""
+        return 0 if is_empty(self.streams[0]) or all(map(reads_nothing, self.streams)) else None
+
     def opener(self) -> Opener[tuple[Any, ...]] | None:
         """Iterate in turns, if each can be iterated."""
         openers = pull_all(self.streams, looks=True)
@@ -49,10 +53,14 @@ class CombineLatest(Source[tuple[Any, ...]]):
 
 def _two_in_turns(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tuple[Any, ...]]:
     """Do what `_in_turns` does, without looking whose turn it is."""
-    with opened(openers, gate) as (first, second):
-        one, other = next(first, _END), next(second, _END)
-        if one is _END or other is _END:
+    inputs = opened(openers, gate)
+    with inputs as (first, second):
+        one = next(first, _END)
+        other = _END if one is _END else next(second, _END)
+        if other is _END:
             return
+        if gate is not None:
+            gate.left = inputs.left
         if one is None or other is None:
             raise no_item()
         yield one, other
@@ -78,10 +86,15 @@ def _two_in_turns(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tup
 
 
 def _in_turns(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tuple[Any, ...]]:
-    with opened(openers, gate) as iterators:
-        latest = [next(iterator, _END) for iterator in iterators]
-        if any(element is _END for element in latest):
-            return
+    inputs = opened(openers, gate)
+    with inputs as iterators:
+        latest: list[Any] = []
+        for iterator in iterators:
+            latest.append(next(iterator, _END))
+            if latest[-1] is _END:
+                return
+        if gate is not None:
+            gate.left = inputs.left
         if any(element is None for element in latest):
             raise no_item()
         yield tuple(latest)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 from penstock.engine.arguments import function_given
 from penstock.engine.blame import blamed
 from penstock.engine.chain import connect_to
-from penstock.engine.dropped import drop
+from penstock.engine.cold_paths import too_late
 from penstock.engine.outlet import accepts, element_or_raise
 from penstock.engine.part import Part
 from penstock.engine.relay import Relay
@@ -27,7 +27,8 @@ class ConcatMap(Joint[A, B]):
 
     Emits when the publisher at hand does. Backpressures when downstream does: it holds nothing, and asks upstream for
     the next element when the publisher at hand has completed and somebody asks. Completes when upstream and the last
-    publisher have completed; fails with the first failure. Cancels upstream and the publisher at hand.
+    publisher have completed; fails if a publisher does, and with a failure of upstream after the publisher at hand.
+    Cancels upstream and the publisher at hand.
     """
 
     fn: Callable[[A], Publisher[B] | Iterable[B] | AsyncIterable[B]]
@@ -44,12 +45,13 @@ class ConcatMap(Joint[A, B]):
 class _Outer(Part):
     """Be the subscriber of the elements to be mapped."""
 
-    __slots__ = ("_run", "done", "height", "subscription")
+    __slots__ = ("_run", "done", "error", "height", "subscription")
 
     def __init__(self, run: _ConcatMapRun) -> None:
         self._run = run
         self.height = run.height
         self.done = False
+        self.error: Exception | None = None
         self.subscription: Subscription | None = None
         run.outer = self
 
@@ -65,17 +67,19 @@ class _Outer(Part):
 
     def on_error(self, error: Exception, /) -> None:
         element_or_raise(error, "on_error")
-        self.done = True
         if self._run.over:
-            drop("an error came after the end or the cancel", error)
+            too_late(error)
         else:
-            self._run.end(error, cancel=True)
+            self.error = error
+            self.on_complete()
 
     def on_complete(self) -> None:
         self.done = True
         self._run.no_more()
 
     def cancel(self) -> None:
+        error, self.error = self.error, None
+        too_late(error)
         if self.subscription is not None and not self.done:
             self.subscription.cancel()
 
@@ -112,7 +116,8 @@ class _ConcatMapRun(Relay[Any]):
         if asks and outer.subscription is not None:
             outer.subscription.request(1)
         elif outer.done:
-            self.end()
+            error, outer.error = outer.error, None
+            self.end(error)
 
     def no_more(self) -> None:
         """Take note that no element comes, not even one that was asked for."""

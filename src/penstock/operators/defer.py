@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from penstock.engine.arguments import function_given
 from penstock.engine.blame import blamed
-from penstock.engine.chain import connect_to
-from penstock.engine.relay import Relay
+from penstock.engine.chain import connect_to, refuse
 from penstock.spec.interfaces import Publisher, Subscriber
 from penstock.stage import Source
 
@@ -31,10 +30,7 @@ class Defer(Source[T]):
 
     def connect(self, downstream: Subscriber[T], /) -> None:
         """Make the stream and subscribe to it."""
-        relay: Relay[Any] = Relay(downstream)
-        leg = relay.leg
-        assert leg is not None
         try:
-            connect_to("defer", self.make(), leg)
+            connect_to("defer", self.make(), downstream)
         except Exception as error:  # noqa: BLE001  rule 1.9: a failure is signalled, never raised
-            relay.end(blamed(error, self, self.make))
+            refuse(downstream, blamed(error, self, self.make))

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from penstock.engine.alarm import Alarm
 from penstock.engine.arguments import count_given
 from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
+from penstock.engine.cold_paths import too_late
 from penstock.engine.credit import Credit
-from penstock.engine.dropped import drop
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
 from penstock.engine.part import Part, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
@@ -139,4 +139,4 @@ class _DelayRun(Part):
             if self._upstream is not None:
                 self._upstream.cancel()
         elif end[1] is not None:
-            drop("an error came after the end or the cancel", end[1])
+            too_late(end[1])

@@ -23,6 +23,10 @@ class Error(Source[Any]):
         if not isinstance(self.error, Exception):
             raise TypeError(f"error: error must be an Exception, got {self.error!r}")
 
+    def length(self) -> int:
+        """Return zero."""
+        return 0
+
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Signal the error; it is never raised here, since its traceback would keep the subscriber alive."""
         outlet: Outlet[Any] = Outlet(downstream)

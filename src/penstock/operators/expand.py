@@ -63,7 +63,7 @@ class Expand(Stage[T, T]):
                 try:
                     items = fn(waiting.popleft())
                     if type(items) not in PLAIN:
-                        items = items_of(items, None, "expand")
+                        items, _ = items_of(items, None, "expand")
                 except StopIteration as stop:  # which this generator could not let through
                     raise no_stop(stop, f"{describe(self)}: the function")  # noqa: B904
                 for item in items:
@@ -120,7 +120,6 @@ class _ExpandRun(Gather):
         self._asked = 0
         self._placing = False
         self._missed = False
-        self.outlet.on_request = self._place
         self.outlet.also_held = lambda: len(self._waiting)
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
@@ -128,7 +127,7 @@ class _ExpandRun(Gather):
             return
         self._upstream = subscription
         self.start()
-        self._place(0)
+        self._place()
 
     def on_next(self, element: Any, /) -> None:
         element_or_raise(element, "on_next")
@@ -139,15 +138,14 @@ class _ExpandRun(Gather):
     def on_error(self, error: Exception, /) -> None:
         element_or_raise(error, "on_error")
         self._done = True
-        self.outlet.complete(error)
-        self.cancel_inputs()
+        self.fail(error)
 
     def on_complete(self) -> None:
         with self._guard:
             self._done = True
             self._free += self._asked  # what was asked for does not come
             self._asked = 0
-        self._place(0)
+        self._place()
 
     def arrived(self, source: Input, element: Any) -> None:
         with self._guard:
@@ -160,7 +158,7 @@ class _ExpandRun(Gather):
         else:
             super().arrived(source, element)
             if self._free:
-                self._place(0)
+                self._place()
 
     def arrived_together(self, source: Input, elements: list[Any]) -> None:
         for element in elements:
@@ -168,12 +166,16 @@ class _ExpandRun(Gather):
                 return
             self.arrived(source, element)
 
+    def requested(self, n: int) -> None:
+        super().requested(n)
+        self._place()
+
     def used_up(self) -> None:
         with self._guard:
             self._free += 1
-        self._place(0)
+        self._place()
 
-    def _place(self, _: int) -> None:
+    def _place(self) -> None:
         """Give free places to what waits, in a loop however deep the call comes from."""
         with self._guard:
             if self._placing:
@@ -208,8 +210,9 @@ class _ExpandRun(Gather):
                 self.close()
                 return
             if element is None:
-                if self._upstream is not None:
-                    self._upstream.request(1)
+                upstream = self._upstream
+                if upstream is not None:
+                    upstream.request(1)
             else:
                 self._subscribe_to(element)
 
@@ -218,7 +221,7 @@ class _ExpandRun(Gather):
         try:
             given = fn(element)
         except Exception as error:  # noqa: BLE001  rule 1.4
-            self._fail(blamed(error, self._step, fn))
+            self.fail(blamed(error, self._step, fn))
             return
         self._subscribe(given)
 
@@ -230,10 +233,6 @@ class _ExpandRun(Gather):
             connect_to("expand", given, source)
         except Exception as error:  # noqa: BLE001  rule 1.4
             self.failed(source, blamed(error, self._step, self._step.fn))
-
-    def _fail(self, error: Exception) -> None:
-        self.outlet.complete(error)
-        self.cancel_inputs()
 
     def cancel_inputs(self) -> None:
         upstream, self._upstream = self._upstream, None

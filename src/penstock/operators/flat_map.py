@@ -48,7 +48,8 @@ class FlatMapPublishers(Joint[A, B]):
 
     Emits when any of the publishers does. Backpressures when downstream does: each publisher is asked for `prefetch`
     elements, and no more publishers are opened than `concurrency`. Completes when upstream and all publishers have
-    completed; fails with the first failure. Cancels when downstream cancels, all publishers included.
+    completed; fails with the first failure, after what has come by then and ahead of what the others would still give.
+    Cancels when downstream cancels, all publishers included.
     """
 
     fn: Callable[[A], Publisher[B] | Iterable[B] | AsyncIterable[B]]
@@ -78,16 +79,17 @@ class _FlatMapRun(Gather):
         self._step = step
         self._upstream: Subscription | None = None
         self._guard = Lock()
-        self._room = 0
-        self.outlet.on_request = self._ask
+        self._room = step.concurrency
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         if not accepts(subscription, self._upstream):
             return
         self._upstream = subscription
         self.start()
-        if not self.outlet.closed:
-            subscription.request(self._step.concurrency)
+        if self.outlet.closed:
+            subscription.cancel()
+        elif self.asked:
+            self._ask()
 
     def on_next(self, element: Any, /) -> None:
         element_or_raise(element, "on_next")
@@ -98,7 +100,7 @@ class _FlatMapRun(Gather):
             given = fn(element)
             elements = at_hand(given, self._window)
         except Exception as error:  # noqa: BLE001  rule 1.4
-            self._fail(blamed(error, self._step, fn))
+            self.fail(blamed(error, self._step, fn))
             return
         if elements is not None and self.passes(elements):
             self.used_up()
@@ -114,11 +116,7 @@ class _FlatMapRun(Gather):
     def on_error(self, error: Exception, /) -> None:
         element_or_raise(error, "on_error")
         self._upstream = None
-        self._fail(error)
-
-    def _fail(self, error: Exception) -> None:
-        self.outlet.complete(error)
-        self.cancel_inputs()
+        self.fail(error)
 
     def on_complete(self) -> None:
         self._upstream = None
@@ -128,9 +126,13 @@ class _FlatMapRun(Gather):
         with self._guard:
             self._room += 1
         if self.outlet.demand:
-            self._ask(0)
+            self._ask()
 
-    def _ask(self, _: int) -> None:
+    def requested(self, n: int) -> None:
+        super().requested(n)
+        self._ask()
+
+    def _ask(self) -> None:
         with self._guard:
             room, self._room = self._room, 0
         upstream = self._upstream

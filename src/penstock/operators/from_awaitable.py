@@ -43,7 +43,7 @@ class FromAwaitable(Source[T]):
                 raise
             raise blamed(error, self, self.awaitable)  # noqa: B904  it is the same error, unless it was a stop
         if gate is not None:
-            gate.final = True
+            gate.finish()
         yield value
 
     def _made(self) -> Awaitable[T]:

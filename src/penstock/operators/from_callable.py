@@ -40,5 +40,5 @@ class FromCallable(Source[T]):
         except Exception as error:  # noqa: BLE001  rule 1.4
             raise blamed(error, self, self.fn)  # noqa: B904  it is the same error, unless it was a stop
         if gate is not None:
-            gate.final = True
+            gate.finish()
         yield value

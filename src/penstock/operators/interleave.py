@@ -8,7 +8,7 @@ from itertools import cycle, islice
 from typing import Any, ClassVar
 
 from penstock.engine.arguments import count_given
-from penstock.engine.chain import Chain, pull_all
+from penstock.engine.chain import Chain, pull_all, reads_nothing
 from penstock.engine.lanes import Lanes
 from penstock.engine.opened import opened
 from penstock.spec.interfaces import Subscriber
@@ -33,6 +33,10 @@ class Interleave(Source[Any]):
         count_given("interleave", "count", self.count, 1)
         count_given("interleave", "prefetch", self.prefetch, 1)
 
+    def length(self) -> int | None:
+        """Return zero if nothing has to be read of any stream."""
+        return 0 if all(map(reads_nothing, self.streams)) else None
+
     def opener(self) -> Opener[Any] | None:
         """Iterate in turns, if each can be iterated."""
         openers = pull_all(self.streams)
@@ -47,7 +51,10 @@ class Interleave(Source[Any]):
 
 
 def _one_by_one(openers: list[Opener[Any]], gate: Gate | None, _: int) -> Iterator[Any]:
-    with opened(openers, gate) as iterators:
+    inputs = opened(openers, gate)
+    with inputs as iterators:
+        if gate is not None:
+            gate.left = inputs.left
         turns = cycle(iterators)
         for live in range(len(iterators), 0, -1):
             turns = cycle(islice(turns, live))
@@ -56,7 +63,10 @@ def _one_by_one(openers: list[Opener[Any]], gate: Gate | None, _: int) -> Iterat
 
 
 def _some_by_some(openers: list[Opener[Any]], gate: Gate | None, count: int) -> Iterator[Any]:
-    with opened(openers, gate) as iterators:
+    inputs = opened(openers, gate)
+    with inputs as iterators:
+        if gate is not None:
+            gate.left = inputs.left
         live = list(iterators)
         while live:
             ended: list[Iterator[Any]] = []

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from penstock.engine.arguments import count_given, function_given
 from penstock.engine.blame import blamed
-from penstock.engine.chain import Chain, pull_all
+from penstock.engine.chain import Chain, pull_all, reads_nothing
 from penstock.engine.lanes import NOTHING, Lanes
 from penstock.engine.opened import opened
 from penstock.errors import OverflowedError
@@ -53,6 +53,10 @@ class Join(Source[Pair]):
         count_given("join", "size", self.size, 1)
         count_given("join", "prefetch", self.prefetch, 1)
 
+    def length(self) -> int | None:
+        """Return zero if nothing has to be read of either."""
+        return 0 if reads_nothing(self.stream) and reads_nothing(self.other) else None
+
     def opener(self) -> Opener[Pair] | None:
         """Iterate over one and then the other, if both can be iterated."""
         openers = pull_all((self.stream, self.other))
@@ -60,11 +64,14 @@ class Join(Source[Pair]):
 
     def _one_by_one(self, openers: list[Opener[Any]], gate: Gate | None) -> Iterator[Pair]:
         match = _Match(self)
-        with opened(openers, gate) as iterators:
+        inputs = opened(openers, gate)
+        waiting: list[Any] = [_END, _END]  # an element for which there is no room
+        with inputs as iterators:
+            if gate is not None:
+                gate.left = lambda: inputs.left() or any(element is not _END for element in waiting)
             match.read(iterators[_RIGHT])
             if match.done[_RIGHT] and self.how in ("inner", "right"):
                 yield from match.found(iterators[_LEFT])
-            waiting: list[Any] = [_END, _END]  # an element for which there is no room
             while not match.over:
                 for side in (_RIGHT, _LEFT):
                     if match.done[side]:

@@ -48,7 +48,7 @@ def _signals(opener: Opener[Any], gate: Gate | None) -> Iterator[Signal[Any]]:
     if gate is None:
         yield end
     elif not gate.over:
-        gate.final = True  # nothing follows, so the end may be looked for without demand
+        gate.finish()  # nothing follows, so the end may be looked for without demand
         yield end
 
 

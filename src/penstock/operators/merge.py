@@ -8,7 +8,7 @@ from itertools import cycle, islice
 from typing import Any, ClassVar
 
 from penstock.engine.arguments import count_given
-from penstock.engine.chain import Chain, connect, pull_all
+from penstock.engine.chain import Chain, connect, pull_all, reads_nothing
 from penstock.engine.gather import Gather
 from penstock.engine.opened import opened
 from penstock.spec.interfaces import Subscriber
@@ -20,7 +20,8 @@ class Merge(Source[Any]):
     """Emit the elements of all streams in the order they come; streams that can be iterated take turns.
 
     Emits when any stream does. Backpressures when downstream does: at most `prefetch` elements of each stream are
-    held. Completes when all streams have completed; fails with the first failure. Cancels all streams.
+    held, and none before somebody asks. Completes when all streams have completed; fails with the first failure, after
+    what has come by then and ahead of what the others would still give. Cancels all streams.
     """
 
     streams: tuple[Chain, ...]
@@ -29,6 +30,10 @@ class Merge(Source[Any]):
 
     def __post_init__(self) -> None:
         count_given("merge", "prefetch", self.prefetch, 1)
+
+    def length(self) -> int | None:
+        """Return zero if nothing has to be read of any stream."""
+        return 0 if all(map(reads_nothing, self.streams)) else None
 
     def opener(self) -> Opener[Any] | None:
         """Iterate in turns, if each can be iterated."""
@@ -48,7 +53,10 @@ class Merge(Source[Any]):
 
 
 def _in_turns(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[Any]:
-    with opened(openers, gate) as iterators:
+    inputs = opened(openers, gate)
+    with inputs as iterators:
+        if gate is not None:
+            gate.left = inputs.left
         turns = cycle(iterators)
         for live in range(len(iterators), 0, -1):
             turns = cycle(islice(turns, live))

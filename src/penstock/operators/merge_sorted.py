@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from penstock.engine.arguments import count_given, function_given
 from penstock.engine.blame import blamed, no_stop, note_on
-from penstock.engine.chain import Chain, pull_all
+from penstock.engine.chain import Chain, pull_all, reads_nothing
 from penstock.engine.lanes import Lanes
 from penstock.engine.opened import opened
 from penstock.spec.interfaces import Subscriber
@@ -37,6 +37,10 @@ class MergeSorted(Source[Any]):
             function_given("merge_sorted", "key", self.key)
         count_given("merge_sorted", "prefetch", self.prefetch, 1)
 
+    def length(self) -> int | None:
+        """Return zero if nothing has to be read of any stream."""
+        return 0 if all(map(reads_nothing, self.streams)) else None
+
     def opener(self) -> Opener[Any] | None:
         """Iterate side by side, if each can be iterated."""
         openers = pull_all(self.streams)
@@ -60,7 +64,10 @@ class MergeSorted(Source[Any]):
 
 def _two_by_two(step: MergeSorted, openers: list[Opener[Any]], gate: Gate | None) -> Iterator[Any]:
     """Merge two by comparing them; no heap is needed."""
-    with opened(openers, gate) as (first, second):
+    inputs, waiting = opened(openers, gate), 1
+    with inputs as (first, second):
+        if gate is not None:
+            gate.left = lambda: waiting or inputs.left()
         try:
             one: Any = next(first, _END)
             other: Any = next(second, _END)
@@ -73,6 +80,7 @@ def _two_by_two(step: MergeSorted, openers: list[Opener[Any]], gate: Gate | None
                     one = next(first, _END)
         except Exception as error:  # noqa: BLE001  rule 1.4
             raise step.blamed(error)  # noqa: B904  it is the same error, unless it was a stop
+        waiting = 0
         if one is not _END:
             yield one
             yield from first
@@ -85,7 +93,10 @@ def _by_key(step: MergeSorted, openers: list[Opener[Any]], gate: Gate | None) ->
     """Merge with a heap of each one's next element and its key."""
     key = step.key
     heads: list[list[Any]] = []
-    with opened(openers, gate) as iterators:
+    inputs, waiting = opened(openers, gate), 1
+    with inputs as iterators:
+        if gate is not None:
+            gate.left = lambda: waiting or inputs.left()
         try:
             for place, iterator in enumerate(iterators):
                 element = next(iterator, _END)
@@ -104,6 +115,7 @@ def _by_key(step: MergeSorted, openers: list[Opener[Any]], gate: Gate | None) ->
                     heapreplace(heads, head)
         except Exception as error:  # noqa: BLE001  rule 1.4
             raise step.blamed(error)  # noqa: B904
+        waiting = 0
         for head in heads:
             yield head[2]
             yield from head[3]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.engine.arguments import name_given
-from penstock.engine.chain import Chain, connect, pull
+from penstock.engine.chain import Chain, connect, pull, reads_nothing
 from penstock.engine.registry import REGISTRY, Registry, Tally
 from penstock.engine.relay import Relay
 from penstock.engine.segment import close
@@ -31,6 +31,10 @@ class Metrics(Source[Any]):
         name_given("metrics", self.name)
         if not isinstance(self.registry, Registry):
             raise TypeError(f"metrics: registry must be a Registry, got {self.registry!r}")
+
+    def length(self) -> int | None:
+        """Return zero if nothing has to be read of the stream."""
+        return 0 if reads_nothing(self.stream) else None
 
     def opener(self) -> Opener[Any] | None:
         """Iterate, counting."""

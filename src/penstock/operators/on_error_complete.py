@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from penstock.engine.caught import When, caught, when_given
-from penstock.engine.relay import Relay
+from penstock.engine.sequence import guarded
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint
 
@@ -27,17 +27,9 @@ class OnErrorComplete(Joint[T, T]):
         when_given("on_error_complete", self.when)
 
     def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
-        """Put a relay in front of what follows."""
-        leg = _OnErrorCompleteRun(downstream, self).leg
-        assert leg is not None
-        return leg
+        """Guard what follows against a failure."""
+        return guarded(downstream, self._after)
 
-
-class _OnErrorCompleteRun(Relay[Any]):
-    def __init__(self, downstream: Subscriber[Any], step: OnErrorComplete[Any]) -> None:
-        super().__init__(downstream)
-        self._step = step
-
-    def failed(self, error: Exception) -> None:
-        meant, error = caught(self._step, self._step.when, error)
-        self.end(None if meant else error)
+    def _after(self, error: Exception) -> Exception | None:
+        meant, error = caught(self, self.when, error)
+        return None if meant else error

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from penstock.engine.arguments import function_given
 from penstock.engine.caught import When, when_given
-from penstock.engine.resume import Resume
+from penstock.engine.resume import replaced
+from penstock.engine.sequence import guarded
 from penstock.spec.interfaces import Publisher, Subscriber
 from penstock.stage import Joint
 
@@ -32,7 +34,5 @@ class OnErrorResume(Joint[T, T]):
         when_given("on_error_resume", self.when)
 
     def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
-        """Put a relay in front of what follows."""
-        leg = Resume(downstream, self, self.when, self.fn, self.fn).leg
-        assert leg is not None
-        return leg
+        """Guard what follows against a failure."""
+        return guarded(downstream, partial(replaced, self, self.when, self.fn, self.fn))

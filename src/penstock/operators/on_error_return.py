@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 from penstock.engine.arguments import Missing, elements_given, function_given
 from penstock.engine.caught import When, when_given
-from penstock.engine.resume import Resume
+from penstock.engine.resume import replaced
 from penstock.engine.segment import no_element
+from penstock.engine.sequence import guarded
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint
 
@@ -38,10 +40,8 @@ class OnErrorReturn(Joint[T, T]):
         when_given("on_error_return", self.when)
 
     def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
-        """Put a relay in front of what follows."""
-        leg = Resume(downstream, self, self.when, self._made, self.fn).leg
-        assert leg is not None
-        return leg
+        """Guard what follows against a failure."""
+        return guarded(downstream, partial(replaced, self, self.when, self._made, self.fn))
 
     def _made(self, error: Exception) -> tuple[Any]:
         value = self.value if self.fn is None else self.fn(error)

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.arguments import count_given
 from penstock.engine.blame import operator_name
+from penstock.engine.cold_paths import too_late
 from penstock.engine.context import worker_of
-from penstock.engine.dropped import drop
 from penstock.engine.executors import Executor, Worker, pool
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
 from penstock.engine.part import Part, height_of
@@ -137,7 +137,7 @@ class _ParallelRun(Part):
     def on_error(self, error: Exception, /) -> None:
         element_or_raise(error, "on_error")
         if self._gate.over:
-            drop("an error came after the end or the cancel", error)
+            too_late(error)
             return
         self._failure = error
         self.on_complete()
@@ -288,8 +288,7 @@ class _ParallelRun(Part):
             for kept in (self._pile, self._line, self._again, self._ledger):
                 kept.clear()
             failure, self._failure = self._failure, None
-        if failure is not None:
-            drop("an error came after the end or the cancel", failure)
+        too_late(failure)
         for loop in resting:
             close_quietly(loop)
         if self._upstream is not None and not self._done:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, ClassVar
 
-from penstock.engine.chain import Chain, connect, pull
+from penstock.engine.chain import Chain, connect, pull, reads_nothing
+from penstock.engine.cold_paths import too_late
 from penstock.engine.demand import UNBOUNDED, add
-from penstock.engine.dropped import drop
 from penstock.engine.outlet import accepts, element_or_raise
 from penstock.engine.part import Part
 from penstock.engine.relay import Leg, Relay
@@ -33,8 +33,8 @@ class Race(Source[Any]):
         return pull(self.streams[0])
 
     def length(self) -> int | None:
-        """Return the length of the first stream."""
-        return self.streams[0].source.length() if not self.streams[0].steps else None
+        """Return zero if nothing has to be read of the first stream."""
+        return 0 if reads_nothing(self.streams[0]) else None
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Subscribe to one after the other until one has answered."""
@@ -74,7 +74,7 @@ class _Runner(Part):
         if self._field.wins(self):
             self._leg.on_error(error)
         else:
-            drop("an error came after the end or the cancel", error)
+            too_late(error)
 
     def on_complete(self) -> None:
         self.done = True

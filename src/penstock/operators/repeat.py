@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from threading import Lock
+from functools import partial
 from typing import Any, ClassVar
 
 from penstock.engine.arguments import count_given, function_given
 from penstock.engine.blame import blamed
-from penstock.engine.chain import Chain, connect, pull
+from penstock.engine.chain import Chain, connect, pull, reads_nothing
+from penstock.engine.opened import left_in, open_inner
 from penstock.engine.relay import Relay
 from penstock.engine.segment import no_item
 from penstock.spec.interfaces import Subscriber
@@ -36,8 +37,9 @@ class Repeat(Source[Any]):
             function_given("repeat", "while_", self.while_)
 
     def length(self) -> int | None:
-        """Return nothing for no runs."""
-        return 0 if self.times == 0 else None
+        """Return zero for no runs, and if nothing has to be read in any of them."""
+        bounded = self.times is not None and self.while_ is None
+        return 0 if self.times == 0 or (bounded and reads_nothing(self.stream)) else None
 
     def opener(self) -> Opener[Any] | None:
         """Iterate again and again, if it can be iterated."""
@@ -49,7 +51,9 @@ class Repeat(Source[Any]):
         while self.times is None or runs < self.times:
             if runs and not self.goes_on():
                 return
-            iterator = opener(gate)
+            iterator, inner = open_inner(opener, gate)
+            if gate is not None and runs + 1 == self.times:
+                gate.left = partial(left_in, inner)
             if hasattr(iterator, "close"):
                 yield from iterator  # a loop, which has looked for None
             else:
@@ -86,12 +90,10 @@ class _RepeatRun(Relay[Any]):
         super().__init__(downstream)
         self._step = step
         self._runs = 0
-        self._guard = Lock()
-        self._waits = False
 
-    def again(self) -> None:
+    def again(self, *, when_asked: bool = False) -> None:
         self._runs += 1
-        self.attach(lambda leg: connect(self._step.stream, leg))
+        self.attach(lambda leg: connect(self._step.stream, leg), when_asked=when_asked)
 
     def completed(self) -> None:
         if self._runs == self._step.times:
@@ -102,20 +104,7 @@ class _RepeatRun(Relay[Any]):
         except Exception as error:  # noqa: BLE001  rule 1.4
             self.end(error)
             return
-        if not goes_on:
+        if goes_on:
+            self.again(when_asked=self._step.length() is None)
+        else:
             self.end()
-            return
-        with self._guard:
-            self._waits = True
-        if self.demand:
-            self._go_on()
-
-    def requested(self, n: int, first: bool) -> None:
-        if self._waits:
-            self._go_on()
-
-    def _go_on(self) -> None:
-        with self._guard:
-            waits, self._waits = self._waits, False
-        if waits:
-            self.again()

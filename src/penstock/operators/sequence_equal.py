@@ -49,7 +49,7 @@ class SequenceEqual(Source[bool]):
         if gate is not None:
             if gate.over:
                 return
-            gate.final = True  # completes with the answer
+            gate.finish()  # completes with the answer
         yield answer
 
     def _compared(self, iterators: list[Iterator[Any]], gate: Gate | None) -> bool:

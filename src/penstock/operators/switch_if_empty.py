@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from penstock.engine.chain import Chain, connect, pull_all
+from penstock.engine.chain import Chain, connect, pull_all, reads_nothing
 from penstock.engine.opened import opened
 from penstock.engine.relay import Relay
 from penstock.engine.segment import no_item
@@ -27,6 +27,10 @@ class SwitchIfEmpty(Source[Any]):
     other: Chain
     clean: ClassVar[bool] = True
 
+    def length(self) -> int | None:
+        """Return zero if nothing has to be read of either."""
+        return 0 if reads_nothing(self.stream) and reads_nothing(self.other) else None
+
     def opener(self) -> Opener[Any] | None:
         """Iterate over one or the other, if both can be iterated."""
         openers = pull_all((self.stream, self.other), looks=True)
@@ -40,11 +44,16 @@ class SwitchIfEmpty(Source[Any]):
 
 
 def _one_or_the_other(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[Any]:
-    for opener in openers:
-        with opened((opener,), gate) as (iterator,):
+    for place, opener in enumerate(openers, 1):
+        inputs = opened((opener,), gate)
+        with inputs as (iterator,):
+            if gate is not None and place == len(openers):
+                gate.left = inputs.left
             for element in iterator:
                 if element is None:
                     raise no_item()
+                if gate is not None:
+                    gate.left = inputs.left
                 yield element
                 break
             else:
@@ -70,4 +79,4 @@ class _SwitchIfEmptyRun(Relay[Any]):
         if other is None:
             self.end()
         else:
-            self.attach(lambda leg: connect(other, leg))
+            self.attach(lambda leg: connect(other, leg), when_asked=not reads_nothing(other))

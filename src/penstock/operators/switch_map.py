@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from penstock.engine.arguments import count_given, function_given
 from penstock.engine.blame import blamed
 from penstock.engine.chain import connect_to
+from penstock.engine.cold_paths import too_late
 from penstock.engine.demand import UNBOUNDED
-from penstock.engine.dropped import drop
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
 from penstock.engine.part import Part, height_of
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
@@ -175,7 +175,7 @@ class _SwitchMapRun(Part):
         if inner is self.newest:
             self._fail(error)
         else:
-            drop("an error came after the end or the cancel", error)
+            too_late(error)
 
     def _fail(self, error: Exception) -> None:
         self._outlet.complete(error)

@@ -20,7 +20,7 @@ class Take(Stage[T, T]):
     """
 
     count: int
-    loop: ClassVar[Body] = Body("{left} -= 1", state=(("left", "{count}"),), ends="{left} == 0")
+    loop: ClassVar[Body] = Body("{left} -= 1", state=(("left", "{count}"),), ends="{left} == 0", room="{left}")
 
     def __post_init__(self) -> None:
         count_given("take", "count", self.count, 0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from penstock.engine.chain import Chain, connect, pull
+from penstock.engine.chain import Chain, connect, pull, reads_nothing
 from penstock.engine.context import run_in
 from penstock.engine.part import Part, chunks_of, height_of
 from penstock.engine.segment import close
@@ -33,6 +33,10 @@ class WithContext(Source[Any]):
         for variable, _ in self.values:
             if not isinstance(variable, ContextVar):
                 raise TypeError(f"with_context: each variable must be a ContextVar, got {variable!r}")
+
+    def length(self) -> int | None:
+        """Return zero if nothing has to be read of the stream."""
+        return 0 if reads_nothing(self.stream) else None
 
     def opener(self) -> Opener[Any] | None:
         """Iterate, every element in that context."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from penstock.engine.chain import Chain, connect, pull_all
+from penstock.engine.chain import Chain, connect, pull_all, reads_nothing
+from penstock.engine.cold_paths import too_late
 from penstock.engine.demand import UNBOUNDED
-from penstock.engine.dropped import drop
 from penstock.engine.opened import opened
 from penstock.engine.outlet import accepts, element_or_raise
 from penstock.engine.part import Part
@@ -34,6 +34,10 @@ class WithLatestFrom(Source[tuple[Any, ...]]):
     others: tuple[Chain, ...]
     clean: ClassVar[bool] = True
 
+    def length(self) -> int | None:
+        """Return zero if nothing has to be read of the stream."""
+        return 0 if reads_nothing(self.stream) else None
+
     def opener(self) -> Opener[tuple[Any, ...]] | None:
         """Iterate side by side, if each can be iterated."""
         openers = pull_all((self.stream, *self.others), looks=True)
@@ -53,7 +57,10 @@ class WithLatestFrom(Source[tuple[Any, ...]]):
 
 
 def _side_by_side(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tuple[Any, ...]]:
-    with opened(openers, gate) as (iterator, *others):
+    inputs = opened(openers, gate)
+    with inputs as (iterator, *others):
+        if gate is not None:
+            gate.left = inputs.left_in_first
         latest: list[Any] = [_END] * len(others)
         for element in iterator:
             for place, other in enumerate(others):
@@ -69,7 +76,10 @@ def _side_by_side(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tup
 
 def _beside_one(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tuple[Any, ...]]:
     """Do what `_side_by_side` does, for one other stream."""
-    with opened(openers, gate) as (iterator, other):
+    inputs = opened(openers, gate)
+    with inputs as (iterator, other):
+        if gate is not None:
+            gate.left = inputs.left_in_first
         latest: Any = _END
         for element in iterator:
             latest = next(other, latest)
@@ -110,7 +120,7 @@ class _Other(Part):
         element_or_raise(error, "on_error")
         self.done = True
         if self._run.over:
-            drop("an error came after the end or the cancel", error)
+            too_late(error)
         else:
             self._run.end(error, cancel=True)
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import builtins
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any, ClassVar
 
 from penstock.engine.arguments import count_given
-from penstock.engine.chain import Chain, connect, pull_all, unseen
+from penstock.engine.chain import Chain, pull_all, reads_nothing, unseen
+from penstock.engine.lanes import Lanes
 from penstock.engine.opened import opened
-from penstock.engine.outlet import Outlet, accepts, element_or_raise
-from penstock.engine.part import Part, height_of
-from penstock.engine.segment import close_quietly, no_item
-from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.engine.segment import no_item
+from penstock.spec.interfaces import Subscriber
 from penstock.stage import Gate, Opener, Source
 
 
@@ -24,8 +21,8 @@ class Zip(Source[tuple[Any, ...]]):
     """Emit tuples of the first elements, the second elements, and so on.
 
     Emits when every stream has one more element. Backpressures when downstream does: at most `prefetch` elements of
-    each stream are held. Completes as soon as one stream has completed and its elements are used up; fails with the
-    first failure. Cancels all streams, also when it completes.
+    each stream are held, and none before somebody asks. Completes as soon as one stream has completed and its elements
+    are used up; fails when one has failed and its elements are used up. Cancels all streams, also when it completes.
     """
 
     streams: tuple[Chain, ...]
@@ -34,6 +31,10 @@ class Zip(Source[tuple[Any, ...]]):
 
     def __post_init__(self) -> None:
         count_given("zip", "prefetch", self.prefetch, 1)
+
+    def length(self) -> int | None:
+        """Return zero if nothing has to be read of a stream that has no element."""
+        return 0 if reads_nothing(self.streams[0]) else None
 
     def opener(self) -> Opener[tuple[Any, ...]] | None:
         """Iterate side by side, if each can be iterated."""
@@ -45,32 +46,32 @@ class Zip(Source[tuple[Any, ...]]):
 
     def connect(self, downstream: Subscriber[tuple[Any, ...]], /) -> None:
         """Subscribe to all."""
-        run = _ZipRun(downstream, len(self.streams), self.prefetch)
-        run.start()
-        for chain, lane in builtins.zip(self.streams, run.lanes, strict=True):
-            if run.over:
-                return
-            connect(chain, lane)
+        _ZipRun(downstream, len(self.streams), self.prefetch).start(self.streams)
 
 
 def _side_by_side(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tuple[Any, ...]]:
-    iterators = [opener(gate) for opener in openers]
+    inputs = opened(openers, gate)
+    iterators = inputs.__enter__()
+    if gate is not None:
+        gate.left = inputs.left_in_all
     rows = builtins.zip(*iterators, strict=False)
     # Where nothing has to be closed, the built-in alone is the fastest there is.
-    return _closing(rows, iterators) if any(hasattr(each, "close") for each in iterators) else rows
+    return _closing(rows, inputs) if any(hasattr(each, "close") for each in iterators) else rows
 
 
-def _closing(rows: Iterator[tuple[Any, ...]], iterators: list[Iterator[Any]]) -> Iterator[tuple[Any, ...]]:
+def _closing(rows: Iterator[tuple[Any, ...]], inputs: opened) -> Iterator[tuple[Any, ...]]:
     try:
         yield from rows
     finally:
-        for iterator in iterators:
-            close_quietly(iterator)
+        inputs.__exit__()
 
 
 def _looked_through(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tuple[Any, ...]]:
     """Do what `_side_by_side` does, and look for None."""
-    with opened(openers, gate) as iterators:
+    inputs = opened(openers, gate)
+    with inputs as iterators:
+        if gate is not None:
+            gate.left = inputs.left_in_all
         rows = builtins.zip(*iterators, strict=False)
         if len(iterators) == 2:
             for row in rows:
@@ -86,90 +87,16 @@ def _looked_through(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[t
                 yield row
 
 
-class _Lane(Part):
-    """Be the subscriber of one of the streams."""
+class _ZipRun(Lanes):
+    """Make a tuple of one element of each lane."""
 
-    __slots__ = ("_run", "done", "height", "queue", "subscription")
+    hasty = True
 
-    def __init__(self, run: _ZipRun) -> None:
-        self._run = run
-        self.height = run.height
-        self.queue: deque[Any] = deque()
-        self.done = False
-        self.subscription: Subscription | None = None
-
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        if not accepts(subscription, self.subscription):
-            return
-        self.subscription = subscription
-        if self._run.over:
-            subscription.cancel()
-        else:
-            subscription.request(self._run.window)
-
-    def on_next(self, element: Any, /) -> None:
-        if element is None:
-            element_or_raise(element, "on_next")
-        self.queue.append(element)
-        self._run.advance()
-
-    def on_error(self, error: Exception, /) -> None:
-        element_or_raise(error, "on_error")
-        self.done = True
-        self._run.outlet.complete(error)
-        self._run.cancel()
-
-    def on_complete(self) -> None:
-        self.done = True
-        self._run.advance()
-
-
-class _ZipRun(Part):
-    """Build a tuple whenever every lane has an element."""
-
-    def __init__(self, downstream: Subscriber[Any], lanes: int, window: int) -> None:
-        self.height = height_of(downstream) + 1
-        self.window = window
-        self.over = False
-        self.lanes = [_Lane(self) for _ in builtins.range(lanes)]
-        self.outlet: Outlet[tuple[Any, ...]] = Outlet(downstream)
-        self.outlet.on_taken = self._taken
-        self.outlet.on_cancel = self.cancel
-        self.outlet.also_held = lambda: sum(len(lane.queue) for lane in self.lanes)
-        self._half = (window + 1) // 2
-        self._owed = 0
-        self._lock = Lock()
-
-    def start(self) -> None:
-        self.outlet.open()
-
-    def advance(self) -> None:
-        lanes = self.lanes
-        with self._lock:
-            if self.over:
-                return
-            while all(lane.queue for lane in lanes):
-                self.outlet.queue.append(tuple([lane.queue.popleft() for lane in lanes]))
-            over = any(lane.done and not lane.queue for lane in lanes)
-        if over:
-            self.outlet.complete()
-            self.cancel()
-        else:
-            self.outlet.wake()
-
-    def _taken(self, count: int) -> None:
-        self._owed += count
-        if self._owed >= self._half:
-            owed, self._owed = self._owed, 0
-            for lane in self.lanes:
-                if lane.subscription is not None and not lane.done:
-                    lane.subscription.request(owed)
-
-    def cancel(self) -> None:
-        with self._lock:
-            self.over = True
-            for lane in self.lanes:
-                lane.queue.clear()
+    def make(self) -> Any:
         for lane in self.lanes:
-            if lane.subscription is not None and not lane.done:
-                lane.subscription.cancel()
+            if not lane.queue:
+                return None
+        return tuple([lane.take() for lane in self.lanes])
+
+    def settled(self) -> bool:
+        return any(lane.over for lane in self.lanes if not lane.queue)

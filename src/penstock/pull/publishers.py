@@ -12,8 +12,9 @@ from functools import partial
 from typing import Any, TypeVar, overload
 
 from penstock.engine.arguments import count_given
+from penstock.engine.cold_paths import signal_end
 from penstock.engine.demand import UNBOUNDED, add, refused
-from penstock.engine.dropped import drop, signal_end
+from penstock.engine.dropped import drop
 from penstock.errors import ProtocolError
 from penstock.flow import Flow
 from penstock.pull.module import Source, Through, read_of

@@ -1,8 +1,21 @@
 """stage: what a step of a chain is."""
 
 from penstock.stage.body import Body
-from penstock.stage.gate import Gate, InnerGate
+from penstock.stage.gate import SIZED, Gate, InnerGate, used_up
 from penstock.stage.sight import Sight
 from penstock.stage.step import AsyncOpener, Joint, Opener, Source, Stage, Step
 
-__all__ = ["AsyncOpener", "Body", "Gate", "InnerGate", "Joint", "Opener", "Sight", "Source", "Stage", "Step"]
+__all__ = [
+    "SIZED",
+    "AsyncOpener",
+    "Body",
+    "Gate",
+    "InnerGate",
+    "Joint",
+    "Opener",
+    "Sight",
+    "Source",
+    "Stage",
+    "Step",
+    "used_up",
+]

@@ -28,5 +28,7 @@ class Body:
     """An expression: what follows runs for each of its items."""
     ends: str | None = None
     """A condition: once true, no further element is asked of upstream."""
+    room: str | None = None
+    """An expression: how many elements of upstream it will still take, where it counts them."""
     tail: str | None = None
     """An expression: its items follow when upstream has completed."""

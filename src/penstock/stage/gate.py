@@ -1,30 +1,107 @@
-"""gate: what stands between one run and the loops it is made of."""
+"""gate: what stands between one run and the loops it is made of.
+
+A run may look for its end without a request only where no element has to be read to find it. Everybody who knows
+something about that says so at the gate: the source (`left`), and each loop, whose `Place` holds the iterators it is in
+the middle of and whether it reads upstream no more (`done`).
+"""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+# Iterators that know how many items they have left, exactly and without running anybody's code.
+SIZED: frozenset[type] = frozenset(
+    map(type, (iter([]), iter(()), iter(range(0)), iter(""), iter(b""), iter({}), iter(set()), iter(deque())))
+)
+
+
+def _nothing() -> int:
+    return 0
+
 
 class Gate:
-    """Tell a run's loops to stop (`over`) and that nobody asks (`rested`); be told of the last element (`final`)."""
+    """Tell a run's loops to stop (`over`) and that nobody asks (`rested`); be told whether anything is left to read."""
 
-    __slots__ = ("final", "over", "rested")
+    __slots__ = ("_places", "leave", "left", "over", "rested")
 
     def __init__(self) -> None:
         self.over = False
-        self.final = False
         self.rested = False
+        self.left: Callable[[], object] | None = None
+        """What tells, if anybody knows, whether the source has more; it reads nothing and runs no code of a user's."""
+        self.leave: Callable[[], object] = _nothing
+        """What to call when a loop that is fed by signals reads nothing more of them."""
+        self._places: list[Place] = []
+
+    def place(self, loops: int) -> Place:
+        """Return what a loop says where it is with; the last loop of a run is opened first."""
+        place = Place(loops)
+        self._places.append(place)
+        return place
+
+    def opened(self, source: object) -> None:
+        """Be told of the iterator that is read."""
+        if type(source) in SIZED:
+            self.left = source.__length_hint__  # type: ignore[attr-defined]
+
+    def finish(self) -> None:
+        """Be told by the source that nothing follows the next element."""
+        self.left = _nothing
+
+    def let_go(self) -> None:
+        """Forget what is read (rule 3.13)."""
+        self.left, self.leave = None, _nothing
+        self._places = []
+
+    def spent(self) -> bool:
+        """Tell whether it is known that no element has to be read to find the end."""
+        for place in self._places:
+            for inner in place.inners:
+                if not used_up(inner):
+                    return False
+            if place.done:
+                return True
+        return self.left is not None and not self.left()
 
 
 class InnerGate(Gate):
-    """Stop with the run a loop is part of; its own last element is not the last of that run."""
+    """Stop with the run a loop is part of; what is left to read there is another matter."""
 
     __slots__ = ("_outer",)
 
     def __init__(self, outer: Gate) -> None:
         self._outer = outer
-        self.final = False
+        self.left, self.leave = None, _nothing
+        self._places = []
         self.rested = True  # whoever asks there is not the one that this loop gives its elements to
 
     @property
     def over(self) -> bool:  # type: ignore[override]
         """Tell whether the run is over."""
         return self._outer.over
+
+
+class Place:
+    """Where one loop is: in the middle of which iterators, and whether it reads upstream no more."""
+
+    __slots__ = ("done", "inners")
+
+    def __init__(self, loops: int) -> None:
+        self.done = False
+        self.inners: list[Any] = [None] * loops
+
+    def finished(self) -> None:
+        """Be told that upstream is read no more, and that no inner loop is entered again by it."""
+        self.done = True
+        self.inners = [None] * len(self.inners)
+
+
+def used_up(inner: Any) -> bool:
+    """Tell whether an iterator, or the gate of a stream that is iterated, is known to have nothing left."""
+    if inner is None:
+        return True
+    if isinstance(inner, Gate):
+        return inner.spent()
+    return type(inner) in SIZED and not inner.__length_hint__()
