@@ -53,16 +53,19 @@ def test_a_failure_follows_the_elements_before_it(executor: str) -> None:
 
 @each_executor
 @pytest.mark.parametrize("window", [1, 2, 3, 8])
-def test_the_window_is_filled_at_first_and_again_by_halves(executor: str, window: int) -> None:
+def test_the_window_is_filled_with_the_first_request_and_again_by_halves(executor: str, window: int) -> None:
     upstream: ManualPublisher[int] = ManualPublisher()
     probe = subscribed(across(executor, upstream, window))
+    assert upstream.requests == []
+    probe.request(1)
     upstream.wait_for_request(window)
     assert upstream.requests == [window]
     for n in range(window):
         upstream.next(n)
     half = (window + 1) // 2
     for taken in range(1, window + 1):
-        probe.request(1)
+        if taken > 1:
+            probe.request(1)
         probe.wait_for(taken)
         if taken % half == 0:
             upstream.wait_for_request(window + taken)
@@ -200,9 +203,10 @@ def test_its_worker_ends_however_the_run_ends(executor: str, way: str, dropped: 
 
 def test_an_error_is_not_signalled_after_a_cancel(dropped: list[Any]) -> None:
     """The failure waits behind an element when the cancel comes: it must not overtake it."""
-    probe = subscribed(Stream.just(1, 0).map(lambda n: 1 // n).publish_on(inline()))
+    probe = subscribed(Stream.just(1, 1, 0).map(lambda n: 1 // n).publish_on(inline()), 1)
     probe.cancel()
-    assert probe.signals == []
+    assert probe.elements == [1]
+    assert not probe.ended
     assert [(entry.what, repr(entry.error)) for entry in dropped] == [
         ("an error came after the end or the cancel", "ZeroDivisionError('integer division or modulo by zero')")
     ]

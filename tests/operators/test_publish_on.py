@@ -57,10 +57,11 @@ def test_runs_on_the_event_loop_it_is_subscribed_on() -> None:
 def test_no_more_than_prefetch_are_between_the_two_sides() -> None:
     upstream: ManualPublisher[int] = ManualPublisher()
     probe = subscribed(Stream.from_publisher(upstream).publish_on(inline(), prefetch=4))
+    assert upstream.requests == []
+    probe.request(1)
     assert upstream.requests == [4]
     upstream.next(1, 2, 3, 4)
     assert upstream.demand == 0
-    probe.request(1)
     assert upstream.requests == [4]
     probe.request(1)
     assert upstream.requests == [4, 2]
@@ -69,12 +70,12 @@ def test_no_more_than_prefetch_are_between_the_two_sides() -> None:
 
 def test_the_end_follows_what_is_on_its_way() -> None:
     upstream: ManualPublisher[int] = ManualPublisher()
-    probe = subscribed(Stream.from_publisher(upstream).publish_on(inline()))
-    upstream.next(1)
+    probe = subscribed(Stream.from_publisher(upstream).publish_on(inline()), 1)
+    upstream.next(1, 2)
     upstream.fail(ValueError("lost"))
-    assert probe.signals == []
+    assert not probe.ended
     probe.request(1)
-    assert probe.elements == [1]
+    assert probe.elements == [1, 2]
     assert repr(probe.error) == "ValueError('lost')"
 
 

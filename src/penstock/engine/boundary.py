@@ -1,7 +1,7 @@
 """boundary: hand elements to another thread or loop, in chunks and under credit.
 
-Upstream is asked for `window` elements at first and for half a window whenever that many were taken, so no more than
-`window` elements are ever between the two sides. An element that arrives while the other side is idle wakes it at
+Upstream is asked for `window` elements when somebody asks for the first, and for half a window whenever that many were
+taken, so no more than `window` elements are ever between the two sides. An element that arrives while the other side is idle wakes it at
 once; while it is busy, elements pile up and are taken as one chunk.
 """
 
@@ -38,10 +38,11 @@ class Boundary(Part):
     """Be the subscriber in front of a boundary; what follows runs on `worker`."""
 
     height = 0  # signals change hands here, so the stack of calls begins anew
-    __slots__ = ("_half", "_outlet", "_taken", "_upstream", "_window", "on_next")
+    __slots__ = ("_begun", "_half", "_outlet", "_taken", "_upstream", "_window", "on_next")
 
     def __init__(self, downstream: Subscriber[Any], worker: Worker, window: int) -> None:
         outlet = self._outlet = Outlet(downstream, worker.submit)
+        outlet.on_request = self._begin
         outlet.on_taken = self._replenish
         outlet.on_cancel = self._cancel
         outlet.on_close = worker.close
@@ -49,19 +50,22 @@ class Boundary(Part):
         self._window = window
         self._half = outlet.chunk = (window + 1) // 2
         self._taken = 0
+        self._begun = False
         self._upstream: Subscription | None = None
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
-        """Take the subscription and fill the window."""
-        if not accepts(subscription, self._upstream):
-            return
-        self._upstream = subscription
-        opening(self._open)
+        """Take the subscription."""
+        if accepts(subscription, self._upstream):
+            self._upstream = subscription
+            opening(self._outlet.open)
 
-    def _open(self) -> None:
-        self._outlet.open()
-        if self._upstream is not None and not self._outlet.closed:
-            self._upstream.request(self._window)
+    def _begin(self, _: int) -> None:
+        """Fill the window, once."""
+        if not self._begun:
+            with self._outlet.lock:
+                begun, self._begun = self._begun, True
+            if not begun and self._upstream is not None:
+                self._upstream.request(self._window)
 
     def on_chunk(self, elements: list[Any], /) -> None:
         """Queue several elements for the other side."""
