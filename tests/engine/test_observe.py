@@ -364,8 +364,10 @@ def test_what_waits_is_seen_where_it_waits() -> None:
     witness = Witness()
     with observe(witness):
         probe = subscribed(Stream.range(100).publish_on(inline(), prefetch=8).map(str))
-    assert [reading.buffered for reading in witness.readings()] == [0, 8, 0]
-    probe.request(3)
+    assert [reading.buffered for reading in witness.readings()] == [0, 0, 0]
+    probe.request(1)
+    assert [reading.buffered for reading in witness.readings()] == [0, 7, 0]
+    probe.request(2)
     assert [reading.buffered for reading in witness.readings()] == [0, 5, 0]
     probe.cancel()
     assert [reading.buffered for reading in witness.readings()] == [0, 0, 0]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from threading import Lock
 from typing import Any
 
-from penstock.engine.cold_paths import signal_end
-from penstock.engine.demand import UNBOUNDED, add, refused
+from penstock.engine.cold_paths import rejected, signal_end, welcome
+from penstock.engine.demand import UNBOUNDED, add, legal
 from penstock.engine.drain import BATCH
 from penstock.engine.dropped import drop
 from penstock.engine.loops import Future, Loop, Task, lease_loop
@@ -44,44 +44,45 @@ class AsyncRun:
         """Signal `on_subscribe`, then start the task if there is demand."""
         lease = self._lease = lease_loop()
         assert self._subscriber is not None
-        welcome = False
-        try:
-            self._subscriber.on_subscribe(self)
-            welcome = True
-        except Exception as error:  # noqa: BLE001  rule 2.13
-            drop("rule 2.13: the subscriber raised in on_subscribe", error)
-        finally:
-            if not welcome:
-                self._gate.over = True
-                self._let_go()
-                lease.release()
+        stays = welcome(self._subscriber, self, self._abandon)
         with self._lock:
             self._started = True
-            begin = welcome and (self._demand or self._gate.over)
+            begin = stays and (self._demand or self._gate.over)
         if begin:
             lease.call(self._advance)
 
+    def _abandon(self) -> None:
+        """Be over behind a subscriber that raised in `on_subscribe`."""
+        lease, self._gate.over = self._lease, True
+        self._let_go()
+        if lease is not None:
+            lease.release()
+
     def request(self, n: int, /) -> None:
         """Ask for `n` more elements."""
-        error = refused(n) if type(n) is not int or n <= 0 else None
+        if type(n) is not int or n <= 0:
+            n = legal(n, self._end)
+            if not n:
+                return
         with self._lock:
             if self._gate.over:
                 return  # rule 3.6
-            if error is not None:
-                self._failure = error
-                self._gate.over = True
-            else:
-                self._demand = add(self._demand, int(n))
+            self._demand = add(self._demand, n)
             lease = self._lease if self._started else None
         if lease is not None:
-            lease.call(self._advance if error is None else self._interrupt)
+            lease.call(self._advance)
 
     def cancel(self) -> None:
         """End without a signal, interrupting what the source is waiting for."""
+        self._end(None)
+
+    def _end(self, failure: Exception | None) -> None:
+        """Be over, with the error of an illegal request (rule 3.9) or without a signal."""
         with self._lock:
             if self._gate.over:
                 return  # rule 3.7
             self._gate.over = True
+            self._failure = failure
             lease = self._lease if self._started else None
         if lease is not None:
             lease.call(self._interrupt)
@@ -141,7 +142,7 @@ class AsyncRun:
                         subscriber.on_next(element)
                     except Exception as failure:  # noqa: BLE001  rule 2.13
                         self._gate.over = True
-                        drop("rule 2.13: the subscriber raised in on_next", failure)
+                        rejected("on_next", failure)
                     todo -= 1
                     if self._gate.over:
                         break

@@ -1,8 +1,8 @@
 """boundary: hand elements to another thread or loop, in chunks and under credit.
 
 Upstream is asked for `window` elements when somebody asks for the first, and for half a window whenever that many were
-taken, so no more than `window` elements are ever between the two sides. An element that arrives while the other side is idle wakes it at
-once; while it is busy, elements pile up and are taken as one chunk.
+taken, so no more than `window` elements are ever between the two sides. An element that arrives while the other side is
+idle wakes it at once; while it is busy, elements pile up and are taken as one chunk.
 """
 
 from __future__ import annotations

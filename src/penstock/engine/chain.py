@@ -35,6 +35,7 @@ MOST_NESTED = 12
 MOST_LOOPS = 32
 ITERATED = -1
 AWAITED = -2
+_HEAD = (-1, -1)
 _SEQUENCES = frozenset((list, tuple, range))
 
 
@@ -60,7 +61,9 @@ class Chain:
     """Where the source and the steps were written, if that was asked for."""
     watch: Watch | None = dataclasses.field(default=None, repr=False, compare=False)
     """What a listener sees one run through; a description has none."""
-    _head: list[Segment] = dataclasses.field(default_factory=list, init=False, repr=False, compare=False)
+    _segments: dict[tuple[int, int], Segment] = dataclasses.field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def then(self, step: Step) -> Chain:
         """Return this chain with one more step."""
@@ -68,18 +71,23 @@ class Chain:
 
     @property
     def head(self) -> Segment:
-        """Return the leading stages, prepared once for all runs."""
-        if not self._head:
+        """Return the leading stages."""
+        found = self._segments.get(_HEAD)
+        if found is None:
             steps = self.steps
             stop = next((index for index, step in enumerate(steps) if isinstance(step, Joint)), len(steps))
             stop = _cuts(steps[:stop])[0]  # type: ignore[arg-type]
-            self._head.append(self.segment(0, stop))
-        return self._head[0]
+            found = self._segments[_HEAD] = self.segment(0, stop)
+        return found
 
     def segment(self, start: int, stop: int) -> Segment:
-        """Return some of the steps, all of them stages, ready to be opened."""
-        trace = self.assembly.note if self.places else None
-        return Segment(self.steps[start:stop], start, len(self.steps), trace, self.watch)  # type: ignore[arg-type]
+        """Return some of the steps, all of them stages, prepared once for all runs."""
+        found = self._segments.get((start, stop))
+        if found is None:
+            trace = self.assembly.note if self.places else None
+            stages: Any = self.steps[start:stop]
+            found = self._segments[start, stop] = Segment(stages, start, len(self.steps), trace, self.watch)
+        return found
 
     @property
     def assembly(self) -> Assembly:

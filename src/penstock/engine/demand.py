@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import index
 
 UNBOUNDED = 2**63 - 1
@@ -12,6 +13,15 @@ def add(demand: int, n: int) -> int:
     """Add to a demand without going past UNBOUNDED."""
     total = demand + n
     return total if total < UNBOUNDED else UNBOUNDED
+
+
+def legal(n: object, refuse: Callable[[Exception], None]) -> int:
+    """Return a request as a plain number; refuse an illegal one (rule 3.9) and return 0."""
+    error = refused(n)
+    if error is not None:
+        refuse(error)
+        return 0
+    return index(n)  # type: ignore[arg-type]
 
 
 def refused(n: object) -> Exception | None:

@@ -26,8 +26,8 @@ from itertools import chain, islice
 from threading import Lock
 from typing import Any
 
-from penstock.engine.cold_paths import interruption, signal_end
-from penstock.engine.demand import UNBOUNDED, add, refused
+from penstock.engine.cold_paths import interruption, rejected, signal_end, welcome
+from penstock.engine.demand import UNBOUNDED, add, legal
 from penstock.engine.dropped import drop
 from penstock.engine.part import Part, chunks_of, left_alone
 from penstock.engine.segment import STARVED, Segment, close
@@ -83,26 +83,15 @@ class Run(Part):
     def start(self) -> None:
         """Signal `on_subscribe`, then serve the demand it left behind."""
         assert self._subscriber is not None
-        welcome = False
-        try:
-            self._subscriber.on_subscribe(self)
-            welcome = True
-        except Exception as error:  # noqa: BLE001  rule 2.13: the subscriber is out, and somebody must be told
-            self._rejected("on_subscribe", error)
-        finally:
-            if not welcome:
-                self._abandon()
-        if welcome:
+        if welcome(self._subscriber, self, self._abandon):
             self._drain()
 
     def request(self, n: int, /) -> None:
         """Ask for `n` more elements."""
         if type(n) is not int or n <= 0:
-            error = refused(n)
-            if error is not None:
-                self._refuse(error)
+            n = legal(n, self._refuse)
+            if not n:
                 return
-            n = int(n)
         with self._lock:
             if self._gate.over:
                 return  # rule 3.6
@@ -186,7 +175,8 @@ class Run(Part):
                 try:
                     on_next(element)
                 except Exception as error:  # noqa: BLE001  rule 2.13
-                    self._rejected("on_next", error)
+                    self._abandon()
+                    rejected("on_next", error)
                     return True
                 todo -= 1
                 if gate.over or not todo:
@@ -215,7 +205,8 @@ class Run(Part):
             try:
                 on_chunk(elements)
             except Exception as error:  # noqa: BLE001  rule 2.13
-                self._rejected("on_next", error)
+                self._abandon()
+                rejected("on_next", error)
                 return True
         return False
 
@@ -285,11 +276,6 @@ class Run(Part):
         if failure is not None:
             signal_end(subscriber, failure)
 
-    def _rejected(self, signal: str, error: Exception) -> None:
-        """Treat a subscriber that raised as one that cancelled (rule 2.13)."""
-        self._abandon()
-        drop(f"rule 2.13: the subscriber raised in {signal}", error)
-
     def _interrupted(self) -> None:
         """Let go behind a KeyboardInterrupt or its like, which passes; if the loop raised it, tell who is below."""
         raised_above = getattr(self._loop, "gi_frame", self) is None
@@ -299,6 +285,7 @@ class Run(Part):
             signal_end(subscriber, interruption())
 
     def _abandon(self, *, silently: bool = True) -> None:
+        """Be over; a subscriber that raised counts as one that cancelled (rule 2.13)."""
         with self._lock:
             self._gate.over = True
         if self._subscriber is not None:

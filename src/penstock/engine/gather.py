@@ -207,7 +207,11 @@ class Gather(Part):
         if source.cancelled:
             return
         outlet, pass_chunk = self.outlet, self._pass_chunk
-        if outlet.idle and pass_chunk is not None and outlet.hand_on_chunk(pass_chunk, elements, source.credit):
+        if (
+            outlet.idle
+            and pass_chunk is not None
+            and outlet.hand_on(pass_chunk, elements, source.credit, len(elements))
+        ):
             return
         with self.lock:
             source.queued += len(elements)
@@ -220,7 +224,7 @@ class Gather(Part):
         if not elements:
             return True
         outlet, pass_chunk = self.outlet, self._pass_chunk
-        return outlet.idle and pass_chunk is not None and outlet.hand_on_chunk(pass_chunk, elements, _ignore)
+        return outlet.idle and pass_chunk is not None and outlet.hand_on(pass_chunk, elements, _ignore, len(elements))
 
     def delivered(self, source: Input) -> None:
         """Count an element as delivered; an input that has ended is used up with its last one."""

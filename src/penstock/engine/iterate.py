@@ -46,9 +46,21 @@ class _BlockingSubscription:
 class _Inbox(Part):
     """Collect what a subscription delivers until somebody takes it; `waiting` says that somebody does."""
 
-    __slots__ = ("_ahead", "_half", "_window", "done", "error", "queue", "subscription", "waiting", "wake")
+    __slots__ = (
+        "_ahead",
+        "_half",
+        "_waits",
+        "_window",
+        "closed",
+        "done",
+        "error",
+        "queue",
+        "subscription",
+        "waiting",
+        "wake",
+    )
 
-    def __init__(self, window: int, wake: Callable[[], None]) -> None:
+    def __init__(self, window: int, wake: Callable[[], None], *, waits: bool = False) -> None:
         self.queue: deque[Any] = deque()
         self.waiting = False
         self.done = False
@@ -58,12 +70,17 @@ class _Inbox(Part):
         self._window = window
         self._half = (window + 1) // 2
         self._ahead = False
+        self._waits = waits
+        self.closed = False
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
-        if not accepts(subscription, self.subscription):
+        if not accepts(subscription, self.subscription, closed=self.closed):
             return
-        self.subscription = subscription
-        subscription.request(1)
+        self.subscription = _BlockingSubscription(subscription) if self._waits else subscription
+        if self.closed:  # the loop was left before this came, from another thread
+            subscription.cancel()
+        else:
+            subscription.request(1)
 
     def on_next(self, element: Any, /) -> None:
         element_or_raise(element, "on_next")
@@ -111,6 +128,7 @@ class _Inbox(Part):
             self.subscription.request(count)
 
     def cancel(self) -> None:
+        self.closed = True
         if self.subscription is not None:
             self.subscription.cancel()
 
@@ -124,12 +142,10 @@ def iterate(chain: Chain, window: int = WINDOW) -> Iterator[Any]:
 
 def _wait_for(chain: Chain, window: int) -> Iterator[Any]:
     arrived = Event()
-    inbox = _Inbox(window, arrived.set)
+    inbox = _Inbox(window, arrived.set, waits=True)
     try:
         with blocking():
             connect(chain, inbox)
-            if inbox.subscription is not None:
-                inbox.subscription = _BlockingSubscription(inbox.subscription)
         while True:
             yield from inbox.taken()
             arrived.clear()

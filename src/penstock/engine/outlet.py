@@ -13,9 +13,8 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from penstock.engine.cold_paths import signal_end, too_late
-from penstock.engine.demand import UNBOUNDED, add, refused
-from penstock.engine.dropped import drop
+from penstock.engine.cold_paths import rejected, signal_end, too_late, welcome
+from penstock.engine.demand import UNBOUNDED, add, legal
 from penstock.engine.part import Part, chunks_of
 from penstock.spec.interfaces import Subscriber, Subscription
 
@@ -75,28 +74,16 @@ class Outlet(Part, Generic[T]):
 
     def open(self) -> None:
         """Signal `on_subscribe`, then begin to drain."""
-        downstream = self._downstream
-        assert downstream is not None
-        returned = False
-        try:
-            downstream.on_subscribe(self)
-            returned = True
-        except Exception as error:  # noqa: BLE001  rule 2.13
-            returned = True
-            self._rejected("on_subscribe", error)
-            return
-        finally:
-            if not returned:
-                self._abandon()
-        self._schedule()
+        assert self._downstream is not None
+        if welcome(self._downstream, self, self._abandon):
+            self._schedule()
 
     def request(self, n: int, /) -> None:
         """Ask for `n` more elements."""
-        error = refused(n) if type(n) is not int or n <= 0 else None
-        if error is not None:
-            self.fail_now(error)
-            return
-        n = int(n)
+        if type(n) is not int or n <= 0:
+            n = legal(n, self.fail_now)
+            if not n:
+                return
         with self.lock:
             if self.closed:
                 return  # rule 3.6
@@ -128,37 +115,8 @@ class Outlet(Part, Generic[T]):
         downstream = self._downstream
         return downstream is not None and self.hand_on(downstream.on_next, element, self.on_taken)
 
-    def hand_on(self, on_next: Callable[[Any], None], element: Any, taken: Callable[[int], None]) -> bool:
-        """Deliver one element past the queue, if it was asked for and nobody drains; tell whether it was."""
-        with self.lock:
-            if not self.idle or not self._demand or self.queue or self.closed:
-                return False
-            self.idle = False
-            if self._demand < UNBOUNDED:
-                self._demand -= 1
-        returned = False
-        try:
-            on_next(element)
-            returned = True
-        except Exception as error:  # noqa: BLE001  rule 2.13
-            returned = True
-            self._rejected("on_next", error)
-            return True
-        finally:
-            if not returned:
-                self._abandon()
-        taken(1)
-        with self.lock:
-            self.idle = True
-        if self._cancelled or self._done or (self.queue and self._demand):
-            self.wake()
-        return True
-
-    def hand_on_chunk(
-        self, on_chunk: Callable[[list[Any]], None], elements: list[Any], taken: Callable[[int], None]
-    ) -> bool:
-        """Deliver several elements past the queue, if all were asked for and nobody drains; tell whether they were."""
-        count = len(elements)
+    def hand_on(self, deliver: Callable[[Any], None], what: Any, taken: Callable[[int], None], count: int = 1) -> bool:
+        """Deliver an element, or `count` as one, past the queue, if asked for and nobody drains; tell whether."""
         with self.lock:
             if not self.idle or self._demand < count or self.queue or self.closed:
                 return False
@@ -167,11 +125,10 @@ class Outlet(Part, Generic[T]):
                 self._demand -= count
         returned = False
         try:
-            on_chunk(elements)
+            deliver(what)
             returned = True
         except Exception as error:  # noqa: BLE001  rule 2.13
-            returned = True
-            self._rejected("on_next", error)
+            rejected("on_next", error)
             return True
         finally:
             if not returned:
@@ -269,7 +226,8 @@ class Outlet(Part, Generic[T]):
                     if self._cancelled:
                         return False
         except Exception as error:  # noqa: BLE001  rule 2.13
-            self._rejected("on_next", error)
+            self._abandon()
+            rejected("on_next", error)
             return True
         self.on_taken(len(elements))
         return False
@@ -284,13 +242,8 @@ class Outlet(Part, Generic[T]):
             return
         signal_end(downstream, error)
 
-    def _rejected(self, signal: str, error: Exception) -> None:
-        self._let_go()
-        self.on_cancel()
-        drop(f"rule 2.13: the subscriber raised in {signal}", error)
-
     def _abandon(self) -> None:
-        """Leave nothing open behind a KeyboardInterrupt or its like, which passes."""
+        """Leave nothing open behind a subscriber that raised, or a KeyboardInterrupt and its like, which pass."""
         try:
             self._let_go()
         finally:

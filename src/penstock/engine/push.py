@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Any
 
 from penstock.engine.cold_paths import interruption, nobody, rejected, signal_end, too_late, welcome
-from penstock.engine.demand import UNBOUNDED, add, refused
+from penstock.engine.demand import UNBOUNDED, add, legal
 from penstock.engine.drain import Run
 from penstock.engine.dropped import drop
 from penstock.engine.outlet import accepts, element_or_raise
@@ -40,8 +40,8 @@ class PushRun(Part):
     """Be the subscriber of a joint and the subscription of what follows it."""
 
     __slots__ = (
-        "_busy", "_lock", "_over", "_push", "_refusal", "_rooms", "_segment", "_subscriber", "_tails", "_unbounded",
-        "_upstream", "deliver", "height",
+        "_busy", "_lock", "_over", "_push", "_refusal", "_rooms", "_segment", "_stop", "_subscriber", "_tails",
+        "_unbounded", "_upstream", "deliver", "height",
     )  # fmt: skip
 
     def __init__(self, segment: Segment, subscriber: Subscriber[Any]) -> None:
@@ -52,6 +52,8 @@ class PushRun(Part):
         """What takes the results; a listener may stand in between for one of them."""
         self._lock = Lock()
         self._over = False
+        self._stop = False
+        """Whether elements that still come are ignored: it is over, or the stages have had enough."""
         self._busy = False
         self._refusal: Exception | None = None
         self._unbounded = False
@@ -89,7 +91,7 @@ class PushRun(Part):
         if element is None:
             element_or_raise(element, "on_next")
         self._busy = True
-        if self._over:
+        if self._stop:
             self._rest()
             return  # rule 2.8
         returned = False
@@ -104,40 +106,38 @@ class PushRun(Part):
             if not returned:
                 self._interrupted()
         if element is STARVED:
-            self._rest()
+            self._busy = False
             if not self._unbounded and self._upstream is not None:
                 self._upstream.request(1)
-            return
-        self._pass_on(element)
-        self._rest()
-
-    def _pass_on(self, element: Any) -> None:
-        returned = False
-        try:
-            self.deliver(element)
-            returned = True
-        except Exception as error:  # noqa: BLE001  rule 2.13
-            rejected("on_next", error)
-        finally:
-            if not returned:
-                self._abandon()
+        else:
+            returned = False
+            try:
+                self.deliver(element)
+                returned = True
+            except Exception as error:  # noqa: BLE001  rule 2.13
+                rejected("on_next", error)
+            finally:
+                if not returned:
+                    self._abandon()
+            self._busy = False
+        if self._refusal is not None:
+            self._signal_refusal()
 
     def on_chunk(self, elements: list[Any], /) -> None:
         """Push several elements through, one after the other."""
-        self._busy = True
         left_out = self._push_all(elements)
-        self._rest()
         if left_out and not self._unbounded and self._upstream is not None:
             self._upstream.request(left_out)
 
     def _push_all(self, elements: list[Any]) -> int:
         """Push elements through until the run is over; return how many were dropped."""
+        self._busy = True
         push, deliver = self._push, self.deliver
         left_out = 0
         pushing, returned = True, False
         try:
             for element in elements:
-                if self._over:
+                if self._stop:
                     break
                 made = push(element)
                 if made is STARVED:
@@ -157,6 +157,7 @@ class PushRun(Part):
         finally:
             if not returned:
                 self._interrupted() if pushing else self._abandon()
+        self._rest()
         return left_out
 
     def on_error(self, error: Exception, /) -> None:
@@ -177,11 +178,9 @@ class PushRun(Part):
     def request(self, n: int, /) -> None:
         """Ask for `n` more elements."""
         if type(n) is not int or n <= 0:
-            error = refused(n)
-            if error is not None:
-                self._refuse(error)
+            n = legal(n, self._refuse)
+            if not n:
                 return
-            n = int(n)
         if n >= UNBOUNDED:
             self._unbounded = True
         upstream = self._upstream
@@ -192,6 +191,7 @@ class PushRun(Part):
         """End without a signal."""
         with self._lock:
             again, self._over = self._over, True
+            self._stop = True
             self._refusal = None  # rule 1.8: an error that waits for a delivery is not signalled any more
         if not again:
             upstream = self._upstream
@@ -209,6 +209,7 @@ class PushRun(Part):
         """Be over, once."""
         with self._lock:
             ends, self._over = not self._over, True
+            self._stop = True
         return ends
 
     def _let_go(self) -> Subscriber[Any]:
@@ -251,7 +252,7 @@ class PushRun(Part):
         with self._lock:
             if self._over:
                 return
-            self._over = True
+            self._over = self._stop = True
             self._refusal = error
         upstream = self._upstream
         if upstream is not None:
@@ -283,6 +284,15 @@ class CountedRun(PushRun):
         self._last = False
         """Whether nothing more is read of upstream."""
         self._tail: _Tail | None = None
+        on_next = subscriber.on_next
+
+        def counted(element: Any) -> None:
+            if self._last:
+                self._leave()
+            self._delivered += 1
+            on_next(element)
+
+        self.deliver = counted
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         """Take the subscription; a stage that takes no element needs no request to end."""
@@ -326,7 +336,7 @@ class CountedRun(PushRun):
 
     def last(self) -> None:
         """Be told by a stage that nothing more is read of upstream."""
-        self._last = True
+        self._last = self._stop = True
 
     def _leave(self) -> None:
         """Cancel upstream, of which nothing more is read."""
@@ -338,60 +348,12 @@ class CountedRun(PushRun):
         """Push an element through."""
         if element is None:
             element_or_raise(element, "on_next")
-        self._busy = True
-        if self._over or self._last:
-            self._rest()
-            return  # rule 2.8
-        returned = False
-        try:
-            element = self._push(element)
-            returned = True
-        except Exception as error:  # noqa: BLE001  rule 1.4
-            returned = True
-            self._fail(error)
-            return
-        finally:
-            if not returned:
-                self._interrupted()
-        if element is STARVED:
-            self._arrived += 1
-        else:
-            if self._last:
-                self._leave()
-            self._delivered += 1
-            self._arrived += 1
-            self._pass_on(element)
-        self._go_on()
+        self.on_chunk([element])
 
     def on_chunk(self, elements: list[Any], /) -> None:
-        """Push several elements through, one after the other."""
-        self._busy = True
-        push, pass_on = self._push, self._pass_on
-        returned = False
-        try:
-            for element in elements:
-                if self._over or self._last:
-                    break
-                made = push(element)
-                if made is not STARVED:
-                    if self._last:
-                        self._leave()
-                    self._delivered += 1
-                    pass_on(made)
-            returned = True
-        except Exception as error:  # noqa: BLE001  rule 1.4: what a subscriber raises is caught there
-            returned = True
-            self._fail(error)
-            return
-        finally:
-            if not returned:
-                self._interrupted()
+        """Push several elements through, one after the other; leave upstream before the last one is passed on."""
+        self._push_all(elements)
         self._arrived += len(elements)
-        self._go_on()
-
-    def _go_on(self) -> None:
-        """Be done with a signal: end behind the last element, or ask for more if nothing is owed."""
-        self._rest()
         if self._last:
             self._leave()
             self._finish()
@@ -433,11 +395,9 @@ class CountedRun(PushRun):
     def request(self, n: int, /) -> None:
         """Ask for `n` more elements."""
         if type(n) is not int or n <= 0:
-            error = refused(n)
-            if error is not None:
-                self._refuse(error)
+            n = legal(n, self._refuse)
+            if not n:
                 return
-            n = int(n)
         with self._lock:
             tail = self._tail
             if tail is None:

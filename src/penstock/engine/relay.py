@@ -16,8 +16,8 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from penstock.engine.cold_paths import signal_end, too_late
-from penstock.engine.demand import UNBOUNDED, add, refused
+from penstock.engine.cold_paths import rejected, signal_end, too_late, welcome
+from penstock.engine.demand import UNBOUNDED, add, legal
 from penstock.engine.dropped import drop
 from penstock.engine.outlet import element_or_raise
 from penstock.engine.part import Part, height_of
@@ -140,16 +140,9 @@ class Relay(Part, Generic[T]):
                 return
             self._started = self._opening = True
             self._delivering += 1
-        returned = False
         try:
-            downstream.on_subscribe(self)
-            returned = True
-        except Exception as error:  # noqa: BLE001  rule 2.13
-            self._reject("on_subscribe", error)
-            returned = True
+            welcome(downstream, self, self._give_up)
         finally:
-            if not returned:
-                self._give_up()
             with self._lock:
                 self._opening = False
                 upstream, demand = self._upstream, self._demand
@@ -159,11 +152,10 @@ class Relay(Part, Generic[T]):
 
     def request(self, n: int, /) -> None:
         """Ask for `n` more elements."""
-        error = refused(n) if type(n) is not int or n <= 0 else None
-        if error is not None:
-            self.end(error, cancel=True)
-            return
-        n = int(n)
+        if type(n) is not int or n <= 0:
+            n = legal(n, self._refuse)
+            if not n:
+                return
         with self._lock:
             if self.over:
                 return  # rule 3.6
@@ -176,6 +168,9 @@ class Relay(Part, Generic[T]):
             upstream.request(n)
         elif waiting is not None:
             self.attach(waiting)
+
+    def _refuse(self, error: Exception) -> None:
+        self.end(error, cancel=True)
 
     def cancel(self) -> None:
         """End without a signal."""
@@ -233,8 +228,7 @@ class Relay(Part, Generic[T]):
             self.arrived(element)
             returned = True
         except Exception as error:  # noqa: BLE001  rule 2.13
-            self._reject("on_next", error)
-            returned = True
+            rejected("on_next", error)
         finally:
             if not returned:
                 self._give_up()
@@ -261,11 +255,6 @@ class Relay(Part, Generic[T]):
                 self.downstream = None
         if ended:
             self._signal_end()
-
-    def _reject(self, signal: str, error: Exception) -> None:
-        """Treat a subscriber that raised as one that cancelled (rule 2.13)."""
-        self._give_up()
-        drop(f"rule 2.13: the subscriber raised in {signal}", error)
 
     def _give_up(self) -> None:
         """Let go of everything behind a subscriber that raised, or a KeyboardInterrupt and its like, which pass."""

@@ -218,8 +218,8 @@ class Weaver:
         if self.form == "fed":
             self.line("gate.leave()")
         elif any(body.tail is not None for body in self.bodies) and self.ends(0):
-            self.line("left, source = source, None")
-            self.line(f"if left is not None: {wait}close(left)")
+            self.line("behind, source = source, None")
+            self.line(f"if behind is not None: {wait}close(behind)")
 
     def heads(self) -> None:
         """Write what comes before upstream is opened: that of the last stage is the first to be emitted."""

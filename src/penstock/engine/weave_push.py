@@ -109,9 +109,15 @@ class PushWeaver(Weaver):
         """Write the whole function and return its text."""
         self.line("")  # the signature, once the fields are known
         self.depth = 1
+        self.line("try:")
+        self.depth = 2
+        self.line("pass")
         for index, body in enumerate(self.bodies):
             for variable, initial in body.state:
                 self.line(f"s{index}_{variable} = {self.fill(index, initial)}", index)
+        self.depth = 1
+        self.line("except Exception as error:")
+        self.fails()
         self.begin()
         self.functions()
         self.function("tails", "", [], self.tails)

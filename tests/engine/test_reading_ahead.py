@@ -1,0 +1,187 @@
+"""reading ahead: a request reads no more than the operators state, however long the row of them and however deep."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from penstock import Stream, VirtualClock
+from penstock.engine.sequence import Sequence
+from penstock.testing import subscribed
+from tests.engine.parts import Items, noop
+
+CLOCK = VirtualClock()
+FLAT = 300
+Step = Callable[[Stream[Any]], Stream[Any]]
+
+# Joints that state no reading ahead.
+JOINTS: dict[str, Step] = {
+    "do_finally": lambda stream: stream.do_finally(noop),
+    "on_error_resume": lambda stream: stream.on_error_resume(Stream.error),
+    "timeout": lambda stream: stream.timeout(60.0, clock=CLOCK),
+    "tap": lambda stream: stream.tap(on_request=noop),
+    "concat_map": lambda stream: stream.concat_map(lambda n: Stream.just(n)),
+    "flat_map": lambda stream: stream.flat_map(lambda n: Stream.just(n), concurrency=1),
+    "on_error_return": lambda stream: stream.on_error_return(-1, when=KeyError),
+    "map_error": lambda stream: stream.map_error(lambda error: error),
+    "do_finally and map": lambda stream: stream.do_finally(noop).map(lambda n: n),
+    "do_finally and take": lambda stream: stream.do_finally(noop).take(500),
+    "throttle": lambda stream: stream.throttle(9, 60.0, clock=CLOCK),
+    "keep_alive": lambda stream: stream.keep_alive(60.0, -1, clock=CLOCK),
+    "delay": lambda stream: stream.delay(0.0, clock=CLOCK),
+    "limit_rate": lambda stream: stream.limit_rate(9),
+}
+# Sources that hold a stream and state no reading ahead.
+NESTED: dict[str, Step] = {
+    "concat": lambda stream: stream.concat(Stream.just(1)),
+    "concat and map": lambda stream: stream.concat(Stream.just(1)).map(lambda n: n),
+    "retry": lambda stream: stream.retry(1),
+    "defer": lambda stream: Stream.defer(lambda: stream),
+    "repeat": lambda stream: stream.repeat(2),
+    "from_publisher": Stream.from_publisher,
+    "switch_if_empty": lambda stream: stream.switch_if_empty(Stream.just(1)),
+    "take_until": lambda stream: stream.take_until(Stream.never()),
+    "using": lambda stream: Stream.using(object, lambda _: stream, noop),
+}
+
+
+def stack() -> int:
+    frame: Any = sys._getframe()
+    found = 0
+    while frame is not None:
+        frame, found = frame.f_back, found + 1
+    return found
+
+
+@pytest.mark.parametrize("count", [1, 23, 25, 200])
+@pytest.mark.parametrize("name", [*JOINTS, *NESTED])
+def test_a_request_reads_as_many_as_it_asks_for(name: str, count: int) -> None:
+    items = Items()
+    stream = Stream.from_iterable(items)
+    for _ in range(count):
+        stream = {**JOINTS, **NESTED}[name](stream)
+    probe = subscribed(stream)
+    assert items.taken == 0
+    for asked in (1, 4):
+        probe.request(asked - len(probe.elements))
+        while CLOCK.pending and len(probe.elements) < asked and name == "delay":
+            CLOCK.advance(0)
+        assert probe.elements == list(range(asked))
+        assert items.taken == asked
+    probe.cancel()
+    assert items.opened == items.closed
+
+
+@pytest.mark.parametrize("name", [name for name in JOINTS if name != "delay"])
+def test_ten_thousand_joints_in_a_row(name: str) -> None:
+    here, deepest = stack(), 0
+
+    def numbers() -> Iterator[int]:
+        nonlocal deepest
+        for n in range(3):
+            deepest = max(deepest, stack() - here)
+            yield n
+
+    stream = Stream.defer(numbers)
+    for _ in range(10_000 if " and " not in name else 5_000):
+        stream = JOINTS[name](stream)
+    probe = subscribed(stream, 9)
+    assert probe.wait_for_end() == [0, 1, 2]
+    assert probe.completed
+    assert deepest < FLAT
+
+
+def test_pages_that_follow_each_other_in_a_recursion_take_neither_stack_nor_memory() -> None:
+    here, opened, deepest, most = stack(), 0, 0, 0
+
+    def page() -> Stream[int]:
+        nonlocal opened, deepest, most
+        opened += 1
+        deepest = max(deepest, stack() - here)
+        if opened % 5_000 == 0:
+            most = max(most, sum(isinstance(part, Sequence) for part in gc.get_objects()))
+        return Stream.just(1, 2).concat(Stream.defer(page))
+
+    assert sum(1 for _ in page().take(20_000)) == 20_000
+    assert opened == 10_000
+    assert deepest < FLAT
+    assert most <= 2
+
+
+def test_replacements_that_follow_each_other_in_a_recursion_take_neither_stack_nor_memory() -> None:
+    here, attempts, deepest, most = stack(), 0, 0, 0
+
+    def attempt() -> Stream[int]:
+        nonlocal attempts, deepest, most
+        attempts += 1
+        deepest = max(deepest, stack() - here)
+        if attempts % 2_500 == 0:
+            most = max(most, sum(isinstance(part, Sequence) for part in gc.get_objects()))
+        if attempts == 5_000:
+            return Stream.just(7)
+        return Stream.error(ValueError(attempts)).on_error_resume(lambda _: Stream.defer(attempt))
+
+    assert list(attempt()) == [7]
+    assert deepest < FLAT
+    assert most <= 2
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda page: Stream.concat(*[Stream.defer(partial(page, n)) for n in range(1_000)]),
+        lambda page: Stream.range(1_000).concat_map(page),
+        lambda page: Stream.range(1_000).map(page).concat_map(lambda stream: stream),
+        lambda page: Stream.range(1_000).flat_map(lambda n: list(page(n))),
+    ],
+    ids=["concat", "concat_map", "map and concat_map", "flat_map"],
+)
+def test_no_page_is_opened_that_nobody_has_asked_for(
+    make: Callable[[Callable[[int], Stream[int]]], Stream[int]],
+) -> None:
+    opened: list[int] = []
+
+    def page(number: int) -> Stream[int]:
+        opened.append(number)
+        return Stream.just(number, number)
+
+    probe = subscribed(make(page), 24)
+    assert len(probe.elements) == 24
+    assert opened == list(range(12))
+    probe.cancel()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda one, other: one.zip(other),
+        lambda one, other: one.merge(other),
+        lambda one, other: one.interleave(other),
+        lambda one, other: one.merge_sorted(other),
+        lambda one, other: one.combine_latest(other),
+        lambda one, other: one.join(other, lambda n: n),
+        lambda one, other: one.sequence_equal(other),
+        lambda one, other: one.concat(other),
+        lambda one, other: one.race(other),
+        lambda one, other: one.flat_map(lambda _: other, concurrency=4),
+    ],
+    ids=[
+        "zip", "merge", "interleave", "merge_sorted", "combine_latest", "join", "sequence_equal", "concat", "race",
+        "flat_map",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("signals", [False, True])
+def test_nothing_is_read_before_somebody_asks(make: Callable[..., Stream[Any]], signals: bool) -> None:
+    sources = [Items(5), Items(5)]
+    streams = [Stream.from_iterable(items) for items in sources]
+    if signals:
+        streams = [stream.do_finally(noop) for stream in streams]
+    probe = subscribed(make(*streams))
+    assert [items.taken for items in sources] == [0, 0]
+    assert probe.signals == []
+    probe.cancel()
