@@ -12,7 +12,6 @@ from penstock.engine.gauge import Gauge
 from penstock.engine.meter import Counts, Listened, Meter, pace_after
 from penstock.engine.segment import Delivers
 from penstock.engine.weave_observed import drops_of
-from penstock.engine.weave_push import drops_all
 from penstock.stage import Body, Gate
 
 TICKS = 1 << 60
@@ -254,7 +253,7 @@ class LoopMeter:
         for index, body in enumerate(self._bodies):
             added = _ticked(self._tallies[index]) if index in self._tallies else 0
             seconds = self._seconds(0, index + 1, came) + self._seconds(1, index + 1, added) + self.more[index + 1]
-            adds_only = body.each is not None or drops_all(body)
+            adds_only = body.each is not None or body.drops_all
             came = added if adds_only else came - dropped.get(index, 0) + added
             if index == self._lost:
                 came -= 1

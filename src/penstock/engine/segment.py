@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
@@ -14,7 +13,6 @@ from penstock.engine.spread import PLAIN, items_of
 from penstock.engine.weave_push import PushWeaver
 from penstock.stage import AsyncOpener, Gate, Opener, Stage
 
-_CALLS = re.compile(r"\}\(")
 _NO_ROOMS: Mapping[int, int] = {}
 
 
@@ -153,7 +151,7 @@ class Segment:
         """Whether a stage has elements of its own that follow those of upstream."""
         self.ends = any(body.ends is not None for body in bodies)
         """Whether a stage may have enough before upstream has ended."""
-        self.calls = any(_CALLS.search(initial) for body in bodies for _, initial in body.state)
+        self.calls = any(body.calls_first for body in bodies)
         """Whether a user's function is called when a run begins."""
         self.gathers = self.demand(1) > 1
         """Whether several elements of upstream may be needed for one."""

@@ -29,19 +29,16 @@ by themselves, from an asynchronous source, from a queue or as calls, a variable
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from penstock.engine.weave import Form, Weaver
-from penstock.engine.weave_push import PushWeaver, drops_all
+from penstock.engine.weave_push import PushWeaver
 from penstock.stage import Body
-
-_DROPS = re.compile(r"(^|\s)(skip|stop)$", re.MULTILINE)
 
 
 def drops_of(bodies: Sequence[Body]) -> list[int]:
     """Return the stages that count what they drop; one that drops everything need not."""
-    return [index for index, body in enumerate(bodies) if _DROPS.search(body.do) and not drops_all(body)]
+    return [index for index, body in enumerate(bodies) if body.drops and not body.drops_all]
 
 
 class _CountingWeaver(Weaver):
