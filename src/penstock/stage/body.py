@@ -24,8 +24,8 @@ A text is read when its body is made, and refused with a ValueError unless it ke
   all that.
 - Indents are as Python has them, and comments do no harm; every text but `do` is an expression on one line.
 
-What a body names and is not in its state must be an attribute of the stage. `Stage` looks for that in every body that
-is an attribute of the class, once the class is defined.
+What it names and is not in its state must be an attribute of the stage: a class whose `loop` or `loops` name something
+else is refused when it is defined.
 """
 
 from __future__ import annotations

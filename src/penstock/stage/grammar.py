@@ -131,8 +131,8 @@ class Reading:
         if placed:
             self._names.remove(name)
             node.id = f"{{{name}}}"
-        elif node.id in self._own:
-            return
+        elif node.id in self._own or (_MARK in node.id and self._names):
+            return  # of the second, a placeholder is left that is part of a name
         elements = self._element and node.id == "v"
         if isinstance(node.ctx, ast.Del):
             self._refuse(f"{node.id} cannot be deleted, only what is in it", node)
