@@ -25,8 +25,7 @@ from penstock.engine.landing import Landing
 from penstock.engine.outlet import Outlet
 from penstock.engine.part import Part, height_of
 from penstock.engine.push import pushed
-from penstock.engine.segment import Segment
-from penstock.engine.segment import Watch as SegmentWatch
+from penstock.engine.segment import Segment, Trace
 from penstock.engine.weave import pieces
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import AsyncOpener, Gate, Joint, Opener, Source, Stage, Step
@@ -38,8 +37,12 @@ AWAITED = -2
 _SEQUENCES = frozenset((list, tuple, range))
 
 
-class Watch(SegmentWatch, Protocol):
-    """See one run of a chain for a listener."""
+class Watch(Protocol):
+    """See one run of a chain for a listener: in its loops, and between its steps."""
+
+    def segment(self, stages: Sequence[Any], first: int, total: int, trace: Trace | None, /) -> Segment:
+        """Return a segment whose loops are seen."""
+        ...
 
     def behind(self, start: int, stop: int, subscriber: Subscriber[Any], /) -> Subscriber[Any]:
         """Return a subscriber that sees what steps[start:stop] signal to this one.
@@ -79,7 +82,8 @@ class Chain:
     def segment(self, start: int, stop: int) -> Segment:
         """Return some of the steps, all of them stages, ready to be opened."""
         trace = self.assembly.note if self.places else None
-        return Segment(self.steps[start:stop], start, len(self.steps), trace, self.watch)  # type: ignore[arg-type]
+        make = Segment if self.watch is None else self.watch.segment
+        return make(self.steps[start:stop], start, len(self.steps), trace)  # type: ignore[arg-type]
 
     @property
     def assembly(self) -> Assembly:
