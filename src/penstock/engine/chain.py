@@ -25,8 +25,7 @@ from penstock.engine.landing import Landing
 from penstock.engine.outlet import Outlet
 from penstock.engine.part import Part, height_of
 from penstock.engine.push import pushed
-from penstock.engine.segment import Segment
-from penstock.engine.segment import Watch as SegmentWatch
+from penstock.engine.segment import Segment, Trace
 from penstock.engine.weave import pieces
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import AsyncOpener, Gate, Joint, Opener, Source, Stage, Step
@@ -39,8 +38,12 @@ _HEAD = (-1, -1)
 _SEQUENCES = frozenset((list, tuple, range))
 
 
-class Watch(SegmentWatch, Protocol):
-    """See one run of a chain for a listener."""
+class Watch(Protocol):
+    """See one run of a chain for a listener: in its loops, and between its steps."""
+
+    def segment(self, stages: Sequence[Any], first: int, total: int, trace: Trace | None, /) -> Segment:
+        """Return a segment whose loops are seen."""
+        ...
 
     def behind(self, start: int, stop: int, subscriber: Subscriber[Any], /) -> Subscriber[Any]:
         """Return a subscriber that sees what steps[start:stop] signal to this one.
@@ -85,8 +88,9 @@ class Chain:
         found = self._segments.get((start, stop))
         if found is None:
             trace = self.assembly.note if self.places else None
+            make = Segment if self.watch is None else self.watch.segment
             stages: Any = self.steps[start:stop]
-            found = self._segments[start, stop] = Segment(stages, start, len(self.steps), trace, self.watch)
+            found = self._segments[start, stop] = make(stages, start, len(self.steps), trace)
         return found
 
     @property

@@ -11,8 +11,6 @@ from penstock.engine.blame import Where
 from penstock.engine.gauge import Gauge
 from penstock.engine.meter import Counts, Listened, Meter, pace_after
 from penstock.engine.segment import Delivers
-from penstock.engine.weave_observed import drops_of
-from penstock.engine.weave_push import drops_all
 from penstock.stage import Body, Gate
 
 TICKS = 1 << 60
@@ -116,9 +114,9 @@ class LoopMeter:
     """Count and time one run of a woven loop."""
 
     __slots__ = (
-        "_at", "_base", "_began", "_bodies", "_count", "_drops", "_error", "_first", "_first_times", "_held",
-        "_inside", "_lanes", "_lost", "_meter", "_passed", "_read", "_signals", "_sourced", "_tallies", "_top",
-        "_turned", "clock", "more", "pulled", "pulls", "spent", "timed", "whole",
+        "_at", "_began", "_bodies", "_count", "_drops", "_due", "_error", "_first", "_first_times", "_held",
+        "_inside", "_lanes", "_lost", "_meter", "_passed", "_signals", "_sourced", "_tallies", "_top", "_turned",
+        "clock", "more", "pulled", "pulls", "spent", "timed", "whole",
     )  # fmt: skip
 
     def __init__(
@@ -129,7 +127,7 @@ class LoopMeter:
         self._first = first
         self._sourced = sourced
         self._top = top
-        self._drops = drops_of(bodies)
+        self._drops: dict[int, repeat[bool]] = {}
         self._lost: int | None = None
         self._error: BaseException | None = None
         self._tallies: dict[int, repeat[bool]] = {}
@@ -138,9 +136,9 @@ class LoopMeter:
         self._signals = signals
         """Whether a joint follows, so that it matters how long those who follow have an element."""
         self._inside, self._passed = 0.0, 0
-        self._read: Callable[[], tuple[int, ...]] = tuple
         self._held: Callable[[], tuple[tuple[int, int], ...]] = tuple
-        self._base = 1
+        self._due = 0, repeat(True, 0)
+        """How many elements will have come before the next whose time is taken, and a tick for each that has not."""
         self._at = 0
         self._turned = meter.run.clock()
         self._began: float | None = None
@@ -154,15 +152,20 @@ class LoopMeter:
 
     # What the loop calls.
 
-    def begin(self, read: Callable[[], tuple[int, ...]], held: Callable[[], tuple[tuple[int, int], ...]], /) -> None:
-        """Take the closures over the loop's variables, and begin to count."""
-        self._read, self._held = read, held
+    def begin(self, held: Callable[[], tuple[tuple[int, int], ...]], /) -> None:
+        """Take what tells how many elements are kept in the loop's variables, and begin to count."""
+        self._held = held
         self._meter.run.begin()
         self._meter.opened(self)
 
     def tally(self, index: int) -> repeat[bool]:
         """Return what one tick is taken of for each element that a stage adds."""
         tally = self._tallies[index] = repeat(True, TICKS)
+        return tally
+
+    def drops(self, index: int) -> repeat[bool]:
+        """Return what one tick is taken of for each element that a stage drops."""
+        tally = self._drops[index] = repeat(True, TICKS)
         return tally
 
     def feed(self, source: Any) -> Iterator[Any]:
@@ -181,21 +184,29 @@ class LoopMeter:
             found = self._lanes[index] = Lane(self._meter.run, lambda: _ticked(tally), _nothing)
         return found
 
-    def turn(self, waiting: float | None = None) -> int:
-        """Return after how many elements to take the time again; two in a row show how long the second one took."""
+    def turn(self, waiting: float | None = None) -> repeat[bool]:
+        """Return a tick for each element before the next whose time is taken; two in a row show how long one took."""
         now, began = self.clock(), self._began
-        if waiting is not None and (began is not None or self._base == 1):
+        base, _ = self._due
+        if waiting is not None and (began is not None or not base):
             self.pulled[0] += now - waiting
             self.pulls[0] += 1
+        base += 1  # this one
         if began is None:
-            pace, self._began = 1, now
+            pace, self._began = 0, now
         else:
-            pace, self._began = 1 + pace_after(now - self._turned, self._base - self._at), None
-            self._turned, self._at = now, self._base
+            pace, self._began = pace_after(now - self._turned, base - self._at), None
+            self._turned, self._at = now, base
             self._sampled()
             self._meter.run.tick(now)
-        self._base += pace
-        return pace
+        ticks = repeat(True, pace)
+        self._due = base + pace, ticks
+        return ticks
+
+    def came(self) -> int:
+        """Return how many elements came by themselves."""
+        due, ticks = self._due
+        return due - length_hint(ticks)
 
     def back(self, since: float, gate: Gate) -> None:
         """Note how long those who follow had an element, unless they did not ask for another one."""
@@ -228,7 +239,7 @@ class LoopMeter:
     def end(self) -> None:
         """Keep the numbers."""
         self._meter.closed(self)
-        self._read = self._held = tuple
+        self._held = tuple
         self._count = None
         error, self._error = self._error, None
         if self._top:
@@ -238,14 +249,7 @@ class LoopMeter:
 
     def read(self, counts: list[Counts], /) -> None:
         """Add what was counted."""
-        values = self._read()
-        counting_down = len(values) > len(self._drops)
-        if counting_down:
-            came = self._base - values[0]
-            values = values[1:]
-        else:
-            came = 0 if self._count is None else self._count()
-        dropped = dict(zip(self._drops, values, strict=True)) if values else {}
+        came = self.came() if self._count is None else self._count()
         whole = 0.0
         if self._sourced:
             whole = self._seconds(1, 0, came)
@@ -254,8 +258,9 @@ class LoopMeter:
         for index, body in enumerate(self._bodies):
             added = _ticked(self._tallies[index]) if index in self._tallies else 0
             seconds = self._seconds(0, index + 1, came) + self._seconds(1, index + 1, added) + self.more[index + 1]
-            adds_only = body.each is not None or drops_all(body)
-            came = added if adds_only else came - dropped.get(index, 0) + added
+            adds_only = body.each is not None or body.drops_all
+            dropped = _ticked(self._drops[index]) if index in self._drops else 0
+            came = added if adds_only else came - dropped + added
             if index == self._lost:
                 came -= 1
             step = counts[self._first + 1 + index]
@@ -288,27 +293,22 @@ class LoopMeter:
 class PushMeter(LoopMeter):
     """Count and time a function that elements are pushed through, for the gauge before it as well."""
 
-    __slots__ = ("_before", "_came", "_run", "_started")
+    __slots__ = ("_before", "_run", "_started")
 
     def __init__(self, meter: Meter, bodies: list[Body], first: int, run: Delivers, before: Gauge | None) -> None:
         super().__init__(meter, bodies, first, sourced=False, top=False)
         self._run = run
         self._before = before
         self._started = 0.0
-        self._came: int | None = None
         if before is not None:
             before.counted_by(self.came)
 
-    def came(self) -> int:
-        """Return how many elements were pushed."""
-        return self._base - self._read()[0] if self._came is None else self._came
-
-    def turn(self, waiting: float | None = None) -> int:
-        """Return after how many elements to take the time again."""
+    def turn(self, waiting: float | None = None) -> repeat[bool]:
+        """Return a tick for each element before the next whose time is taken."""
         before = self._before
         if before is not None and not before.chunking:
             self._started = self.clock()
-            before.arrives(self._started, self._began is not None or self._base == 1)
+            before.arrives(self._started, self._began is not None or not self._due[0])
         return super().turn(waiting)
 
     def dropped(self) -> None:
@@ -331,9 +331,3 @@ class PushMeter(LoopMeter):
                 self.dropped()
 
         run.deliver = timed
-
-    def end(self) -> None:
-        """Keep the numbers."""
-        if self._came is None:
-            self._came = self.came()
-        super().end()

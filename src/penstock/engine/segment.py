@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
@@ -14,7 +13,6 @@ from penstock.engine.spread import PLAIN, items_of
 from penstock.engine.weave_push import PushWeaver
 from penstock.stage import AsyncOpener, Gate, Opener, Stage
 
-_CALLS = re.compile(r"\}\(")
 _NO_ROOMS: Mapping[int, int] = {}
 
 
@@ -81,6 +79,8 @@ _SYNC: dict[str, Any] = {
 _ASYNC: dict[str, Any] = {**_SYNC, "close": _close_async, "fail": _fail_async}
 
 
+Trace = Callable[[Exception, int], None]
+"""What notes where the step of this number was written, when it has failed."""
 Prepared = tuple[Callable[..., Any], Where, list[Any]]
 """A loop's function, what is needed to name a step that fails in it, and the values it takes."""
 
@@ -98,36 +98,11 @@ class Delivers(Protocol):
 Pushed = tuple[Callable[[Any], Any], Callable[[], Iterator[Any]], Callable[[], dict[int, int]]]
 
 
-class Watch(Protocol):
-    """Open segments so that a listener can see what happens in them."""
-
-    def open(
-        self,
-        segment: Segment,
-        form: weave.Form,
-        source: Callable[[Gate | None], Any],
-        gate: Gate | None,
-        /,
-        *,
-        clean: bool,
-    ) -> Any:
-        """Open one run."""
-        ...
-
-    def ready(self, segment: Segment, source: Iterator[Any], /) -> None:
-        """See a source that is delivered as it is."""
-        ...
-
-    def push(self, segment: Segment, run: Delivers, /) -> Pushed:
-        """Open one run as a function of one element."""
-        ...
-
-
 class Segment:
     """Hold the stages between two places where signals matter, and open them as one iterator."""
 
     __slots__ = (
-        "_plans", "_trace", "_watch", "calls", "capped", "ends", "expands", "first", "gathers", "headed", "never_asks",
+        "_plans", "_trace", "calls", "capped", "ends", "expands", "first", "gathers", "headed", "never_asks",
         "stages", "tailed", "total",
     )  # fmt: skip
 
@@ -136,12 +111,10 @@ class Segment:
         stages: Sequence[Stage[Any, Any]],
         first: int = 0,
         total: int | None = None,
-        trace: Callable[[Exception, int], None] | None = None,
-        watch: Watch | None = None,
+        trace: Trace | None = None,
     ) -> None:
         self.stages = tuple(stages)
         self._trace = trace
-        self._watch = watch
         self.first = first
         self.total = len(self.stages) if total is None else total
         bodies = [stage.body for stage in self.stages]
@@ -153,7 +126,7 @@ class Segment:
         """Whether a stage has elements of its own that follow those of upstream."""
         self.ends = any(body.ends is not None for body in bodies)
         """Whether a stage may have enough before upstream has ended."""
-        self.calls = any(_CALLS.search(initial) for body in bodies for _, initial in body.state)
+        self.calls = any(body.calls_first for body in bodies)
         """Whether a user's function is called when a run begins."""
         self.gathers = self.demand(1) > 1
         """Whether several elements of upstream may be needed for one."""
@@ -182,33 +155,28 @@ class Segment:
 
         Without a gate, whoever iterates ends the run by closing it.
         """
-        return self._open("free" if gate is None else "sync", source, gate, clean=clean)  # type: ignore[no-any-return]
+        return self.open_form("free" if gate is None else "sync", source, gate, clean=clean)  # type: ignore[no-any-return]
 
     def open_fed(self, source: Opener[Any], gate: Gate) -> Iterator[Any]:
         """Open one run over a queue that says STARVED when it is empty."""
-        return self._open("fed", source, gate)  # type: ignore[no-any-return]
+        return self.open_form("fed", source, gate)  # type: ignore[no-any-return]
 
     def open_async(self, source: AsyncOpener[Any], gate: Gate) -> AsyncIterator[Any]:
         """Open one run over an asynchronous source."""
-        return self._open("async", source, gate)  # type: ignore[no-any-return]
+        return self.open_form("async", source, gate)  # type: ignore[no-any-return]
 
     def ready(self, source: Iterator[Any]) -> None:
-        """Let a listener see a source that is delivered as it is, past the loop."""
-        if self._watch is not None:
-            self._watch.ready(self, source)
+        """Know of a source that is delivered as it is, past the loop."""
 
     def open_pushed(self, run: Delivers) -> Pushed:
         """Open one run as a function of one element, a generator of what follows, and what tells the room there is."""
-        if self._watch is not None:
-            return self._watch.push(self, run)
         ((function, where, fields),) = self._plans.get(("push", False)) or self._plan("push", PushWeaver)
         return function(where, run.last, *fields)  # type: ignore[no-any-return]
 
-    def _open(
+    def open_form(
         self, form: weave.Form, source: Callable[[Gate | None], Any], gate: Gate | None, *, clean: bool = False
     ) -> Any:
-        if self._watch is not None:
-            return self._watch.open(self, form, source, gate, clean=clean)
+        """Open one run in a form."""
         iterator: Any = None
         weaver = weave.CleanWeaver if clean else weave.Weaver
         for function, where, fields in self._plans.get((form, clean)) or self._plan(form, weaver):

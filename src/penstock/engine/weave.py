@@ -32,13 +32,13 @@ loops are nested; the text depends on the bodies alone, never on a stage's value
 from __future__ import annotations
 
 import linecache
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Literal
 
 from penstock.stage import Body
+from penstock.stage.grammar import PLACEHOLDER
 
 Form = Literal["sync", "free", "async", "fed", "push"]
 
@@ -47,8 +47,6 @@ MOST_LOOPS = 8  # CPython refuses more than 20 nested blocks
 MOST_PLANS = 2000
 MOST_TAILS = 4  # each tail, and each head, repeats the text of all stages after it
 
-_WORD = re.compile(r"^(\s*)(?:(.*:)\s+)?(skip|stop|none)$")
-_FIELD = re.compile(r"\{(\w+)\}")
 _STEP_IN = "    "
 
 
@@ -89,7 +87,7 @@ class Weaver:
         return self.fields.setdefault((index, field), f"c{index}_{field}")
 
     def fill(self, index: int, text: str) -> str:
-        return _FIELD.sub(lambda found: self.name(index, found[1]), text)
+        return PLACEHOLDER.sub(lambda found: self.name(index, found[1]), text)
 
     def ends(self, first: int) -> list[str]:
         """Return the conditions of the stages from `first` on, after which the outermost loop is over."""
@@ -112,26 +110,18 @@ class Weaver:
         """Write the `do` of one stage."""
         own = self.bodies[index].ends
         others = ends if own is None else [each for each in ends if each != self.fill(index, own)]
-        for raw in self.fill(index, self.bodies[index].do).splitlines():
-            found = _WORD.match(raw)
-            if found is None:
-                self.line(raw, index)
-                continue
-            indent, condition, word = found.groups()
-            start = self.depth
-            self.depth += len(indent) // 4
-            if condition:
-                self.line(condition, index)
-                self.depth += 1
-            if word == "skip":
+        start = self.depth
+        for depth, text in self.bodies[index].lines:
+            self.depth = start + depth
+            if text == "skip":
                 self.left_out(index)
                 self.leave(others, index)
-            elif word == "stop":
+            elif text == "stop":
                 self.left_out(index)
                 self.stops(index)
             else:
-                self.line("raise no_element()", index)
-            self.depth = start
+                self.line("raise no_element()" if text == "none" else self.fill(index, text), index)
+        self.depth = start
 
     def stops(self, owner: int) -> None:
         """Leave the loop."""
@@ -163,8 +153,7 @@ class Weaver:
         ends = self.ends(first_end) if first_end >= 0 else []
         for index in range(first, len(self.bodies)):
             body = self.bodies[index]
-            if body.do:
-                self.statements(index, ends)
+            self.statements(index, ends)
             if body.each is None:
                 self.passed(index)
             else:

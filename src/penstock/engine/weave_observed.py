@@ -4,8 +4,9 @@ It is the loop of `engine/weave.py` with as little more as possible, since most 
 
 Counts. An element is only counted where its number changes: what comes from the source is counted by the source itself
 or by `compress`, which takes one tick of a tally for each element and is not written in Python; a stage that drops an
-element adds one to a variable of its own; what a stage adds (`each`, `head`, `tail`) takes ticks of its tally. How many
-each stage has delivered follows from these. The variables are read through closures, at any time and from any thread.
+element takes a tick as well (`for _ in tally: break`, which is faster than to add one to a variable that others read),
+and what a stage adds (`each`, `head`, `tail`) takes ticks of its tally. How many each stage has delivered follows from
+these. Tallies are read at any time and from any thread.
 
 Time. The loop is written twice, once as it is and once with the clock read around every stage, and one element now and
 then takes the second way: the first of all, and from then on one every so often (`Lane.pace`). Where the source is
@@ -24,24 +25,16 @@ iterated, the others are taken in pieces by `islice`, so that no element has to 
         break                                 # a stage has ended
 
 Inside such a piece and behind it `continue` and `break` mean the same to what is written between. Where elements come
-by themselves, from an asynchronous source, from a queue or as calls, a variable counts down to the next one.
+by themselves, from an asynchronous source, from a queue or as calls, each takes a tick until the next is due.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from penstock.engine.weave import Form, Weaver
-from penstock.engine.weave_push import PushWeaver, drops_all
+from penstock.engine.weave_push import PushWeaver
 from penstock.stage import Body
-
-_DROPS = re.compile(r"(^|\s)(skip|stop)$", re.MULTILINE)
-
-
-def drops_of(bodies: Sequence[Body]) -> list[int]:
-    """Return the stages that count what they drop; one that drops everything need not."""
-    return [index for index, body in enumerate(bodies) if _DROPS.search(body.do) and not drops_all(body)]
 
 
 class _CountingWeaver(Weaver):
@@ -49,7 +42,7 @@ class _CountingWeaver(Weaver):
 
     def __init__(self, bodies: Sequence[Body], form: Form) -> None:
         super().__init__(bodies, form)
-        self.drops = drops_of(bodies)
+        self.drops = [index for index, body in enumerate(bodies) if body.drops and not body.drops_all]
         self.adds = [index for index, body in enumerate(bodies) if body.each or body.head or body.tail]
         self.counts_down = form in {"async", "fed", "push"}
         self.timed = False
@@ -59,21 +52,19 @@ class _CountingWeaver(Weaver):
         for index in self.adds:
             self.line(f"tally{index} = meter.tally({index})")
         for index in self.drops:
-            self.line(f"k{index} = 0")
+            self.line(f"drops{index} = meter.drops({index})")
         if self.counts_down:
-            self.line("left = 1")
+            self.line("left = ()")
         for name in ("clock", "spent", "timed", "pulled", "pulls"):
             self.line(f"{name} = meter.{name}")
-        names = [*(["left"] if self.counts_down else []), *(f"k{index}" for index in self.drops)]
-        read = f"lambda: ({''.join(f'{name}, ' for name in names)})"
         keeps = [index for index, body in enumerate(self.bodies) if any(name == "items" for name, _ in body.state)]
         held = f"lambda: ({''.join(f'({index}, len(s{index}_items)), ' for index in keeps)})"
-        self.line(f"meter.begin({read}, {held})")
+        self.line(f"meter.begin({held})")
 
     def left_out(self, index: int) -> None:
         """Count the element, and the time it took."""
         if index in self.drops:
-            self.line(f"k{index} += 1", index)
+            self.line(f"for _ in drops{index}: break", index)
         self.passed(index)
 
     def passed(self, index: int) -> None:
@@ -177,8 +168,8 @@ class ObservedWeaver(_CountingWeaver):
         self.line("async for v in source:" if waits else "for v in source:")
         self.depth += 1
         self.starved()
-        self.line("left -= 1")
-        self.line("if not left:")
+        self.line("for _ in left: break")
+        self.line("else:")
         self.depth += 1
         self.line(f"left = meter.turn({'p' if waits else ''})")
         if waits:
@@ -244,7 +235,7 @@ class ObservedPushWeaver(_CountingWeaver, PushWeaver):
 
     def variables(self) -> list[str]:
         """Return what the functions may change."""
-        return ["left", *(f"k{index}" for index in self.drops), *super().variables()]
+        return ["left", *super().variables()]
 
     def emit(self) -> None:
         """Know that the element whose time is taken is about to be delivered."""
@@ -261,7 +252,7 @@ class ObservedPushWeaver(_CountingWeaver, PushWeaver):
         self.timed = True
         self.function("push_timed", "v", ["left = meter.turn()", "t = clock()"], self.push)
         self.timed = False
-        self.function("push", "v", ["left -= 1", "if not left: return push_timed(v)"], self.push)
+        self.function("push", "v", ["for _ in left: break", "else: return push_timed(v)"], self.push)
 
     def loop(self, items: str, index: int, first_end: int) -> None:
         """Count what a stage adds."""

@@ -62,9 +62,8 @@ class PushWeaver(Weaver):
         """Write what becomes of an element."""
         self.pushing = True
         ends = self.ends(0)
-        for index, body in enumerate(self.bodies):
-            if body.do:
-                self.statements(index, ends)
+        for index in range(len(self.bodies)):
+            self.statements(index, ends)
             self.passed(index)
         if ends:
             self.line(f"if {' or '.join(ends)}: last()")
@@ -126,8 +125,3 @@ class PushWeaver(Weaver):
         names = "".join(f", {name}" for name in self.fields.values())
         self.lines[0] = f"def run({self.arguments}{names}):"
         return "\n".join(self.lines)
-
-
-def drops_all(body: Body) -> bool:
-    """Tell whether a stage lets nothing through before the end."""
-    return body.do.splitlines()[-1:] == ["skip"]

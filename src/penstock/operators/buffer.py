@@ -40,6 +40,7 @@ class Buffer(Stage[T, list[T]]):
     count: int
     step: int | None = None
     """How far apart the lists begin; without it as far as they are long."""
+    loops = (_SIDE_BY_SIDE, _APART, _OVERLAPPING)
 
     def __post_init__(self) -> None:
         count_given("buffer", "count", self.count, 1)

@@ -37,6 +37,7 @@ class Distinct(Stage[T, T]):
 
     key: Callable[[T], Hashable] | None = None
     size: int | None = None
+    loops = (_ALL, _ALL_KEYS, _SOME, _SOME_KEYS)
 
     def __post_init__(self) -> None:
         if self.key is not None:

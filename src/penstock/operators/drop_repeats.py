@@ -27,6 +27,7 @@ class DropRepeats(Stage[T, T]):
     """
 
     key: Callable[[T], object] | None = None
+    loops = (_BY_ELEMENT, _BY_KEY)
 
     def __post_init__(self) -> None:
         if self.key is not None:

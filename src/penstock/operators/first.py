@@ -28,6 +28,7 @@ class First(Stage[T, T]):
 
     predicate: Callable[[T], object] | None = None
     default: T | Literal[Missing.MISSING] = Missing.MISSING
+    loops = (_OF_ALL, _OF_SOME)
 
     def __post_init__(self) -> None:
         if self.predicate is not None:

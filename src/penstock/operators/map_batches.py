@@ -38,6 +38,7 @@ class MapBatches(Stage[A, B]):
     size: int = 1024
     form: Form = "list"
     """What the function gets: a list, a NumPy array, or an Arrow record batch of dictionaries or array of values."""
+    loops = (_LISTS, _BATCHES)
 
     def __post_init__(self) -> None:
         function_given("map_batches", "fn", self.fn)

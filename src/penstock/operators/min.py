@@ -31,6 +31,7 @@ class Min(Stage[T, T]):
     """
 
     key: Callable[[T], Any] | None = None
+    loops = (_BY_ELEMENT, _BY_KEY)
 
     def __post_init__(self) -> None:
         if self.key is not None:

@@ -36,6 +36,7 @@ class Reduce(Stage[A, B]):
 
     fn: Callable[[B, A], B]
     initial: B | Literal[Missing.MISSING] = Missing.MISSING
+    loops = (_FROM_INITIAL, _FROM_FIRST)
 
     def __post_init__(self) -> None:
         function_given("reduce", "fn", self.fn)

@@ -32,6 +32,7 @@ class Sliding(Stage[T, tuple[T, ...]]):
 
     count: int
     step: int = 1
+    loops = (_OVERLAPPING, _APART)
 
     def __post_init__(self) -> None:
         count_given("sliding", "count", self.count, 1)

@@ -36,6 +36,7 @@ class ToDict(Stage[T, dict[K, V]]):
     """What gives the key; without it, elements are pairs of key and value."""
     value: Callable[[T], V] | None = None
     """What gives the value; without it, that is the element."""
+    loops = (_PAIRS, _ELEMENTS, _VALUES)
 
     def __post_init__(self) -> None:
         if self.key is not None:

@@ -25,7 +25,19 @@ class Stage(Generic[A, B]):
     __slots__ = ()
     loop: ClassVar[Body]
     """The body, where it does not depend on the stage's fields."""
+    loops: ClassVar[tuple[Body, ...]] = ()
+    """The bodies that `body` chooses among, where it does."""
     sight: ClassVar[Sight] = Sight.STREAM
+
+    def __init_subclass__(cls) -> None:
+        """Refuse a body that names what the stage does not have."""
+        super().__init_subclass__()
+        # Fields are annotations alone until `dataclass` has made them.
+        fields = {name for each in cls.__mro__ for name in getattr(each, "__annotations__", ())}
+        for body in (*cls.loops, cls.loop) if hasattr(cls, "loop") else cls.loops:
+            for name in body.fields:
+                if name not in fields and not hasattr(cls, name):
+                    raise TypeError(f"{cls.__name__}: {{{name}}} is neither in the state of its body nor a field")
 
     @property
     def body(self) -> Body:
