@@ -56,6 +56,10 @@ bench-spark: $(VENV)/installed-test ## Measure penstock on Spark against hand-wr
 bench-operators: $(VENV)/installed-bench ## Measure every operator by itself
 	$(BIN)/python -m benchmarks.operators $(ARGS)
 
+.PHONY: bench-pair
+bench-pair: $(VENV)/installed-bench ## Compare every row with another tree (BASE=a revision or a folder)
+	$(BIN)/python -m benchmarks.pair $(or $(BASE),HEAD) $(ARGS)
+
 .PHONY: docs
 docs: $(VENV)/installed-docs ## Build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
