@@ -18,8 +18,7 @@ help: ## Show this list
 .PHONY: test
 test: $(VENV)/installed-test ## Run all tests (ARGS="-k take" is passed on to pytest)
 	@scripts/ensure-java
-	$(BIN)/python -m pytest --ignore tests/spark --numprocesses auto --dist worksteal $(ARGS)
-	scripts/test-spark $(BIN)/python $(ARGS)
+	scripts/test-all $(BIN)/python $(ARGS)
 
 .PHONY: fast
 fast: $(VENV)/installed-test ## Run the tests that need no Spark
@@ -56,6 +55,10 @@ bench-spark: $(VENV)/installed-test ## Measure penstock on Spark against hand-wr
 bench-operators: $(VENV)/installed-bench ## Measure every operator by itself
 	$(BIN)/python -m benchmarks.operators $(ARGS)
 
+.PHONY: bench-pair
+bench-pair: $(VENV)/installed-bench ## Compare every row with another tree (BASE=a revision or a folder)
+	$(BIN)/python -m benchmarks.pair $(or $(BASE),HEAD) $(ARGS)
+
 .PHONY: docs
 docs: $(VENV)/installed-docs ## Build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
@@ -66,7 +69,7 @@ lock: ## Pin the newest allowed version of everything in constraints.txt
 
 .PHONY: clean
 clean: ## Remove .venv and everything built or cached
-	rm -rf $(VENV) site dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-* site dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # One file per group of dependencies says when it was installed, so that later runs start at once.

@@ -12,16 +12,16 @@ from benchmarks import page
 from benchmarks.machine import Machine
 from benchmarks.measure import WrongResultError, measure
 from benchmarks.operators import __main__ as command
-from benchmarks.operators import joints, memory, observed, synchronous
+from benchmarks.operators import joints, memory, observed, signals, synchronous
 from benchmarks.operators.report import line, markdown
 from benchmarks.report import Result
 from benchmarks.verdict import Verdict, verdicts
-from benchmarks.workload import HAND, PENSTOCK, Contender, Workload
+from benchmarks.workload import HAND, PENSTOCK, REACTIVEX, Contender, Workload
 from penstock.stage import Source
 
 MACHINE = Machine(cores=2, architecture="x86_64", system="Linux", python="CPython 3.11", versions=((PENSTOCK, "1.0"),))
 FLAT = Verdict("memory", "20 operators grow by less than 20 MB", "grew by 0.1 MB over 9 elements", passed=True)
-COMPARED = [(workload, contender) for workload in joints.WORKLOADS for contender in workload.contenders]
+COMPARED = [(each, contender) for each in (*joints.WORKLOADS, *signals.WORKLOADS) for contender in each.contenders]
 
 
 def result_of(workload: Workload, size: int = 30) -> Result:
@@ -56,7 +56,7 @@ def test_a_generator_that_does_something_else_is_noticed() -> None:
 
 
 @pytest.mark.parametrize(("workload", "contender"), COMPARED, ids=[f"{w.name}-{c.name}" for w, c in COMPARED])
-def test_every_contender_of_a_joint_gives_what_is_expected(workload: Workload, contender: Contender) -> None:
+def test_every_contender_of_a_joint_or_subject_gives_what_is_expected(workload: Workload, contender: Contender) -> None:
     assert contender.run(130) == workload.expected(130)
 
 
@@ -64,6 +64,13 @@ def test_the_joints_that_are_asked_for_are_held_against_their_peers() -> None:
     asked = {each.name: {target.at_most for target in each.targets} for each in joints.WORKLOADS}
     assert {name for name, limits in asked.items() if 0.2 in limits} == {"merge", "zip", "flat_map"}
     assert {name for name, limits in asked.items() if 1.0 in limits} == {"combine_latest", "group_by", "share"}
+
+
+def test_what_is_fed_by_signals_is_held_against_reactivex_and_take_against_take_while() -> None:
+    asked = {each.name: [(target.against, target.at_most) for target in each.targets] for each in signals.WORKLOADS}
+    assert asked.pop("take behind a boundary") == [(signals.TAKE_WHILE, 1.1)]
+    assert set(map(tuple, asked.values())) == {((REACTIVEX, 1.0),)}
+    assert {name.split()[0] for name in asked} == {"subject", "merge", "zip", "share"}
 
 
 @pytest.mark.parametrize("workload", observed.WORKLOADS, ids=lambda workload: workload.name)
@@ -92,13 +99,14 @@ def test_the_page_has_a_row_for_each_and_as_many_cells_in_each_row() -> None:
     groups = (
         [result_of(each) for each in synchronous.WORKLOADS[:3]],
         [result_of(each) for each in joints.WORKLOADS[2:4]],
+        [result_of(each) for each in signals.WORKLOADS[-2:]],
         [result_of(observed.WORKLOADS[0])],
     )
     text = markdown(*groups, FLAT, MACHINE, 3)
     assert all(f"| `{result.measurement.workload.name}` |" in text for group in groups for result in group)
     assert "grew by 0.1 MB over 9 elements, reached." in text
     tables = [part.splitlines() for part in text.split("\n\n") if part.startswith("|")]
-    assert len(tables) == 3
+    assert len(tables) == 4
     assert all(len({row.count("|") for row in table}) == 1 for table in tables)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.machine import this_machine
 from benchmarks.measure import measure
-from benchmarks.operators import joints, memory, observed, synchronous
+from benchmarks.operators import joints, memory, observed, signals, synchronous
 from benchmarks.operators.report import line, markdown
 from benchmarks.page import OPERATORS, write_part
 from benchmarks.report import Result, as_data, terminal_table
@@ -21,9 +21,8 @@ ROUNDS = 15
 QUICK_ROUNDS = 5
 QUICK_MEMORY = 200_000
 MEMORY = "memory"
-NAMES = sorted(
-    {MEMORY, *(each.name for group in (synchronous, joints, observed) for each in group.WORKLOADS)}  # type: ignore[attr-defined]
-)
+GROUPS = (synchronous.WORKLOADS, joints.WORKLOADS, signals.WORKLOADS, observed.WORKLOADS)
+NAMES = sorted({MEMORY, *(each.name for group in GROUPS for each in group)})
 
 
 def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -64,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return found
 
     print("ns per element, by hand and with penstock")
-    groups = [results_of(each) for each in (synchronous.WORKLOADS, joints.WORKLOADS, observed.WORKLOADS)]
+    groups = [results_of(each) for each in GROUPS]
     judged = [verdict for results in groups for result in results for verdict in result.verdicts]
     if not chosen.only or MEMORY in chosen.only:
         check = memory.check_of(QUICK_MEMORY if chosen.quick else memory.SIZE)

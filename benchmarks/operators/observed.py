@@ -13,7 +13,7 @@ from benchmarks.workload import PEERS, PENSTOCK, Contender, Missing, Target, Wor
 from benchmarks.workloads.observed import NO_LISTENER, UNSEEN
 from penstock import Recorder, Stream, observe, thread
 
-AT_MOST = 1.15
+AT_MOST = 1.1
 SIZE = 50_000
 QUICK_SIZE = 10_000
 

@@ -6,12 +6,17 @@ from collections.abc import Iterable, Sequence
 
 from benchmarks.machine import Machine
 from benchmarks.measure import Measurement
+from benchmarks.operators.observed import AT_MOST
 from benchmarks.operators.synchronous import LEFT_OUT
 from benchmarks.report import Result, markdown_table, milliseconds, verdict_table
 from benchmarks.verdict import Verdict, times
 from benchmarks.workload import AIOSTREAM, HAND, PENSTOCK, REACTIVEX
 
 PEERS = (REACTIVEX, AIOSTREAM)
+FED = (
+    "Elements are handed to subjects one by one: faster than reactivex is asked for. `take` behind a boundary has to "
+    "cost what `take_while` costs."
+)
 
 
 def nanoseconds(measurement: Measurement, contender: str) -> str:
@@ -32,6 +37,7 @@ def line(result: Result) -> str:
 def markdown(
     synchronous: Sequence[Result],
     joints: Sequence[Result],
+    signals: Sequence[Result],
     observed: Sequence[Result],
     memory: Verdict,
     machine: Machine,
@@ -52,10 +58,13 @@ def markdown(
         "### Joints against peers",
         "Of `merge`, `zip` and `flat_map` five times the speed is asked for, of the others more than the same.",
         joint_table(joints),
+        "### Fed by signals",
+        FED,
+        verdict_table(signals),
         "### In flat memory",
         f"{memory.asked}: {memory.seen}, {'reached' if memory.passed else '**missed**'}.",
         "### What a listener costs",
-        "At most 1.15x is asked for.",
+        f"At most {AT_MOST:g}x is asked for.",
         verdict_table(observed),
     ]
     return "\n\n".join(parts)

@@ -26,5 +26,5 @@ WORKLOAD = Workload(
     contenders=(Contender(UNSEEN, with_penstock, DEMAND), Contender(PENSTOCK, seen, DEMAND)),
     missing=tuple(Missing(peer, NO_LISTENER) for peer in (REACTIVEX, AIOSTREAM, STREAMABLE)),
     baseline=UNSEEN,
-    targets=(Target(at_most=1.15, against=UNSEEN),),
+    targets=(Target(at_most=1.1, against=UNSEEN),),
 )

@@ -11,7 +11,7 @@ from penstock.bridges.rsocket.frames import Error, Frame, Kind, Request, Setup, 
 from penstock.bridges.rsocket.metadata import AUTHENTICATION, COMPOSITE, ROUTING, bearer, composite, route
 from penstock.bridges.rsocket.server import Server
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class Raw:

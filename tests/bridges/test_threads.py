@@ -434,10 +434,11 @@ def test_a_pause_must_be_positive(poll: Any) -> None:
 
 def test_a_run_that_is_being_cancelled_takes_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting, probe = Watched(), Probe[Any]()
+    before = set(threading.enumerate())
     from_queue(waiting).subscribe(probe)
     probe.request(9)
     assert waiting.waited.wait(PATIENCE)
-    (reader,) = (each for each in threading.enumerate() if each.name == "penstock-queue")
+    (reader,) = set(threading.enumerate()) - before
 
     def put_meanwhile(_: object) -> None:
         waiting.waited.clear()

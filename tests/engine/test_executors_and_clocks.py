@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -78,9 +78,12 @@ def test_a_task_that_raises_is_reported_and_the_next_one_runs(executor: str, dro
 
 
 @pytest.fixture
-def quiet_exits(monkeypatch: pytest.MonkeyPatch) -> None:
+def quiet_exits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Take the exit of a thread as Python does, which says nothing; pytest would report it."""
+    before = set(threading.enumerate())
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    yield
+    left_alive(before)  # a thread calls it with its last breath
 
 
 @pytest.mark.usefixtures("quiet_exits")

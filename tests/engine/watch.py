@@ -10,7 +10,7 @@ import pytest
 
 from penstock import Dropped, set_on_dropped
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 """Seconds to wait for something that must happen; nothing waits this long unless it fails."""
 
 

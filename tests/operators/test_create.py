@@ -202,7 +202,7 @@ def test_many_threads_may_emit_at_once(overflow: Overflow) -> None:
     start, lock = threading.Barrier(5), threading.Lock()
 
     def produce(first: int) -> None:
-        start.wait(5)
+        start.wait(60)
         mine = [emitter.emit(number) for number in range(first, first + 200)]
         with lock:
             taken.extend(mine)
@@ -210,7 +210,7 @@ def test_many_threads_may_emit_at_once(overflow: Overflow) -> None:
     threads = [threading.Thread(target=produce, args=(1000 * n,)) for n in range(4)]
     for one in threads:
         one.start()
-    start.wait(5)
+    start.wait(60)
     for _ in range(50):
         probe.request(8)
     for one in threads:

@@ -131,7 +131,7 @@ def test_lets_its_worker_go_however_it_ends(end: str) -> None:
     upstream: ManualPublisher[int] = ManualPublisher()
     probe = subscribed(Stream.from_publisher(upstream).publish_on(ledger), 1)  # type: ignore[arg-type]
     {"complete": upstream.complete, "fail": lambda: upstream.fail(ValueError()), "cancel": probe.cancel}[end]()
-    assert ledger.closed.acquire(timeout=5)
+    assert ledger.closed.acquire(timeout=60)
     assert ledger.opened == 1
 
 

@@ -68,7 +68,7 @@ def test_a_cancel_before_anything_was_subscribed() -> None:
         def worker(self) -> object:
             return worker
 
-    worker.submit(lambda: release.wait(5) and None)
+    worker.submit(lambda: release.wait(60) and None)
     upstream: ManualPublisher[int] = ManualPublisher()
     probe = subscribed(Stream.from_publisher(upstream).subscribe_on(Busy()))  # type: ignore[arg-type]
     release.set()

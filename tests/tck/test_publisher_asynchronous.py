@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from penstock.tck.environment import Environment
 from penstock.tck.outcome import Limits, Status
 from penstock.tck.publisher import verify_publisher
 from tests.tck.correct_publishers import (
@@ -161,3 +162,19 @@ def test_is_not_hung_by_a_scheduler_that_never_runs_dry():
     finally:
         gate.set()
     assert not report.ok
+
+
+def test_cancels_a_subscription_that_comes_when_the_trial_is_over():
+    environment = Environment(QUICK)
+    late, calls = environment.probe(), []
+
+    class Late:
+        def request(self, n):
+            calls.append("request")
+
+        def cancel(self):
+            calls.append("cancel")
+
+    environment.close()
+    late.on_subscribe(Late())
+    assert calls == ["cancel"]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from penstock.tck.outcome import Limits
+from penstock.tck.patience import Patience
 from penstock.tck.probe import Probe, Runaway
 
 R = TypeVar("R")
@@ -50,7 +51,7 @@ class Activity:
     def wait_until(self, holds: Callable[[], bool], patience: float) -> bool:
         """Wait until `holds()`, looked at after every pulse; tell whether it came to hold."""
         with self.changed:
-            return self.changed.wait_for(holds, patience)
+            return Patience(patience).wait(lambda seconds: self.changed.wait_for(holds, seconds))
 
     def rest(self, quiet: float, patience: float, until: Callable[[], bool] = lambda: False) -> bool:
         """Wait until nothing has happened for `quiet` seconds; tell whether that, or `until`, came in time."""
@@ -76,7 +77,8 @@ class Environment:
         self.breaches: list[Breach] = []
         self.stuck = False  # given up on: whoever still signals is to be stopped
         self.rested = True
-        self.stay_alive()
+        self.patience = Patience(limits.timeout)
+        """How long the trial may stand still before it is given up."""
         self._running: list[Elsewhere[Any]] = []
         self._probes: weakref.WeakSet[Probe] = weakref.WeakSet()
 
@@ -176,14 +178,9 @@ class Environment:
         for probe in list(self._probes):
             probe.abandon()
 
-    @property
-    def patience(self) -> float:
-        """Return for how many seconds the trial may still stand still before it is given up."""
-        return self._deadline - time.monotonic()
-
     def stay_alive(self, timeouts: int = 1) -> None:
         """Grant the trial that many timeouts from now."""
-        self._deadline = time.monotonic() + timeouts * self.limits.timeout
+        self.patience.renew(timeouts * self.limits.timeout)
 
     def give_up(self) -> tuple[str, str] | None:
         """Have the subject stopped at its next signal; return the call it is stuck in, after its rule, if known."""

@@ -66,6 +66,7 @@ class Probe:
         self._calls: dict[int, tuple[str, ...]] = {}
         self._running: dict[int, list[str]] = {}
         self._begun = False
+        self._abandoned = False
         self._excess = 0
 
     # What was seen.
@@ -135,7 +136,8 @@ class Probe:
         return None
 
     def abandon(self) -> None:
-        """Cancel whatever still runs once the trial is over, come what may."""
+        """Cancel whatever still runs once the trial is over, or is subscribed later, come what may."""
+        self._abandoned = True
         subscription = self.subscription
         self.on_next_hook = self.on_end_hook = self.on_subscribe_hook = None
         if subscription is not None and not self.ended and not self.cancelled:
@@ -152,6 +154,8 @@ class Probe:
         with self._during("subscribe", subscription):
             if self.on_subscribe_hook is not None:
                 self.on_subscribe_hook(self)
+        if self._abandoned:
+            self.abandon()
 
     def on_next(self, element: Any, /) -> None:
         """Keep the element."""

@@ -118,12 +118,11 @@ class _Watched:
         done = threading.Event()
         environment.stay_alive()
         self._steps.put((step, done))
-        while not done.wait(max(environment.patience, 0.001)):
-            if environment.patience <= 0:
-                self._steps.put(None)  # it ends once it is free again
-                self._start()
-                return False
-        return True
+        if environment.patience.wait(done.wait):
+            return True
+        self._steps.put(None)  # it ends once it is free again
+        self._start()
+        return False
 
     def close(self) -> None:
         """Let the thread end."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.engine.signals import Completed, Failed, Next
 
-PATIENCE = 5.0
+PATIENCE = 30.0
 """Seconds to wait for something that must happen; nothing waits this long unless it fails."""
 
 

@@ -1,0 +1,40 @@
+"""patience: seconds that pass as they do for this process.
+
+A subject that gets a tenth of a busy machine has ten times as long, and one that is held up together with the whole
+process, by a collection of many objects or a suspended computer, is not blamed for it: who waits does so in turns, and
+a turn counts for as long as the process ran in it, but for no more than a turn. One in which it did not run counts in
+full: then everybody waits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+_TURNS = 20
+_SHORTEST = 0.001
+_AT_REST = 0.0003  # seconds in a turn that waiting itself may take
+
+
+class Patience:
+    """Wait for something until so many seconds have passed."""
+
+    def __init__(self, seconds: float) -> None:
+        self._turn = max(seconds / _TURNS, _SHORTEST)
+        self._passed = 0.0  # counted by who waits, and `_until` set by any thread
+        self.renew(seconds)
+
+    def renew(self, seconds: float) -> None:
+        """Begin anew, while somebody waits too."""
+        self._until = self._passed + seconds
+
+    def wait(self, wait: Callable[[float], bool]) -> bool:
+        """Call `wait` with the seconds of a turn until it is true or the time is over; tell which."""
+        turn = self._turn
+        while self._passed < self._until:
+            before = time.process_time()
+            if wait(turn):
+                return True
+            ran = time.process_time() - before
+            self._passed += ran if max(turn / 50, _AT_REST) < ran < turn else turn
+        return wait(0)

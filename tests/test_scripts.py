@@ -1,0 +1,97 @@
+"""scripts: no part of the tests hides another, and a newer Python is found where it is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def program(path: Path, text: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+def run(*command: str | Path, path: Path | None = None) -> subprocess.CompletedProcess[str]:
+    found = os.environ["PATH"] if path is None else f"{path}{os.pathsep}/usr/bin{os.pathsep}/bin"
+    return subprocess.run(
+        [str(each) for each in command],
+        cwd=ROOT,
+        env=os.environ | {"PATH": found},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("fast", "session", "own", "status"),
+    [
+        (0, 0, 0, 0),
+        (1, 0, 0, 1),
+        (0, 1, 0, 1),
+        (0, 0, 1, 1),
+        (1, 1, 1, 1),
+        (5, 0, 5, 0),
+        (0, 5, 5, 0),
+        (1, 5, 5, 1),
+        (5, 5, 5, 5),
+    ],
+)
+def test_every_part_runs_and_the_status_is_that_of_all(
+    tmp_path: Path, fast: int, session: int, own: int, status: int
+) -> None:
+    fake = program(
+        tmp_path / "python",
+        f'case "$*" in *--ignore*) echo fast ended; exit {fast};; *"not session"*) echo own ended; exit {own};; '
+        f"*) echo shared ended; exit {session};; esac",
+    )
+    done = run("scripts/test-all", fake, "-k", "take")
+    assert done.returncode == status
+    assert done.stdout.splitlines()[:3] == ["fast ended", "shared ended", "own ended"]
+    assert done.stdout.endswith("\n== without Spark\nfast ended\n\n== with Spark\nown ended\n")
+
+
+def test_what_failed_is_repeated_at_the_end(tmp_path: Path) -> None:
+    text = 'echo "=== short test summary info ==="; echo "FAILED $4"; echo "1 failed"; exit 1'
+    done = run("scripts/test-all", program(tmp_path / "python", text))
+    _, _, summaries = done.stdout.partition("== without Spark\n")
+    assert summaries.count("FAILED") == 3
+
+
+def test_arguments_reach_every_part_whole(tmp_path: Path) -> None:
+    done = run("scripts/test-all", program(tmp_path / "python", 'for last; do :; done; echo "[$last]"'), "a and b")
+    assert done.stdout.splitlines()[:3] == ["[a and b]"] * 3
+
+
+def pretender(path: Path, version: str) -> Path:
+    """Make a program that says it is a Python of some version, by what this one would say of it."""
+    minor = version.split(".")[1]
+    return program(
+        path, f"exec {sys.executable} -c 'import sys; sys.version_info = (3, {minor}, 0); exec(sys.argv[1])' \"$2\""
+    )
+
+
+def test_the_newest_python_on_the_path_is_found(tmp_path: Path) -> None:
+    old = pretender(tmp_path / "python", "3.11")
+    program(tmp_path / "python3.13", "exit 1")  # whatever else the machine has
+    pretender(tmp_path / "python3.12", "3.12")
+    assert run("scripts/newer-python", old, path=tmp_path).stdout == "python3.12\n"
+    pretender(tmp_path / "python3.13", "3.13")
+    assert run("scripts/newer-python", old, path=tmp_path).stdout == "python3.13\n"
+    assert run("scripts/newer-python", tmp_path / "python3.13", path=tmp_path).stdout == ""
+
+
+def test_a_python_of_pyenv_is_found_behind_a_shim_that_does_nothing(tmp_path: Path) -> None:
+    old = pretender(tmp_path / "python", "3.12")
+    program(tmp_path / "python3.13", "exit 127")
+    program(tmp_path / "pyenv", f'if [ "$1" = versions ]; then echo 3.13.9; echo 3.13.10; else echo {tmp_path}/$2; fi')
+    (tmp_path / "3.13.10" / "bin").mkdir(parents=True)
+    newest = pretender(tmp_path / "3.13.10" / "bin" / "python", "3.13")
+    assert run("scripts/newer-python", old, path=tmp_path).stdout == f"{newest}\n"
