@@ -18,6 +18,7 @@ from penstock.engine.arguments import count_given
 from penstock.engine.dropped import drop
 from penstock.engine.flat import working
 from penstock.engine.loops import Loop, lease_loop
+from penstock.engine.threads import hand_over, started
 
 Task = Callable[[], None]
 
@@ -78,7 +79,7 @@ class _ThreadWorker:
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._closed = False
-        threading.Thread(target=_work, args=(self._tasks,), name=name, daemon=True).start()
+        started(partial(_work, self._tasks), name)
 
     def submit(self, task: Task, /) -> None:
         with self._lock:
@@ -123,11 +124,13 @@ class _PoolThreads:
 
     def submit(self, task: Task) -> None:
         with self._lock:
+            if self._running < self._size:
+                self._start(self._work)  # first, since it may raise; it waits for the lock
+                self._running += 1
             self._waiting.append(task)
-            if self._running == self._size:
-                return
-            self._running += 1
-        threading.Thread(target=self._work, name=self._name, daemon=True).start()
+
+    def _start(self, work: Task) -> None:
+        started(work, self._name)
 
     def _work(self) -> None:
         ended = False
@@ -138,7 +141,7 @@ class _PoolThreads:
             ended = True
         finally:
             if not ended:  # a task raised SystemExit or its like, which ends this thread and no other task
-                threading.Thread(target=self._work, name=self._name, daemon=True).start()
+                hand_over(self._work, self._start)
 
     def _next(self) -> Task | None:
         with self._lock:
@@ -164,11 +167,10 @@ class _SerialWorker:
         with self._lock:
             if self._closed:
                 return
+            if not self._busy:
+                self._spawn(self._work)  # first, since it may raise; it waits for the lock
+                self._busy = True
             self._tasks.append(task)
-            if self._busy:
-                return
-            self._busy = True
-        self._spawn(self._work)
 
     def _work(self) -> None:
         ended = False
@@ -179,7 +181,7 @@ class _SerialWorker:
             ended = True
         finally:
             if not ended:
-                self._spawn(self._work)
+                hand_over(self._work, self._spawn)
 
     def _next(self) -> Task | None:
         with self._lock:
