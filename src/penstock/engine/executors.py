@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from queue import SimpleQueue
 from typing import Protocol, runtime_checkable
@@ -195,16 +195,17 @@ class _SerialWorker:
             self._closed = True
 
 
+@dataclass(frozen=True, slots=True, repr=False)
 class Pool:
-    """Give out workers that share a bounded number of threads."""
+    """Give out workers that share a bounded number of threads; pools of one size and name are equal, not the same."""
 
-    __slots__ = ("_threads", "name", "size")
+    size: int
+    name: str = "penstock-pool"
+    _threads: _PoolThreads = field(init=False, compare=False)
 
-    def __init__(self, size: int, name: str = "penstock-pool") -> None:
-        count_given("pool", "size", size, 1)
-        self.size = size
-        self.name = name
-        self._threads = _PoolThreads(size, name)
+    def __post_init__(self) -> None:
+        count_given("pool", "size", self.size, 1)
+        object.__setattr__(self, "_threads", _PoolThreads(self.size, self.name))
 
     def worker(self) -> Worker:
         """Return a worker that borrows a thread whenever it has something to do."""

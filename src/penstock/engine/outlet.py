@@ -216,8 +216,16 @@ class Outlet(Part, Generic[T]):
     def _schedule(self) -> None:
         if self._submit is None:
             self._drain()
-        else:
+            return
+        try:
             self._submit(self._drain)
+        except Exception as error:  # noqa: BLE001  an executor of the user's, or one without a thread
+            if self._downstream is None:
+                raise  # the drain has run
+            if self.closed:
+                drop("a worker took no task after the end or the cancel", error)
+            self.fail_now(error)
+            self._drain()
 
     def _drain(self) -> None:
         returned = False
