@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -81,9 +81,12 @@ def test_a_task_that_raises_is_reported_and_the_next_one_runs(executor: str, dro
 
 
 @pytest.fixture
-def quiet_exits(monkeypatch: pytest.MonkeyPatch) -> None:
+def quiet_exits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Take the exit of a thread as Python does, which says nothing; pytest would report it."""
+    before = set(threading.enumerate())
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    yield
+    assert left_alive(before) == []  # before the hook goes
 
 
 @pytest.mark.usefixtures("quiet_exits")

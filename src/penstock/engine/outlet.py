@@ -219,7 +219,7 @@ class Outlet(Part, Generic[T]):
             return
         try:
             self._submit(self._drain)
-        except Exception as error:  # noqa: BLE001  an executor of the user's, or one without a thread
+        except Exception as error:
             if self._downstream is None:
                 raise  # the drain has run
             if self.closed:

@@ -32,7 +32,7 @@ class Timed(Part):
         self.outlet: Outlet[Any] = Outlet(downstream)
         self.outlet.on_request = self.requested
         self.outlet.on_taken = self.taken
-        self.outlet.on_cancel = self.leave
+        self.outlet.on_cancel = self._leave
         self.outlet.on_close = self.closed
 
     def came(self, element: Any) -> None:
@@ -48,9 +48,9 @@ class Timed(Part):
         self.outlet.complete(error)
 
     def fail(self, error: Exception) -> None:
-        """Leave upstream, and end as if it had failed."""
-        self.leave()
-        self.ended(error)
+        """Leave upstream, and end with an error after what waits in the outlet; what is held has no time any more."""
+        self._leave()
+        self.outlet.complete(error)
 
     def requested(self, _: int) -> None:
         """Look at a request."""
@@ -117,7 +117,6 @@ class Timed(Part):
             done, self.done = self.done, True
         return not done
 
-    def leave(self) -> None:
-        """Cancel upstream, unless it has ended."""
+    def _leave(self) -> None:
         if self._over() and self._upstream is not None:
             self._upstream.cancel()

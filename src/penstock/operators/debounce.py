@@ -73,10 +73,6 @@ class _DebounceRun(Flood):
         self._quiet(self._latest)
         super().on_complete()
 
-    def fail(self, error: Exception) -> None:
-        self._quiet(self._latest)
-        super().fail(error)
-
     def _closed(self) -> None:
         self._alarm.close()
         self._latest = None

@@ -55,10 +55,6 @@ class _DelayRun(Timed):
     def ended(self, error: Exception | None) -> None:
         self._wait(error, last=True)
 
-    def fail(self, error: Exception) -> None:
-        self.leave()
-        self.outlet.complete(error)  # what waits has no time to wait for
-
     def _wait(self, what: Any, *, last: bool) -> None:
         due = self.alarm.now() + self._seconds
         with self.lock:
