@@ -7,8 +7,8 @@ from typing import Any
 
 from penstock.engine.alarm import Alarm
 from penstock.engine.clocks import Clock
+from penstock.engine.cold_paths import too_late
 from penstock.engine.credit import Credit
-from penstock.engine.dropped import drop
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
 from penstock.engine.part import Part, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
@@ -104,7 +104,7 @@ class Timed(Part):
         if self._over():
             self.ended(error)
         else:
-            drop("an error came after the end or the cancel", error)
+            too_late(error)
 
     def on_complete(self) -> None:
         """Take the end, once."""

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from penstock.engine.arguments import count_given
 from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
-from penstock.engine.dropped import drop
+from penstock.engine.cold_paths import too_late
 from penstock.engine.timed import Timed
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint
@@ -89,5 +89,4 @@ class _DelayRun(Timed):
         with self.lock:
             error = next((what for _, what, last in self._line if last), None)
             self._line.clear()
-        if error is not None:
-            drop("an error came after the end or the cancel", error)
+        too_late(error)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,13 +12,12 @@ from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.arguments import count_given
 from penstock.engine.blame import operator_name
-from penstock.engine.cold_paths import too_late
+from penstock.engine.cold_paths import interruption, too_late
 from penstock.engine.context import worker_of
 from penstock.engine.executors import Executor, Worker, pool
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
 from penstock.engine.part import Part, height_of
 from penstock.engine.segment import Segment, close_quietly
-from penstock.errors import InterruptionError
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Gate, Joint, Sight, Stage, Step
 
@@ -215,7 +213,7 @@ class _ParallelRun(Part):
             returned = True
         finally:
             if not returned:  # it passes, and ends this thread
-                error = InterruptionError(f"the stream was interrupted by {sys.exception()!r}")
+                error = interruption()
             with self._lock:
                 share.error = error
                 share.resting = error is None and len(results) == MOST_RESULTS
