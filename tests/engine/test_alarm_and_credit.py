@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock import SystemClock, VirtualClock
+from penstock import Dropped, SystemClock, VirtualClock
 from penstock.engine.alarm import Alarm
 from penstock.engine.credit import Credit
 from tests.engine.stress import all_at_once, restless
 
 
+def raising(error: Exception) -> None:
+    """Take no failure."""
+    raise error
+
+
 def test_rings_once_at_the_time_set_last() -> None:
     clock = VirtualClock()
     rung: list[float] = []
-    alarm = Alarm(clock, lambda: rung.append(clock.now()))
+    alarm = Alarm(clock, lambda _: rung.append(clock.now()), raising)
     alarm.set(1)
     alarm.set(3)
     assert clock.pending == 1
@@ -30,7 +37,7 @@ def test_rings_once_at_the_time_set_last() -> None:
 def test_can_be_called_off_and_set_again_but_not_after_the_end() -> None:
     clock = VirtualClock()
     rung: list[float] = []
-    alarm = Alarm(clock, lambda: rung.append(clock.now()))
+    alarm = Alarm(clock, lambda _: rung.append(clock.now()), raising)
     alarm.set(1)
     alarm.call_off()
     clock.advance(2)
@@ -49,16 +56,112 @@ def test_may_be_set_again_while_it_rings() -> None:
     clock = VirtualClock()
     rung: list[float] = []
 
-    def ring() -> None:
+    def ring(_: object) -> None:
         rung.append(clock.now())
         if len(rung) < 3:
             alarm.set(2)
 
-    alarm = Alarm(clock, ring)
+    alarm = Alarm(clock, ring, raising)
     alarm.set(1)
     clock.advance(10)
     assert rung == [1, 3, 5]
     assert clock.pending == 0
+
+
+def test_rings_for_what_it_was_set_last() -> None:
+    clock = VirtualClock()
+    rung: list[object] = []
+    alarm = Alarm(clock, rung.append, raising)
+    alarm.set(1, "first")
+    alarm.set(1, "second")
+    clock.advance(1)
+    alarm.at(3)
+    alarm.at(2)
+    clock.advance(9)
+    assert rung == ["second", 2]
+
+
+def test_a_time_that_moves_on_takes_one_timer_of_the_clock() -> None:
+    clock = Counting()
+    rung: list[float] = []
+    alarm = Alarm(clock, lambda _: rung.append(clock.now()), raising)
+    for _ in range(100):
+        alarm.set(10)
+        clock.advance(1)
+    assert (rung, clock.pending) == ([], 1)
+    assert clock.calls <= 12
+    clock.advance(10)
+    assert rung == [109]
+    alarm.close()
+
+
+def test_an_earlier_time_is_not_missed() -> None:
+    clock = VirtualClock()
+    rung: list[float] = []
+    alarm = Alarm(clock, lambda _: rung.append(clock.now()), raising)
+    alarm.set(10)
+    alarm.set(1)
+    assert clock.pending == 1
+    clock.advance(2)
+    assert rung == [1]
+    assert clock.pending == 0
+
+
+@pytest.mark.parametrize("broken", ["now", "call_later"])
+def test_what_the_clock_raises_is_told_once_and_it_never_rings_again(broken: str) -> None:
+    clock = Counting()
+    told: list[Exception] = []
+    rung: list[object] = []
+    alarm = Alarm(clock, rung.append, told.append)
+    alarm.set(1)
+    clock.broken = broken
+    alarm.set(0.5)
+    alarm.set(0.1)
+    alarm.at(9)
+    assert [repr(error) for error in told] == ["KeyError('no time')"]
+    clock.broken = ""
+    clock.advance(20)
+    assert (rung, clock.pending) == ([], 0)
+
+
+def test_a_clock_that_cannot_call_off_is_reported(dropped: list[Dropped]) -> None:
+    clock = Counting()
+    alarm = Alarm(clock, lambda _: None, raising)
+    alarm.set(1)
+    clock.broken = "cancel"
+    alarm.close()
+    assert [(entry.what, repr(entry.error)) for entry in dropped] == [
+        ("a clock raised when a task was called off", "KeyError('no time')")
+    ]
+    dropped.clear()
+
+
+class Counting(VirtualClock):
+    """Count what is asked of it, and raise where it is broken."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+        self.broken = ""
+
+    def _raise_if(self, broken: str) -> None:
+        if self.broken == broken:
+            raise KeyError("no time")
+
+    def now(self) -> float:
+        self._raise_if("now")
+        return super().now()
+
+    def call_later(self, seconds: float, task: Callable[[], None], /) -> Callable[[], None]:
+        self._raise_if("call_later")
+        self.calls += 1
+        cancel = super().call_later(seconds, task)
+
+        def call_off() -> None:
+            self._raise_if("cancel")
+            cancel()
+
+        return call_off
 
 
 class AtOnce(VirtualClock):
@@ -71,7 +174,7 @@ class AtOnce(VirtualClock):
 
 def test_a_clock_that_calls_at_once_is_no_problem() -> None:
     rung: list[int] = []
-    alarm = Alarm(AtOnce(), lambda: rung.append(1))
+    alarm = Alarm(AtOnce(), lambda _: rung.append(1), raising)
     alarm.set(5)
     alarm.close()
     assert rung == [1]
@@ -81,14 +184,14 @@ def test_nothing_is_left_on_the_clock_however_threads_set_and_close_it() -> None
     with restless():
         for _ in range(50):
             clock = VirtualClock()
-            alarm = Alarm(clock, lambda: None)
+            alarm = Alarm(clock, lambda _: None, raising)
             all_at_once(partial(alarm.set, 1), partial(alarm.set, 2), alarm.close)
             assert clock.pending == 0
 
 
 def test_a_closed_alarm_lets_the_timer_thread_go() -> None:
     clock = SystemClock()
-    alarm = Alarm(clock, lambda: None)
+    alarm = Alarm(clock, lambda _: None, raising)
     alarm.set(3600)
     alarm.close()  # the fixture waits for the thread to end
 

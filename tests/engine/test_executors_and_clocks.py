@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from penstock import Executor, Stream, SystemClock, VirtualClock, inline, loop, pool, thread
+from penstock import Executor, Overflow, Stream, SystemClock, VirtualClock, inline, loop, pool, thread
 from penstock.engine.executors import Worker
 from penstock.testing import Probe, subscribed
 from tests.engine.stress import all_at_once, restless
@@ -83,7 +86,7 @@ def quiet_exits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     before = set(threading.enumerate())
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
     yield
-    left_alive(before)  # a thread calls it with its last breath
+    assert left_alive(before) == []  # before the hook goes
 
 
 @pytest.mark.usefixtures("quiet_exits")
@@ -159,6 +162,8 @@ def test_a_pool_has_a_whole_number_of_threads(size: Any) -> None:
 
 # Clocks.
 
+each_clock = pytest.mark.parametrize("clock", [VirtualClock(), SystemClock()], ids=["virtual", "system"])
+
 
 def test_the_system_clock_calls_in_order_and_its_thread_ends() -> None:
     clock = SystemClock()
@@ -224,8 +229,45 @@ def test_virtual_time_moves_only_when_told() -> None:
     clock.advance(2.0)
     assert ran == [1.5, 2.0]
     assert (clock.now(), clock.pending) == (2.5, 0)
-    with pytest.raises(ValueError, match=r"^advance: seconds must be >= 0, got -1$"):
-        clock.advance(-1)
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf")])
+def test_virtual_time_moves_on_by_a_finite_step(seconds: float) -> None:
+    clock = VirtualClock()
+    with pytest.raises(ValueError, match=rf"^advance: seconds must be >= 0 and finite, got {seconds!r}$"):
+        clock.advance(seconds)
+    assert clock.now() == 0
+
+
+@pytest.mark.parametrize("start", [0.0, 1.0, 1e3, 1.7e9])
+@pytest.mark.parametrize("step", [0.1, 0.2, 0.3, 0.7, 1 / 3, 1 / 7, 1.1, 1e-3, 12.34])
+@pytest.mark.parametrize("every", [1, 3, 10])
+def test_virtual_steps_add_up_to_what_they_say(start: float, step: float, every: int) -> None:
+    clock = VirtualClock(start)
+    probe = subscribed(Stream.interval(step * every, overflow=Overflow.BUFFER, clock=clock), 200)
+    for made in range(1, 201):
+        clock.advance(step)
+        assert len(probe.elements) == made // every
+    probe.cancel()
+
+
+@given(step=st.floats(1e-3, 1e3), parts=st.integers(1, 20), start=st.floats(0, 1e9))
+def test_a_virtual_step_is_as_long_as_its_parts(step: float, parts: int, start: float) -> None:
+    clock = VirtualClock(start)
+    probe = subscribed(Stream.interval(step / parts, overflow=Overflow.BUFFER, clock=clock), 1000)
+    for made in range(1, 20):
+        clock.advance(step)
+        assert len(probe.elements) == made * parts
+    probe.cancel()
+
+
+def test_virtual_time_may_be_moved_inside_a_task_and_never_goes_back() -> None:
+    clock = VirtualClock()
+    ran: list[float] = []
+    clock.call_later(1.0, lambda: clock.advance(5.0))
+    clock.call_later(4.0, lambda: ran.append(clock.now()))
+    clock.advance(2.0)
+    assert (ran, clock.now()) == ([4.0], 6.0)
 
 
 def test_calling_off_while_another_thread_moves_the_clock() -> None:
@@ -237,6 +279,147 @@ def test_calling_off_while_another_thread_moves_the_clock() -> None:
             all_at_once(lambda: clock.advance(100.0), lambda: [call_off() for call_off in calls_off])  # noqa: B023
             assert ran == sorted(ran)
             assert clock.pending == 0
+
+
+@each_clock
+def test_what_is_called_off_leaves_the_clock(clock: Any) -> None:
+    calls_off = [clock.call_later(1000.0 + n % 7, lambda: None) for n in range(1000)]
+    stays = clock.call_later(500.0, lambda: None)
+    for left, call_off in zip(range(1000, 0, -1), calls_off, strict=True):
+        call_off()
+        call_off()
+        assert len(clock._timers) == left
+        assert len(clock._timers._heap) <= 2 * left
+    stays()
+    assert clock._timers._heap == []
+
+
+@each_clock
+def test_a_task_that_was_called_is_not_called_off(clock: Any) -> None:
+    done = threading.Event()
+    call_off = clock.call_later(0.0, done.set)
+    if isinstance(clock, VirtualClock):
+        clock.advance(0.0)
+    assert done.wait(PATIENCE)
+    stays = clock.call_later(500.0, lambda: None)
+    call_off()
+    assert len(clock._timers) == 1
+    stays()
+
+
+@each_clock
+def test_a_long_row_of_elements_leaves_a_handful_of_timers(clock: Any) -> None:
+    ticks = subscribed(Stream.interval(500.0, clock=clock), 1)
+    subject: Any = Stream.subject()
+    probe = subscribed(subject.debounce(1000.0, clock=clock), 5)
+    for n in range(20_000):
+        subject.emit(n)
+        assert len(clock._timers._heap) < 5
+    probe.cancel()
+    ticks.cancel()
+    assert clock._timers._heap == []
+
+
+@pytest.mark.parametrize("seconds", [timedelta.max.total_seconds(), 1e300])
+def test_the_system_clock_waits_as_long_as_it_is_told(seconds: float) -> None:
+    clock = SystemClock()
+    done = threading.Event()
+    call_off = clock.call_later(seconds, lambda: None)
+    clock.call_later(0.001, done.set)
+    assert done.wait(PATIENCE)
+    again = threading.Event()
+    clock.call_later(0.001, again.set)
+    assert again.wait(PATIENCE)
+    call_off()
+
+
+def test_the_system_clock_waits_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.engine.clocks.LONGEST_WAIT", 0.0001)
+    clock = SystemClock()
+    began = clock.now()
+    ran: list[float] = []
+    done = threading.Event()
+    clock.call_later(0.005, lambda: (ran.append(clock.now()), done.set()))  # type: ignore[arg-type, return-value]
+    assert done.wait(PATIENCE)
+    assert ran[0] >= began + 0.005
+
+
+# A machine that has no more threads.
+
+
+class Threads:
+    """Let no thread of penstock's start while `none` is set."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.none = False
+        start = threading.Thread.start
+
+        def may_start(thread: threading.Thread) -> None:
+            if self.none and thread.name.startswith("penstock"):
+                raise RuntimeError("can't start new thread")
+            start(thread)
+
+        monkeypatch.setattr(threading.Thread, "start", may_start)
+
+
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> Threads:
+    return Threads(monkeypatch)
+
+
+def test_a_clock_without_a_thread_refuses_a_task_and_goes_on(threads: Threads) -> None:
+    clock = SystemClock()
+    ran: list[str] = []
+    done = threading.Event()
+    for _ in range(2):
+        threads.none = True
+        with pytest.raises(RuntimeError, match=r"^can't start new thread$"):
+            clock.call_later(0.0, lambda: ran.append("refused"))
+        assert len(clock._timers) == 0
+        threads.none = False
+        clock.call_later(0.0, done.set)
+        assert done.wait(PATIENCE)
+        done.clear()
+    assert ran == []
+
+
+@pytest.mark.parametrize("executor", ["pool of one", "pool", "thread", "loop"])
+def test_an_executor_without_a_thread_refuses_a_task_and_goes_on(executor: str, threads: Threads) -> None:
+    made = EXECUTORS[executor]()
+    ran: list[str] = []
+    for _ in range(2):
+        threads.none = True
+        with pytest.raises(RuntimeError, match=r"^can't start new thread$"):
+            made.worker().submit(lambda: ran.append("refused"))
+        threads.none = False
+        finish(made.worker())
+    assert ran == []
+
+
+def test_a_worker_of_a_pool_that_refused_a_task_takes_the_next(threads: Threads) -> None:
+    worker = pool(2).worker()
+    threads.none = True
+    with pytest.raises(RuntimeError, match=r"^can't start new thread$"):
+        worker.submit(lambda: None)
+    threads.none = False
+    finish(worker)
+
+
+@pytest.mark.usefixtures("quiet_exits")
+def test_a_thread_that_a_task_exits_goes_on_if_there_is_no_other(threads: Threads) -> None:
+    def leave() -> None:
+        threads.none = True
+        raise SystemExit
+
+    clock, worker = SystemClock(), pool(1).worker()
+    for start in (lambda task: clock.call_later(0.0, task), worker.submit):
+        done, ready = threading.Event(), threading.Event()
+        start(lambda: ready.wait(PATIENCE))  # noqa: B023
+        start(leave)
+        start(done.set)
+        ready.set()
+        assert done.wait(PATIENCE)
+        threads.none = False
 
 
 TIMED: dict[str, Callable[[Any], Stream[Any]]] = {

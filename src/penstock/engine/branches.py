@@ -114,7 +114,6 @@ class Trunk(Part):
         self._size = size
         self._half = (size + 1) // 2
         self._patience = patience
-        self._clock = clock
         self.lock = Lock()
         self._asked = 0
         self._came = 0
@@ -138,7 +137,7 @@ class Trunk(Part):
         self._heard = False
         self._stuck_since: float | None = None
         self._watched = False
-        self._alarm = Alarm(clock, self._look)
+        self._alarm = Alarm(clock, self._look, self.fail)
         self.outer = _Lane(self, downstream)
         self.outer.also_held = lambda: self._held
         self.outer.on_request = lambda _: self.ask()
@@ -516,7 +515,7 @@ class Trunk(Part):
 
     def _watch(self) -> None:
         """Begin to wait for a subscriber that may be on its way."""
-        now = self._clock.now()
+        now = self._alarm.now()
         with self.lock:
             if self._stuck_since is None:
                 self._stuck_since = now
@@ -524,9 +523,9 @@ class Trunk(Part):
         if not watched:
             self._alarm.set(self._patience)
 
-    def _look(self) -> None:
+    def _look(self, _: object) -> None:
         """Fail if nothing has moved all the time."""
-        now = self._clock.now()
+        now = self._alarm.now()
         with self.lock:
             since = self._stuck_since
             self._watched = since is not None and not self.done and self._stuck()

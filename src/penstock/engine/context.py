@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextvars import Context, copy_context
 from functools import partial
 
+from penstock.engine.dropped import drop
 from penstock.engine.executors import Executor, Task, Worker
 
 
@@ -24,12 +25,17 @@ def carried(task: Task) -> Task:
 class _Carrying:
     """Run tasks on another worker, in the context that this one was made in."""
 
-    __slots__ = ("_context", "_worker", "close")
+    __slots__ = ("_context", "_worker")
 
     def __init__(self, worker: Worker) -> None:
         self._context = copy_context()
         self._worker = worker
-        self.close = worker.close
+
+    def close(self) -> None:
+        try:
+            self._worker.close()
+        except Exception as error:  # noqa: BLE001  the end is told all the same
+            drop("a worker raised when it was closed", error)
 
     def submit(self, task: Task, /) -> None:
         self._worker.submit(partial(run_in, self._context, task))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from queue import SimpleQueue
 from typing import Protocol, runtime_checkable
@@ -18,6 +18,7 @@ from penstock.engine.arguments import count_given
 from penstock.engine.dropped import drop
 from penstock.engine.flat import working
 from penstock.engine.loops import Loop, lease_loop
+from penstock.engine.threads import hand_over, started
 
 Task = Callable[[], None]
 
@@ -78,7 +79,7 @@ class _ThreadWorker:
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._closed = False
-        threading.Thread(target=_work, args=(self._tasks,), name=name, daemon=True).start()
+        started(partial(_work, self._tasks), name)
 
     def submit(self, task: Task, /) -> None:
         with self._lock:
@@ -123,11 +124,13 @@ class _PoolThreads:
 
     def submit(self, task: Task) -> None:
         with self._lock:
+            if self._running < self._size:
+                self._start(self._work)  # first, since it may raise; it waits for the lock
+                self._running += 1
             self._waiting.append(task)
-            if self._running == self._size:
-                return
-            self._running += 1
-        threading.Thread(target=self._work, name=self._name, daemon=True).start()
+
+    def _start(self, work: Task) -> None:
+        started(work, self._name)
 
     def _work(self) -> None:
         ended = False
@@ -138,7 +141,7 @@ class _PoolThreads:
             ended = True
         finally:
             if not ended:  # a task raised SystemExit or its like, which ends this thread and no other task
-                threading.Thread(target=self._work, name=self._name, daemon=True).start()
+                hand_over(self._work, self._start)
 
     def _next(self) -> Task | None:
         with self._lock:
@@ -164,11 +167,10 @@ class _SerialWorker:
         with self._lock:
             if self._closed:
                 return
+            if not self._busy:
+                self._spawn(self._work)  # first, since it may raise; it waits for the lock
+                self._busy = True
             self._tasks.append(task)
-            if self._busy:
-                return
-            self._busy = True
-        self._spawn(self._work)
 
     def _work(self) -> None:
         ended = False
@@ -179,7 +181,7 @@ class _SerialWorker:
             ended = True
         finally:
             if not ended:
-                self._spawn(self._work)
+                hand_over(self._work, self._spawn)
 
     def _next(self) -> Task | None:
         with self._lock:
@@ -193,16 +195,17 @@ class _SerialWorker:
             self._closed = True
 
 
+@dataclass(frozen=True, slots=True, repr=False)
 class Pool:
-    """Give out workers that share a bounded number of threads."""
+    """Give out workers that share a bounded number of threads; pools of one size and name are equal, not the same."""
 
-    __slots__ = ("_threads", "name", "size")
+    size: int
+    name: str = "penstock-pool"
+    _threads: _PoolThreads = field(init=False, compare=False)
 
-    def __init__(self, size: int, name: str = "penstock-pool") -> None:
-        count_given("pool", "size", size, 1)
-        self.size = size
-        self.name = name
-        self._threads = _PoolThreads(size, name)
+    def __post_init__(self) -> None:
+        count_given("pool", "size", self.size, 1)
+        object.__setattr__(self, "_threads", _PoolThreads(self.size, self.name))
 
     def worker(self) -> Worker:
         """Return a worker that borrows a thread whenever it has something to do."""

@@ -14,9 +14,11 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.engine.flat import aside
+from penstock.engine.threads import started
 
 if TYPE_CHECKING:
     import asyncio
@@ -229,12 +231,13 @@ class _OwnLoop:
 
         with self._lock:
             if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._leases = 0
-                self._thread = threading.Thread(
-                    target=_run_loop, args=(self, self._loop), name="penstock-loop", daemon=True
-                )
-                self._thread.start()
+                loop = asyncio.new_event_loop()
+                try:
+                    self._thread = started(partial(_run_loop, self, loop), "penstock-loop")
+                except Exception:
+                    loop.close()
+                    raise
+                self._loop, self._leases = loop, 0
             self._leases += 1
             assert self._thread is not None and self._thread.ident is not None
             return AsyncioLoop(self._loop, self._thread.ident, self)

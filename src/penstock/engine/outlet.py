@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from penstock.engine.cold_paths import rejected, signal_end, too_late, welcome
 from penstock.engine.demand import UNBOUNDED, add, legal
+from penstock.engine.dropped import drop
 from penstock.engine.part import Part, chunks_of
 from penstock.spec.interfaces import Subscriber, Subscription
 
@@ -173,8 +174,16 @@ class Outlet(Part, Generic[T]):
     def _schedule(self) -> None:
         if self._submit is None:
             self._drain()
-        else:
+            return
+        try:
             self._submit(self._drain)
+        except Exception as error:
+            if self._downstream is None:
+                raise  # the drain has run
+            if self.closed:
+                drop("a worker took no task after the end or the cancel", error)
+            self.fail_now(error)
+            self._drain()
 
     def _drain(self) -> None:
         returned = False

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, TypeVar
 
-from penstock.engine.clocks import SYSTEM_CLOCK, Cancel, Clock, seconds_of
-from penstock.engine.demand import UNBOUNDED
-from penstock.engine.outlet import Outlet, accepts, element_or_raise
-from penstock.engine.part import Part, height_of
-from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.engine.alarm import Alarm
+from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
+from penstock.engine.flood import Flood
+from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint
 
 T = TypeVar("T")
@@ -30,81 +29,50 @@ class Debounce(Joint[T, T]):
 
     def __post_init__(self) -> None:
         seconds_of("debounce", "seconds", self.seconds)
+        clock_given("debounce", self.clock)
 
     def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
         """Put a slot with a timer in front of what follows."""
         return _DebounceRun(self, downstream)
 
 
-class _DebounceRun(Part):
+class _DebounceRun(Flood):
+    """Keep the latest element, for which the alarm is set."""
+
     def __init__(self, step: Debounce[Any], downstream: Subscriber[Any]) -> None:
-        self._step = step
-        self.height = height_of(downstream) + 1
+        super().__init__(downstream)
+        self._seconds = step.seconds
         self._lock = Lock()
         self._latest: tuple[Any] | None = None
-        self._cancel: Cancel | None = None
-        self._upstream: Subscription | None = None
-        self._outlet: Outlet[Any] = Outlet(downstream)
-        self._outlet.on_cancel = self._cancelled
+        self._alarm = Alarm(step.clock, self._quiet, self.fail)
+        self.outlet.on_close = self._closed
 
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        if not accepts(subscription, self._upstream):
-            return
-        self._upstream = subscription
-        self._outlet.open()
-        if not self._outlet.closed:
-            subscription.request(UNBOUNDED)
-
-    def on_next(self, element: Any, /) -> None:
-        element_or_raise(element, "on_next")
+    def came(self, element: Any) -> None:
         latest = (element,)  # a tuple of its own tells two equal elements apart
         with self._lock:
-            before, self._cancel = self._cancel, None
             self._latest = latest
-        if before is not None:
-            before()
-        cancel = self._step.clock.call_later(self._step.seconds, lambda: self._quiet(latest))
-        with self._lock:
-            waits = self._latest is latest and not self._outlet.closed
-            if waits:
-                self._cancel = cancel
-        if not waits:
-            cancel()
+        self._alarm.set(self._seconds, latest)
 
     def _quiet(self, latest: tuple[Any] | None) -> None:
         with self._lock:
             if latest is None or self._latest is not latest:
                 return
-            self._latest = self._cancel = None
-        outlet = self._outlet
+            self._latest = None
+        outlet = self.outlet
         with outlet.lock:
             if len(outlet.queue) > outlet.demand:
                 outlet.queue.pop()
             outlet.queue.append(latest[0])
         outlet.wake()
 
-    def _flush(self) -> None:
-        with self._lock:
-            cancel, self._cancel = self._cancel, None
-            latest = self._latest
-        if cancel is not None:
-            cancel()
-        self._quiet(latest)
-
     def on_error(self, error: Exception, /) -> None:
-        element_or_raise(error, "on_error")
-        self._flush()
-        self._outlet.complete(error)
+        self._quiet(self._latest)
+        super().on_error(error)
 
     def on_complete(self) -> None:
-        self._flush()
-        self._outlet.complete()
+        self._quiet(self._latest)
+        super().on_complete()
 
-    def _cancelled(self) -> None:
-        with self._lock:
-            cancel, self._cancel = self._cancel, None
-            self._latest = None
-        if cancel is not None:
-            cancel()
-        if self._upstream is not None:
-            self._upstream.cancel()
+    def _closed(self) -> None:
+        self._alarm.close()
+        self._latest = None

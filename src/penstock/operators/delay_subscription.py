@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from penstock.engine.alarm import Alarm
@@ -40,9 +41,9 @@ class _LateRun(Relay[Any]):
     def __init__(self, step: DelaySubscription, downstream: Subscriber[Any]) -> None:
         super().__init__(downstream)
         self._step = step
-        self.alarm = Alarm(step.clock, self._subscribe)
+        self.alarm = Alarm(step.clock, self._subscribe, partial(self.end, cancel=True))
 
-    def _subscribe(self) -> None:
+    def _subscribe(self, _: object) -> None:
         self.attach(lambda leg: connect(self._step.stream, leg))
 
     def released(self) -> None:

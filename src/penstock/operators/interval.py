@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.engine.alarm import Alarm
 from penstock.engine.arguments import count_given
-from penstock.engine.clocks import SYSTEM_CLOCK, Cancel, Clock, seconds_of
+from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.emitter import EmitResult, Emitter, Overflow
 from penstock.engine.outlet import Outlet
 from penstock.spec.interfaces import Subscriber
@@ -30,6 +31,7 @@ class Interval(Source[int]):
     def __post_init__(self) -> None:
         seconds_of("interval", "seconds", self.seconds, zero=False)
         count_given("interval", "size", self.size, 1)
+        clock_given("interval", self.clock)
         if not isinstance(self.overflow, Overflow):
             raise TypeError(f"interval: overflow must be an Overflow, got {self.overflow!r}")
 
@@ -38,39 +40,26 @@ class Interval(Source[int]):
         outlet: Outlet[Any] = Outlet(downstream)
         ticker = _Ticker(self, Emitter("interval", outlet, self.overflow, self.size))
         outlet.open()
-        ticker.start()
+        ticker.set()
 
 
 class _Ticker:
-    """Emit at each tick and set the timer for the next; ticks are counted from the start, so they do not drift."""
+    """Emit at each tick and set the alarm for the next; ticks are counted from the start, so they do not drift."""
 
-    __slots__ = ("_cancel", "_emitter", "_start", "_step", "_stopped", "_tick")
+    __slots__ = ("_alarm", "_emitter", "_seconds", "_start", "_tick")
 
     def __init__(self, step: Interval, emitter: Emitter[int]) -> None:
-        self._step = step
+        self._seconds = step.seconds
         self._emitter = emitter
-        self._start = step.clock.now()
+        self._alarm = Alarm(step.clock, self._rang, emitter.fail)
+        self._start = self._alarm.now()
         self._tick = 0
-        self._stopped = False
-        self._cancel: Cancel | None = None
+        emitter.on_close(self._alarm.close)
 
-    def start(self) -> None:
-        self._set_timer()
-        self._emitter.on_close(self._stop)
+    def set(self) -> None:
+        self._alarm.at(self._start + (self._tick + 1) * self._seconds)
 
-    def _set_timer(self) -> None:
-        due = self._start + (self._tick + 1) * self._step.seconds
-        self._cancel = self._step.clock.call_later(max(0.0, due - self._step.clock.now()), self._fire)
-
-    def _fire(self) -> None:
-        if self._emitter.emit(self._tick) in {EmitResult.CANCELLED, EmitResult.TERMINATED}:
-            return
-        self._tick += 1
-        self._set_timer()
-        if self._stopped:  # meanwhile, by another thread
-            self._stop()
-
-    def _stop(self) -> None:
-        self._stopped = True
-        if self._cancel is not None:
-            self._cancel()
+    def _rang(self, _: object) -> None:
+        if self._emitter.emit(self._tick) not in {EmitResult.CANCELLED, EmitResult.TERMINATED}:
+            self._tick += 1
+            self.set()

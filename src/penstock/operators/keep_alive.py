@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any, Generic, Literal, TypeVar
 
-from penstock.engine.alarm import Alarm
 from penstock.engine.arguments import Missing, count_given, elements_given, function_given
 from penstock.engine.blame import blamed
 from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
-from penstock.engine.credit import Credit
-from penstock.engine.outlet import Outlet, accepts, element_or_raise
-from penstock.engine.part import Part, height_of
 from penstock.engine.segment import no_element
-from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.engine.timed import Timed
+from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint
 
 T = TypeVar("T")
@@ -52,89 +48,47 @@ class KeepAlive(Joint[T, T | U], Generic[T, U]):
         return _KeepAliveRun(self, downstream)
 
 
-class _KeepAliveRun(Part):
-    """Keep one timer and, while something is asked for, a deadline, which an element only moves."""
+class _KeepAliveRun(Timed):
+    """Set the alarm when something is asked for, and again when an element comes."""
 
     def __init__(self, step: KeepAlive[Any, Any], downstream: Subscriber[Any]) -> None:
+        super().__init__(downstream, step.clock, step.size)
         self._step = step
-        self.height = height_of(downstream) + 1
-        self._lock = Lock()
-        self._credit = Credit(step.size)
-        self._deadline: float | None = None
-        self._armed = False
-        self._done = False
-        self._upstream: Subscription | None = None
-        self._alarm = Alarm(step.clock, self._ring)
-        self._outlet: Outlet[Any] = Outlet(downstream)
-        self._outlet.on_request = self._requested
-        self._outlet.on_taken = self._taken
-        self._outlet.on_cancel = self._cancelled
-        self._outlet.on_close = self._alarm.close
+        self._waits = False
+        """Whether something is asked for; else no time passes, and the alarm rings for nothing."""
 
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        if not accepts(subscription, self._upstream):
-            return
-        self._upstream = subscription
-        self._outlet.open()
-        self._ask()
+    def came(self, element: Any) -> None:
+        if self._waits:
+            self.alarm.set(self._step.seconds)
+        with self.lock:
+            self.credit.arrived()
+            self.outlet.queue.append(element)
+        self.outlet.wake()
 
-    def on_next(self, element: Any, /) -> None:
-        if element is None:
-            element_or_raise(element, "on_next")
-        deadline = self._step.clock.now() + self._step.seconds
-        with self._lock:
-            self._credit.arrived()
-            if self._deadline is not None:
-                self._deadline = deadline
-            self._outlet.queue.append(element)
-            ask = not self._credit.owed
-        self._outlet.wake()
-        if ask:
-            self._ask()
+    def requested(self, _: int) -> None:
+        with self.lock:
+            waits, self._waits = self._waits, True
+        if not waits:
+            self.alarm.set(self._step.seconds)
+        self.ask()
 
-    def on_error(self, error: Exception, /) -> None:
-        element_or_raise(error, "on_error")
-        self._done = True
-        self._outlet.complete(error)
-
-    def on_complete(self) -> None:
-        self._done = True
-        self._outlet.complete()
-
-    def _requested(self, _: int) -> None:
-        deadline = self._step.clock.now() + self._step.seconds
-        with self._lock:
-            set_timer = False
-            if self._deadline is None:
-                self._deadline = deadline
-                set_timer, self._armed = not self._armed, True
-        if set_timer:
-            self._alarm.set(self._step.seconds)
-        self._ask()
-
-    def _ring(self) -> None:
-        """Fill the silence, unless an element has moved the deadline or nothing is asked for."""
-        now = self._step.clock.now()
-        with self._lock:
-            deadline = self._deadline
-            self._armed = goes_on = deadline is not None and not self._done
-            left = 0.0 if deadline is None else deadline - now
-        if not goes_on:
-            return  # the next request sets the timer again
-        if left <= 0:
-            if not self._fill():
-                return
-            left = self._step.seconds
-            with self._lock:
-                if self._deadline is not None:
-                    self._deadline = now + left
-        self._alarm.set(left)
+    def taken(self, count: int) -> None:
+        with self.lock:
+            self.credit.held -= count
+            self._waits = self._waits and self._hungry()
+        self.ask()
 
     def _hungry(self) -> bool:
-        return self._outlet.demand > len(self._outlet.queue)
+        return self.outlet.demand > len(self.outlet.queue)
 
-    def _fill(self) -> bool:
-        """Offer a filler; tell whether to go on."""
+    def rang(self, _: object) -> None:
+        """Fill the silence."""
+        if self._waits and not self.done:
+            self._fill()
+            if self._waits:
+                self.alarm.set(self._step.seconds)
+
+    def _fill(self) -> None:
         fn = self._step.fn
         filler: Any = self._step.value
         if fn is not None:
@@ -143,34 +97,12 @@ class _KeepAliveRun(Part):
                 if filler is None:
                     raise no_element()
             except Exception as error:  # noqa: BLE001  rule 1.4
-                self._outlet.complete(blamed(error, self._step, fn))
-                self._cancelled()
-                return False
-        with self._lock:
-            hungry = self._hungry() and not self._done
-            if hungry:
-                self._credit.held += 1
-                self._outlet.queue.append(filler)
-        if hungry:
-            self._outlet.wake()
-        return True
-
-    def _taken(self, count: int) -> None:
-        with self._lock:
-            self._credit.held -= count
-            if not self._hungry():
-                self._deadline = None  # while nothing is asked for, no time passes
-        self._ask()
-
-    def _ask(self) -> None:
-        upstream = self._upstream
-        with self._lock:
-            if upstream is None or self._done or self._outlet.closed:
+                self.fail(blamed(error, self._step, fn))
                 return
-            wanted = self._credit.ask(self._outlet.demand)
-        if wanted:
-            upstream.request(wanted)
-
-    def _cancelled(self) -> None:
-        if self._upstream is not None and not self._done:
-            self._upstream.cancel()
+        with self.lock:
+            hungry = self._hungry() and not self.done
+            if hungry:
+                self.credit.held += 1
+                self.outlet.queue.append(filler)
+        if hungry:
+            self.outlet.wake()

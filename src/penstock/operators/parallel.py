@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.arguments import count_given
 from penstock.engine.blame import operator_name
-from penstock.engine.cold_paths import too_late
+from penstock.engine.cold_paths import interruption, too_late
 from penstock.engine.context import worker_of
 from penstock.engine.executors import Executor, Worker, pool
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
@@ -100,7 +100,13 @@ class _ParallelRun(Part):
         self._owed = 0
         self._half = (step.prefetch + 1) // 2
         executor = pool(step.rails) if step.executor is None else step.executor
-        self._workers = [worker_of(executor) for _ in range(step.rails)]
+        self._workers: list[Worker] = []
+        try:
+            for _ in range(step.rails):
+                self._workers.append(worker_of(executor))
+        except Exception:
+            self._close()
+            raise
         self._free = list(self._workers)
         self._upstream: Subscription | None = None
         self._done = False
@@ -156,7 +162,12 @@ class _ParallelRun(Part):
                 if share is None:
                     return
                 worker = self._free.pop()
-            worker.submit(partial(self._work, worker, share))
+            try:
+                worker.submit(partial(self._work, worker, share))
+            except Exception as error:  # noqa: BLE001  an executor of the user's, or one without a thread
+                close_quietly(share.loop)
+                self._outlet.complete(error)
+                self._stop()
 
     def _next_share(self) -> _Share | None:
         """Take a share that goes on, or make one of what waits."""
@@ -189,18 +200,26 @@ class _ParallelRun(Part):
     def _work_on(self, share: _Share) -> None:
         gate, results = self._gate, share.results
         error: Exception | None = None
+        returned = False
         try:
             for result in islice(share.loop, MOST_RESULTS):
                 results.append(result)
                 if gate.over:
                     close_quietly(share.loop)
-                    return
+                    break
+            returned = True
         except Exception as failure:  # noqa: BLE001  rule 1.4: the loop has said already who raised
             error = failure
-        with self._lock:
-            share.error = error
-            share.resting = error is None and len(results) == MOST_RESULTS
-            share.finished = not share.resting
+            returned = True
+        finally:
+            if not returned:  # it passes, and ends this thread
+                error = interruption()
+            with self._lock:
+                share.error = error
+                share.resting = error is None and len(results) == MOST_RESULTS
+                share.finished = not share.resting
+            if not returned:
+                self._deliver()
 
     # Results.
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.engine.alarm import Alarm
 from penstock.engine.arguments import count_given, function_given
 from penstock.engine.blame import blamed
 from penstock.engine.caught import When, caught, following, when_given
 from penstock.engine.chain import Chain, connect
-from penstock.engine.clocks import SYSTEM_CLOCK, Cancel, Clock, seconds_of
+from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.relay import Relay
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
@@ -40,6 +41,7 @@ class Retry(Source[Any]):
         if self.times is not None:
             count_given("retry", "times", self.times, 0)
         seconds_of("retry", "backoff", self.backoff)
+        clock_given("retry", self.clock)
         when_given("retry", self.when)
         if callable(self.jitter):
             function_given("retry", "jitter", self.jitter)
@@ -75,10 +77,9 @@ class _RetryRun(Relay[Any]):
         self._step = step
         self._failures = 0
         self._before: Exception | None = None
-        self._cancel: Cancel | None = None
+        self._alarm = Alarm(step.clock, self.try_again, self.end)
 
-    def try_again(self) -> None:
-        self._cancel = None
+    def try_again(self, _: object = None) -> None:
         self.attach(lambda leg: connect(self._step.stream, leg))
 
     def failed(self, error: Exception) -> None:
@@ -97,14 +98,10 @@ class _RetryRun(Relay[Any]):
             return
         self._failures += 1
         if wait:
-            self._cancel = step.clock.call_later(wait, self.try_again)
-            if self.over:
-                self.released()
+            self._alarm.set(wait)
         else:
             self.try_again()
 
     def released(self) -> None:
         self._before = None  # rule 3.13: the frames of its traceback know the subscriber
-        cancel, self._cancel = self._cancel, None
-        if cancel is not None:
-            cancel()
+        self._alarm.close()

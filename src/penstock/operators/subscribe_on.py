@@ -34,7 +34,11 @@ class SubscribeOn(Source[Any]):
         """Subscribe on the worker."""
         worker = worker_of(self.executor)
         front = _Elsewhere(downstream, worker)
-        worker.submit(lambda: connect(self.stream, front))
+        try:
+            worker.submit(lambda: connect(self.stream, front))
+        except Exception:
+            worker.close()
+            raise
 
 
 def _closing(signal: Callable[[Any], None], worker: Worker) -> Callable[[Any], None]:
@@ -55,21 +59,23 @@ def _closing(signal: Callable[[Any], None], worker: Worker) -> Callable[[Any], N
 class _Elsewhere(Part):
     """Stand before the subscriber: elements pass untouched, requests go by way of the worker."""
 
-    __slots__ = ("_downstream", "_worker", "height", "on_next")
+    __slots__ = ("_downstream", "_worker", "failure", "height", "on_next")
 
     def __init__(self, downstream: Subscriber[Any], worker: Worker) -> None:
         self._downstream = downstream
         self._worker = worker
+        self.failure: Exception | None = None
+        """What the worker raised, which is why upstream fails."""
         self.height = height_of(downstream) + 1
         harmless = isinstance(downstream, Boundary)  # it only queues
         self.on_next = downstream.on_next if harmless else _closing(downstream.on_next, worker)
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
-        _closing(self._downstream.on_subscribe, self._worker)(_Requests(subscription, self._worker))
+        _closing(self._downstream.on_subscribe, self._worker)(_Requests(subscription, self, self._worker))
 
     def on_error(self, error: Exception, /) -> None:
         self._worker.close()
-        self._downstream.on_error(error)
+        self._downstream.on_error(self.failure or error)
 
     def on_complete(self) -> None:
         self._worker.close()
@@ -79,15 +85,20 @@ class _Elsewhere(Part):
 class _Requests:
     """Be the subscription handed on: requests run on the worker, a cancel at once."""
 
-    __slots__ = ("_subscription", "_worker")
+    __slots__ = ("_front", "_subscription", "_worker")
 
-    def __init__(self, subscription: Subscription, worker: Worker) -> None:
+    def __init__(self, subscription: Subscription, front: _Elsewhere, worker: Worker) -> None:
         self._subscription = subscription
+        self._front = front
         self._worker = worker
 
     def request(self, n: int, /) -> None:
         subscription = self._subscription
-        self._worker.submit(lambda: subscription.request(n))
+        try:
+            self._worker.submit(lambda: subscription.request(n))
+        except Exception as error:  # noqa: BLE001  an executor of the user's, or one without a thread
+            self._front.failure = error
+            subscription.request(0)  # rule 3.9: upstream ends with an error for it, after what it is signalling
 
     def cancel(self) -> None:
         self._subscription.cancel()

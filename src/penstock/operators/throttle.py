@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -58,7 +59,7 @@ class _ThrottleRun(Relay[Any]):
         self._wanted = 0
         self._used: deque[list[Any]] = deque()
         """When the first and the last ticket of a group were used, and how many there are."""
-        self._alarm = Alarm(step.clock, self._give_back)
+        self._alarm = Alarm(step.clock, self._give_back, partial(self.end, cancel=True))
         self._publisher: Subscription | None = None
 
     def subscribed(self, leg: Leg, subscription: Subscription) -> None:
@@ -78,7 +79,7 @@ class _ThrottleRun(Relay[Any]):
             publisher.request(passed)
 
     def arrived(self, element: Any) -> None:
-        now = self._step.clock.now()
+        now = self._alarm.now()
         with self._guard:
             used = self._used
             first = not used
@@ -88,18 +89,18 @@ class _ThrottleRun(Relay[Any]):
             else:
                 used.append([now, now, 1])
         if first:
-            self._alarm.set(self._step.per)
+            self._alarm.at(now + self._step.per)
         super().arrived(element)
 
-    def _give_back(self) -> None:
-        now = self._step.clock.now()
+    def _give_back(self, due: float) -> None:
+        now = max(self._alarm.now(), due)
         with self._guard:
             used = self._used
             while used and used[0][1] + self._step.per <= now:
                 self._tickets += used.popleft()[2]
-            left = used[0][1] + self._step.per - now if used else None
-        if left is not None:
-            self._alarm.set(left)
+            following = used[0][1] + self._step.per if used else None
+        if following is not None:
+            self._alarm.at(following)
         self.ask(0)
 
     def released(self) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from threading import Lock
+from functools import partial
 from typing import Any, TypeVar
 
-from penstock.engine.clocks import SYSTEM_CLOCK, Cancel, Clock, seconds_of
+from penstock.engine.alarm import Alarm
+from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.relay import Relay
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint
@@ -27,6 +28,7 @@ class Timeout(Joint[T, T]):
 
     def __post_init__(self) -> None:
         seconds_of("timeout", "seconds", self.seconds, zero=False)
+        clock_given("timeout", self.clock)
 
     def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
         """Put a relay with a timer in front of what follows."""
@@ -36,55 +38,26 @@ class Timeout(Joint[T, T]):
 
 
 class _TimeoutRun(Relay[Any]):
-    """Keep one timer and, while something is asked for, a deadline.
-
-    An element only moves the deadline; a timer that fires before it is set again.
-    """
+    """Set the alarm while something is asked for; an element only moves it."""
 
     def __init__(self, step: Timeout[Any], downstream: Subscriber[Any]) -> None:
         super().__init__(downstream)
-        self._step = step
-        self._deadline: float | None = None
-        self._guard = Lock()
-        self._armed = False
-        self._cancel: Cancel | None = None
+        self._seconds = step.seconds
+        self._alarm = Alarm(step.clock, self._late, partial(self.end, cancel=True))
 
     def requested(self, n: int, first: bool) -> None:
         if first:
-            deadline = self._step.clock.now() + self._step.seconds
-            with self._guard:
-                self._deadline = deadline
-                armed, self._armed = self._armed, True
-            if not armed:
-                self._set_timer(self._step.seconds)
+            self._alarm.set(self._seconds)
 
     def arrived(self, element: Any) -> None:
-        deadline = self._step.clock.now() + self._step.seconds
-        with self._guard:
-            self._deadline = deadline if self.demand else None
+        if not self.demand:
+            self._alarm.call_off()
+        if self.demand:  # from the beginning, or since another thread has asked meanwhile
+            self._alarm.set(self._seconds)
         super().arrived(element)
 
-    def _set_timer(self, seconds: float) -> None:
-        self._cancel = self._step.clock.call_later(seconds, self._fire)
-        if self.over:
-            self.released()  # meanwhile, by another thread
-
-    def _fire(self) -> None:
-        now = self._step.clock.now()
-        with self._guard:
-            deadline = self._deadline
-            self._armed = not self.over and deadline is not None
-        if self.over or deadline is None:
-            return  # the next request sets the timer again
-        left = deadline - now
-        if left > 0:
-            self._set_timer(left)
-        else:
-            self.end(
-                TimeoutError(f"timeout: no element within {self._step.seconds} seconds of being asked for"), cancel=True
-            )
+    def _late(self, _: object) -> None:
+        self.end(TimeoutError(f"timeout: no element within {self._seconds} seconds of being asked for"), cancel=True)
 
     def released(self) -> None:
-        cancel, self._cancel = self._cancel, None
-        if cancel is not None:
-            cancel()
+        self._alarm.close()

@@ -31,11 +31,11 @@ class Timer(Source[int]):
         """Set the timer."""
         outlet: Outlet[Any] = Outlet(downstream)
 
-        def ring() -> None:
+        def ring(_: object) -> None:
             outlet.queue.append(0)
             outlet.complete()
 
-        alarm = Alarm(self.clock, ring)
+        alarm = Alarm(self.clock, ring, outlet.complete)
         outlet.on_close = alarm.close
         outlet.open()
         alarm.set(self.seconds)

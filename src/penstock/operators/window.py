@@ -196,13 +196,12 @@ class _TimedRun(_WindowRun):
     def __init__(self, step: WindowSeconds[Any, Any], downstream: Subscriber[Any]) -> None:
         super().__init__(step, downstream)
         self._seconds = step.seconds
-        self._start = step.clock.now()
-        self._timer = Alarm(step.clock, self.cut)
+        self._timer = Alarm(step.clock, lambda _: self.cut(), self.fail)
+        self._start = self._timer.now()
 
     def begun(self) -> None:
-        now = self._clock.now()
-        passed = (now - self._start) // self._seconds
-        self._timer.set(self._start + (passed + 1) * self._seconds - now)
+        passed = (self._timer.now() - self._start) // self._seconds
+        self._timer.at(self._start + (passed + 1) * self._seconds)
 
     def released(self) -> None:
         self._timer.close()
