@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from penstock.errors import InterruptionError
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -38,3 +41,8 @@ class Completed:
 
 
 Signal = Next[T] | Failed | Completed
+
+
+def interruption(by: BaseException | None = None) -> InterruptionError:
+    """Return what is signalled for a KeyboardInterrupt or its like: the one that passes here, unless it is given."""
+    return InterruptionError(f"the stream was interrupted by {sys.exception() if by is None else by!r}")

@@ -18,6 +18,7 @@ from penstock.engine.executors import Executor, Worker, pool
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
 from penstock.engine.part import Part, height_of
 from penstock.engine.segment import Segment, close_quietly
+from penstock.engine.signals import interruption
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Gate, Joint, Sight, Stage, Step
 
@@ -104,6 +105,7 @@ class _ParallelRun(Part):
         self._free = list(self._workers)
         self._upstream: Subscription | None = None
         self._done = False
+        self._ended = False
         self._failure: Exception | None = None
         self._outlet: Outlet[Any] = Outlet(downstream)
         self._outlet.on_request = self._ask
@@ -189,14 +191,21 @@ class _ParallelRun(Part):
     def _work_on(self, share: _Share) -> None:
         gate, results = self._gate, share.results
         error: Exception | None = None
+        returned = False
         try:
             for result in islice(share.loop, MOST_RESULTS):
                 results.append(result)
                 if gate.over:
-                    close_quietly(share.loop)
-                    return
+                    break
+            returned = True
         except Exception as failure:  # noqa: BLE001  rule 1.4: the loop has said already who raised
-            error = failure
+            error, returned = failure, True
+        finally:
+            if not returned:
+                self._outlet.fail_now(interruption())
+        if gate.over:
+            close_quietly(share.loop)
+            return
         with self._lock:
             share.error = error
             share.resting = error is None and len(results) == MOST_RESULTS
@@ -207,10 +216,10 @@ class _ParallelRun(Part):
     def _deliver(self) -> None:
         """Pass results on: from the head of the line, or from all of it where the order does not matter."""
         with self._lock:
-            if self._gate.over:
+            if self._gate.over or self._ended:
                 return
             failure = self._collect()
-            over = failure is not None or (self._done and not self._line and not self._pile)
+            self._ended = over = failure is not None or (self._done and not self._line and not self._pile)
             if over and failure is None:
                 failure, self._failure = self._failure, None  # rule 3.13: its frames know the subscriber
         if over:
