@@ -65,8 +65,8 @@ CALLED: dict[str, Callable[[Stream[int], Fn], Stream[Any]]] = {
     "repeat.while_": lambda over, fn: over.repeat(while_=fn),
     "parallel.flow": lambda over, fn: over.parallel(1, lambda rail: rail.map(fn)),
     "keep_alive.fn": lambda over, fn: over.concat(Stream.never()).keep_alive(0.001, fn=fn),
-    "on_backpressure_buffer.on_drop": lambda over, fn: (
-        pile(over.on_backpressure_buffer(1, overflow=Overflow.DROP, on_drop=fn))
+    "on_backpressure_buffer.on_drop": lambda over, fn: pile(
+        over.on_backpressure_buffer(1, overflow=Overflow.DROP, on_drop=fn)
     ),
     "on_backpressure_drop.on_drop": lambda over, fn: pile(over.on_backpressure_drop(fn)),
     "conflate.seed": lambda over, fn: over.conflate(fn, max),

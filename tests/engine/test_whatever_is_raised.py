@@ -169,7 +169,9 @@ def raised_by(way: str, stream: Stream[Any]) -> BaseException | None:
     return found[0]
 
 
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # interruptions end threads
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnhandledThreadExceptionWarning"
+)  # interruptions end threads
 each_way = pytest.mark.parametrize("way", WAYS)
 each_called = pytest.mark.parametrize("called", CALLED)
 
@@ -252,9 +254,7 @@ def test_an_interruption_is_heard(kind: str, way: str, called: str) -> None:
 @each_called
 @each_way
 @pytest.mark.parametrize("kind", INTERRUPTIONS)
-def test_an_interruption_on_another_thread_is_heard(
-    kind: str, way: str, called: str, dropped: list[Dropped]
-) -> None:
+def test_an_interruption_on_another_thread_is_heard(kind: str, way: str, called: str, dropped: list[Dropped]) -> None:
     interruption = INTERRUPTIONS[kind]("now")
     stream = CALLED[called](Stream.range(3).publish_on(thread()), raising(interruption)).publish_on(thread())
     error = raised_by(way, stream)
