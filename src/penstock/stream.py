@@ -397,7 +397,12 @@ class Stream(Iterated, Generic[T_co]):
     @staticmethod
     def generate(*, step: Callable[[S], tuple[T, S] | None], create: Callable[[], S]) -> Stream[T]: ...
     @staticmethod
-    def generate(seed: Any = Missing.MISSING, step: Any = None, *, create: Any = None) -> Stream[Any]:
+    def generate(
+        seed: Any = Missing.MISSING,
+        step: Callable[[Any], Any] | None = None,
+        *,
+        create: Callable[[], Any] | None = None,
+    ) -> Stream[Any]:
         """Emit what `step` makes of a state: an element and the next state, or None for the end.
 
         The first state is `seed`, or what `create` makes for each run.
@@ -405,7 +410,7 @@ class Stream(Iterated, Generic[T_co]):
         >>> list(Stream.generate(1, lambda n: (n, n * 2) if n < 20 else None))
         [1, 2, 4, 8, 16]
         """
-        return Stream(Chain(Generate(seed, step, create)))
+        return Stream(Chain(Generate(seed, step, create)))  # type: ignore[arg-type]
 
     @staticmethod
     def create(

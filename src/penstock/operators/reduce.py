@@ -14,7 +14,11 @@ A = TypeVar("A")
 B = TypeVar("B")
 _DO = "{result} = {fn}({result}, v)\nskip"
 _FROM_INITIAL = Body(_DO, state=(("result", "{initial}"),), tail="({result},)")
-_FROM_CREATED = Body(_DO, state=(("result", "{create}()"),), tail="({result},)")
+_FROM_CREATED = Body(
+    "if {fresh}:\n    {fresh} = False\n    {result} = {create}()\n" + _DO,
+    state=(("fresh", "True"), ("result", "None")),
+    tail="({create}() if {fresh} else {result},)",
+)
 _FROM_FIRST = Body(
     "if {none_yet}:\n    {none_yet} = False\n    {result} = v\n    skip\n{result} = {fn}({result}, v)\nskip",
     state=(("none_yet", "True"), ("result", "None")),

@@ -14,7 +14,9 @@ B = TypeVar("B")
 
 _DO = "v = {result} = {fn}({result}, v)\nif v is None: none"
 _FROM_INITIAL = Body(_DO, state=(("result", "{initial}"),))
-_FROM_CREATED = Body(_DO, state=(("result", "{create}()"),))
+_FROM_CREATED = Body(
+    "if {fresh}:\n    {fresh} = False\n    {result} = {create}()\n" + _DO, state=(("fresh", "True"), ("result", "None"))
+)
 
 
 @dataclass(frozen=True, slots=True)
