@@ -390,14 +390,27 @@ class Stream(Iterated, Generic[T_co]):
         """
         return Stream(Chain(Defer(make)))
 
+    @overload
     @staticmethod
-    def generate(seed: S, step: Callable[[S], tuple[T, S] | None]) -> Stream[T]:
+    def generate(seed: S, step: Callable[[S], tuple[T, S] | None]) -> Stream[T]: ...
+    @overload
+    @staticmethod
+    def generate(*, step: Callable[[S], tuple[T, S] | None], create: Callable[[], S]) -> Stream[T]: ...
+    @staticmethod
+    def generate(
+        seed: Any = Missing.MISSING,
+        step: Callable[[Any], Any] | None = None,
+        *,
+        create: Callable[[], Any] | None = None,
+    ) -> Stream[Any]:
         """Emit what `step` makes of a state: an element and the next state, or None for the end.
+
+        The first state is `seed`, or what `create` makes for each run.
 
         >>> list(Stream.generate(1, lambda n: (n, n * 2) if n < 20 else None))
         [1, 2, 4, 8, 16]
         """
-        return Stream(Chain(Generate(seed, step)))
+        return Stream(Chain(Generate(seed, step, create)))  # type: ignore[arg-type]
 
     @staticmethod
     def create(
@@ -700,13 +713,23 @@ class Stream(Iterated, Generic[T_co]):
 
     # Neighbours matter.
 
-    def scan(self, fn: Callable[[U, T_co], U], initial: U) -> Stream[U]:
-        """Emit the result so far after each element.
+    @overload
+    def scan(self, fn: Callable[[U, T_co], U], initial: U) -> Stream[U]: ...
+    @overload
+    def scan(self, fn: Callable[[U, T_co], U], *, create: Callable[[], U]) -> Stream[U]: ...
+    def scan(
+        self,
+        fn: Callable[[Any, Any], Any],
+        initial: Any | Literal[Missing.MISSING] = Missing.MISSING,
+        *,
+        create: Callable[[], Any] | None = None,
+    ) -> Stream[Any]:
+        """Emit the result so far after each element, beginning with `initial` or with what `create` makes for each run.
 
         >>> list(Stream.range(1, 5).scan(lambda total, n: total + n, 0))
         [1, 3, 6, 10]
         """
-        return self._then(Scan(fn, initial))
+        return self._then(Scan(fn, initial, create))
 
     def stateful_map(self, fn: Callable[[S, T_co], tuple[S | None, U]], create: Callable[[], S]) -> Stream[U]:
         """Change each element in the light of a state: from state and element to the next state and the result.
@@ -1489,15 +1512,23 @@ class Stream(Iterated, Generic[T_co]):
     def reduce(self: Stream[T], fn: Callable[[T, T], T]) -> Stream[T]: ...
     @overload
     def reduce(self, fn: Callable[[U, T_co], U], initial: U) -> Stream[U]: ...
+    @overload
+    def reduce(self, fn: Callable[[U, T_co], U], *, create: Callable[[], U]) -> Stream[U]: ...
     def reduce(
-        self, fn: Callable[[Any, Any], Any], initial: Any | Literal[Missing.MISSING] = Missing.MISSING
+        self,
+        fn: Callable[[Any, Any], Any],
+        initial: Any | Literal[Missing.MISSING] = Missing.MISSING,
+        *,
+        create: Callable[[], Any] | None = None,
     ) -> Stream[Any]:
-        """Fold all elements into one.
+        """Fold all elements into one, from `initial`, from what `create` makes for each run, or from the first element.
 
         >>> Stream.range(5).reduce(lambda total, n: total + n, 0).get()
         10
+        >>> Stream.just("tea", "milk").reduce(lambda lengths, word: lengths | {word: len(word)}, create=dict).get()
+        {'tea': 3, 'milk': 4}
         """
-        return self._then(Reduce(fn, initial))
+        return self._then(Reduce(fn, initial, create))
 
     def count(self) -> Stream[int]:
         """Emit how many elements there were.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from penstock import Stream
@@ -63,3 +65,37 @@ def test_none_is_not_an_element() -> None:
 def test_what_is_no_pair_is_refused() -> None:
     error = failure_of(Stream.generate(0, lambda n: n + 1))  # type: ignore[arg-type,return-value]
     assert type(error) is TypeError
+
+
+def longer(kept: list[int]) -> tuple[int, list[int]] | None:
+    kept.append(len(kept))
+    return (kept[-1], kept) if len(kept) < 4 else None
+
+
+def test_what_is_made_for_a_run_is_its_own() -> None:
+    check_source(lambda: Stream.generate(step=longer, create=list), [0, 1, 2], examples=5)
+    stream: Stream[int] = Stream.generate(step=longer, create=list)
+    assert [list(stream), list(stream)] == [[0, 1, 2], [0, 1, 2]]
+
+
+def test_refuses_to_begin_all_runs_with_what_one_may_change() -> None:
+    message = (
+        "generate: seed must be hashable, since all runs begin with it, got []; "
+        "give create=, a function that makes one for each run"
+    )
+    with pytest.raises(TypeError, match=rf"^{re.escape(message)}$"):
+        Stream.generate([], longer)
+
+
+def test_needs_one_beginning() -> None:
+    with pytest.raises(TypeError, match=r"^generate: one of seed and create must be given$"):
+        Stream.generate(step=longer)  # type: ignore[call-overload]
+
+
+def lost() -> list[int]:
+    raise LookupError("no beginning")
+
+
+def test_a_beginning_that_cannot_be_made_is_named() -> None:
+    error = failure_of(Stream.generate(step=longer, create=lost))
+    assert notes(error) == [f"in generate(lost), {place(lost)}"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from functools import reduce
 
 import pytest
@@ -21,6 +22,35 @@ def test_laws_from_an_initial_value() -> None:
 
 def test_laws_from_the_first_element() -> None:
     check_stage(Reduce(operator.sub), lambda xs: [reduce(operator.sub, xs)] if xs else [], st.integers())
+
+
+def grown(kept: list[int], n: int) -> list[int]:
+    kept.append(n)
+    return kept
+
+
+def test_laws_from_what_is_made_for_each_run() -> None:
+    check_stage(Reduce(grown, create=list), lambda xs: [xs], st.integers())
+
+
+@each_form
+def test_what_is_made_for_a_run_is_its_own(form: Form) -> None:
+    stream = over(form, 1, 2).reduce(grown, create=list)
+    assert [stream.get(), stream.get()] == [[1, 2], [1, 2]]
+
+
+def test_refuses_to_begin_all_runs_with_what_one_may_change() -> None:
+    message = (
+        "reduce: initial must be hashable, since all runs begin with it, got []; "
+        "give create=, a function that makes one for each run"
+    )
+    with pytest.raises(TypeError, match=rf"^{re.escape(message)}$"):
+        Stream.range(3).reduce(grown, [])
+
+
+def test_refuses_two_beginnings() -> None:
+    with pytest.raises(TypeError, match=r"^reduce: one of initial and create must be given$"):
+        Stream.range(3).reduce(max, 0, create=int)  # type: ignore[call-overload]
 
 
 def test_refuses_what_cannot_be_called() -> None:

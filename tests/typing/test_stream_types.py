@@ -59,6 +59,10 @@ def more(some: list[int], n: int) -> list[int]:
     return [*some, n]
 
 
+def taken(some: list[int]) -> tuple[int, list[int]] | None:
+    return (some[0], some[1:]) if some else None
+
+
 def repeated(times: int, of: int) -> str:
     return str(of) * times
 
@@ -85,6 +89,7 @@ def sources() -> None:
     assert_type(Stream.just(1, 2), Stream[int])
     assert_type(Stream.range(3), Stream[int])
     assert_type(Stream.generate(0, lambda n: (str(n), n + 1)), Stream[str])
+    assert_type(Stream.generate(step=taken, create=list[int]), Stream[int])
     assert_type(Stream.create(attach, overflow=Overflow.DROP), Stream[bytes])
     assert_type(Stream.from_async_iterable(ticks()), Stream[float])
     assert_type(Stream.from_publisher(Stream.range(3)), Stream[int])
@@ -116,6 +121,7 @@ def elements() -> None:
     assert_type(numbers.map_async(lookup, concurrency=2), Stream[str])
     assert_type(numbers.tap(print), Stream[int])
     assert_type(numbers.scan(lambda text, n: text + str(n), ""), Stream[str])
+    assert_type(numbers.scan(more, create=list[int]), Stream[list[int]])
     assert_type(numbers.stateful_map(lambda last, n: (n, str(n - last)), int), Stream[str])
     assert_type(numbers.take(1), Stream[int])
     assert_type(numbers.take_while(bool), Stream[int])
@@ -267,6 +273,7 @@ def results() -> None:
     assert_type(numbers.enumerate().to_dict(), Stream[dict[int, int]])
     assert_type(numbers.reduce(max), Stream[int])
     assert_type(numbers.reduce(lambda text, n: text + str(n), ""), Stream[str])
+    assert_type(numbers.reduce(more, create=list[int]), Stream[list[int]])
     assert_type(numbers.to_list().get(), list[int])
     assert_type(iter(numbers), Iterator[int])
     with numbers.open() as running:

@@ -47,6 +47,19 @@ def elements_given(operator: str, *values: object) -> None:
         raise TypeError(f"{operator}: None is not an element (rule 2.13)")
 
 
+def initial_given(operator: str, name: str, value: object, create: object, *, needed: bool = True) -> None:
+    """Refuse a value that every run begins with and one of them may change; `create` makes one for each run."""
+    if create is not None:
+        function_given(operator, "create", create)
+    if (value is Missing.MISSING) == (create is None) and (needed or create is not None):
+        raise TypeError(f"{operator}: one of {name} and create must be given")
+    if type(value).__hash__ is None:  # as dataclasses tell what can be changed
+        raise TypeError(
+            f"{operator}: {name} must be hashable, since all runs begin with it, got {value!r}; "
+            "give create=, a function that makes one for each run"
+        )
+
+
 def type_given(operator: str, name: str, value: object) -> None:
     """Refuse what cannot be asked about an element."""
     try:

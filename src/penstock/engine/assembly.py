@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from threading import Lock
 from typing import Any
 
-from penstock.engine.blame import describe, operator_name
+from penstock.engine.blame import add_note, describe, notes_of, operator_name
 from penstock.engine.part import Part, chunks_of, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Source, Step
@@ -38,17 +37,19 @@ class _Tracing:
 tracing = _Tracing(int(os.environ.get("PENSTOCK_TRACE", "") not in {"", "0"}))
 
 
-@contextmanager
-def assembly_trace() -> Iterator[None]:
+class assembly_trace:  # noqa: N801  reads as a word; contextlib's own would set the traceback of what is raised inside
     """Remember for streams built inside the block where each of their steps was written.
 
     An error of such a stream has a note with the file and the line of every step, also if it runs after the block. The
     environment variable PENSTOCK_TRACE=1 asks for the same in the whole program.
     """
-    tracing.add(1)
-    try:
-        yield
-    finally:
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        tracing.add(1)
+
+    def __exit__(self, *exc: object) -> None:
         tracing.add(-1)
 
 
@@ -77,7 +78,7 @@ class Assembly:
 
     def note(self, error: BaseException, index: int) -> None:
         """Note on an error where the chain was built, and that it came from step `index`, unless it is known."""
-        if any(known.startswith(_BUILT) for known in getattr(error, "__notes__", ())):
+        if any(known.startswith(_BUILT) for known in notes_of(error)):
             return
         names = [operator_name(self.source), *map(describe, self.steps)]
         places = [place or "?" for place in (*self.places, *[""] * (len(names) - len(self.places)))]
@@ -86,7 +87,7 @@ class Assembly:
             f"{'>' if at == index else ' '} {place:{width}}  {name}"
             for at, (place, name) in enumerate(zip(places, names, strict=True))
         ]
-        error.add_note("\n".join([f"{_BUILT}:", *lines]))
+        add_note(error, "\n".join([f"{_BUILT}:", *lines]))
 
 
 class Traced(Part):

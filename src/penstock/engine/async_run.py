@@ -5,14 +5,13 @@ from __future__ import annotations
 from threading import Lock
 from typing import Any
 
-from penstock.engine.cold_paths import rejected, signal_end, welcome
+from penstock.engine.cold_paths import interruption, rejected, signal_end, welcome
 from penstock.engine.demand import UNBOUNDED, add, legal
 from penstock.engine.drain import BATCH
 from penstock.engine.dropped import drop
 from penstock.engine.loops import Future, Loop, Task, lease_loop
 from penstock.engine.part import left_alone
 from penstock.engine.segment import Segment
-from penstock.errors import InterruptionError
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import AsyncOpener, Gate
 
@@ -170,11 +169,11 @@ class AsyncRun:
 
     def _left(self, task: Task) -> None:
         """End the run behind a task that was cancelled before its first step or while it closed, or was interrupted."""
-        interruption = None if task.cancelled() else task.exception()
-        if interruption is None:
+        interrupt = None if task.cancelled() else task.exception()
+        if interrupt is None:
             self._finish(self._cut_short())
         elif self._raised_above:
-            self._finish(InterruptionError(f"the stream was interrupted by {interruption!r}"))
+            self._finish(interruption(interrupt))
         else:
             self._gate.over = True  # it came from below, so there is nobody to tell
             self._finish(None)

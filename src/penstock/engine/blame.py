@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import PurePath
 from types import TracebackType
@@ -13,6 +14,8 @@ from penstock.engine.weave import Loop
 from penstock.stage import Source, Stage, Step
 
 _MARK = "in "
+_CAUSE: Any = vars(BaseException)["__cause__"]
+_TRACEBACK: Any = vars(BaseException)["__traceback__"]
 
 
 def function_name(fn: object) -> str:
@@ -66,10 +69,31 @@ def describe(step: Step) -> str:
     return operator_name(step) if fn is None else f"{operator_name(step)}({function_name(fn)})"
 
 
+def notes_of(error: BaseException) -> list[str]:
+    """Return the notes on an error; what is no note, and an error that will not say, count for nothing."""
+    try:
+        return [note for note in getattr(error, "__notes__", ()) if isinstance(note, str)]
+    except Exception:  # noqa: BLE001  the error itself is what matters
+        return []
+
+
+def add_note(error: BaseException, note: str) -> None:
+    """Add a note; an error that takes none, one of a frozen dataclass say, stays as it is."""
+    with suppress(Exception):
+        error.add_note(note)
+
+
 def note_on(error: BaseException, note: str) -> None:
     """Add a note unless an inner chain has said already where the error was raised."""
-    if not any(known.startswith(_MARK) for known in getattr(error, "__notes__", ())):
-        error.add_note(note)
+    if not any(known.startswith(_MARK) for known in notes_of(error)):
+        add_note(error, note)
+
+
+def caused_by(error: Exception, cause: BaseException) -> Exception:
+    """Give an error a cause if it has none, as `raise ... from` does, which asks no class whether it may."""
+    if error is not cause and _CAUSE.__get__(error) is None:
+        _CAUSE.__set__(error, cause)
+    return error
 
 
 Where = tuple[Sequence[Stage[Any, Any]], Loop, int, int, Callable[[Exception, int], None] | None]
@@ -89,16 +113,19 @@ def no_stop(error: Exception, who: str) -> Exception:
     """Make an error of a stop that leaks: PEP 479 for every form of the loop, it is a mistake and not an end."""
     if not isinstance(error, StopIteration | StopAsyncIteration):
         return error
-    leaked = RuntimeError(f"{who} raised {type(error).__name__}; that is an error, not an end")
-    leaked.__cause__ = error
-    return leaked
+    return caused_by(RuntimeError(f"{who} raised {type(error).__name__}; that is an error, not an end"), error)
+
+
+def owner_in(loop: Loop, error: Exception) -> int:
+    """Return which stage wrote the line of the loop that failed, or -1 if the source did."""
+    traceback = _TRACEBACK.__get__(error)
+    return -1 if traceback is None else loop.owners[traceback.tb_lineno - 1]
 
 
 def blame(error: Exception, where: Where) -> Exception:
     """Note the step that failed by the loop's line; a stop that leaks from a user's function is made an error."""
     stages, loop, first, _, trace = where
-    traceback = error.__traceback__
-    owner = loop.owners[traceback.tb_lineno - 1] if traceback is not None else -1
+    owner = owner_in(loop, error)
     error = _noted(error, where, owner)
     if trace is not None:
         trace(error, first + max(owner + 1, loop.first))
@@ -115,7 +142,7 @@ def _noted(error: Exception, where: Where, owner: int) -> Exception:
             note_on(error, f"{_MARK}the source, step 0 of {total}")
         return error
     step = stages[owner]
-    fn = _raised_in(step, error.__traceback__)
+    fn = _raised_in(step, _TRACEBACK.__get__(error))
     name = operator_name(step) if fn is None else f"{operator_name(step)}({function_name(fn)})"
     error = no_stop(error, f"{name}: the function")
     note_on(error, f"{_MARK}{name}, step {first + owner + 1} of {total}{place_of(fn)}")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.engine.arguments import function_given
-from penstock.engine.blame import blamed
+from penstock.engine.blame import blamed, caused_by
 from penstock.stage import Joint, Source
 
 When = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], object]
@@ -35,11 +35,4 @@ def caught(step: Joint[Any, Any] | Source[Any], when: When | None, error: Except
     try:
         return bool(when(error)), error
     except Exception as failure:  # noqa: BLE001  rule 1.4
-        return False, blamed(following(failure, error), step, when)
-
-
-def following(failure: Exception, error: Exception) -> Exception:
-    """Return a failure that came of handling an error, with that error as its cause."""
-    if failure.__cause__ is None and failure is not error:
-        failure.__cause__ = error
-    return failure
+        return False, blamed(caused_by(failure, error), step, when)

@@ -9,6 +9,7 @@ them adds to the stack; so do the loops of a segment, of which a run has a bound
 from __future__ import annotations
 
 import dataclasses
+import operator
 import threading
 from collections.abc import AsyncIterable, Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -54,9 +55,13 @@ class Watch(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Chain:
-    """Be a source followed by steps; a value, without any state of a run."""
+    """Be a source followed by steps; a value, without any state of a run.
+
+    Sources may hold chains, a thousand inside of each other; so what Python does to values by recursion is done here
+    in a loop, from the inside out.
+    """
 
     source: Source[Any]
     steps: tuple[Step, ...] = ()
@@ -98,8 +103,24 @@ class Chain:
         """Return where it was built."""
         return Assembly(self.source, self.steps, self.places)
 
-    def __reduce__(self) -> tuple[type[Chain], tuple[Source[Any], tuple[Step, ...], tuple[str, ...]]]:
-        return (Chain, (self.source, self.steps, self.places))
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return _equal(self, other) if isinstance(other, Chain) else NotImplemented
+
+    def __hash__(self) -> int:
+        return _hash(self)
+
+    def __reduce__(self) -> tuple[Callable[..., Chain], tuple[Any, ...]]:
+        inside = _from_the_inside(self)
+        numbers = {id(chain): _Number(at) for at, chain in enumerate(inside)}
+        parts = [
+            (_changed(each.source, lambda at: numbers.get(id(at), at)), each.steps, each.places) for each in inside
+        ]
+        return (_linked, tuple(parts))
+
+    def __repr__(self) -> str:
+        return f"Chain({self})"
 
     def __str__(self) -> str:
         return " | ".join([operator_name(self.source), *map(describe, self.steps)])
@@ -399,3 +420,124 @@ def _rebuilt(chain: Chain, grafted: dict[int, Chain], states: dict[int, object])
         elif isinstance(value, tuple):
             changes[field.name] = tuple(grafted[id(item)] if isinstance(item, Chain) else item for item in value)
     return Chain(dataclasses.replace(chain.source, **changes), chain.steps, chain.places)  # type: ignore[type-var]
+
+
+# Chains as values: all that follows would be recursion, were it left to Python.
+
+
+def _held(source: Source[Any]) -> list[Chain]:
+    """Return the chains that a source holds, those of streams that it takes for publishers included."""
+    found: list[Chain] = []
+    fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(source) if dataclasses.is_dataclass(source) else ()
+    for field in fields:
+        value = getattr(source, field.name)
+        for item in value if type(value) is tuple else (value,):
+            chain = item.chain if _is_stream(item) else item
+            if isinstance(chain, Chain):
+                found.append(chain)
+    return found
+
+
+def _is_stream(item: object) -> bool:
+    return dataclasses.is_dataclass(item) and isinstance(getattr(item, "chain", None), Chain | _Number)
+
+
+def _from_the_inside(chain: Chain) -> list[Chain]:
+    """Return the chains inside a chain, each once and before those that hold it, and the chain itself."""
+    found: dict[int, Chain] = {}
+    waiting = [chain]
+    while waiting:
+        at = waiting[-1]
+        missing = [] if id(at) in found else [each for each in _held(at.source) if id(each) not in found]
+        waiting.extend(missing)
+        if not missing:
+            found[id(at)] = waiting.pop()
+    return list(found.values())
+
+
+class _Known(threading.local):
+    """Hold what is known of the chains inside those that are looked at on this thread."""
+
+    def __init__(self) -> None:
+        self.hashes: dict[int, int] = {}
+        self.pairs: dict[tuple[int, int], bool] = {}
+
+
+_known = _Known()
+
+
+def _hash(chain: Chain) -> int:
+    before = _known.hashes
+    if id(chain) in before:
+        return before[id(chain)]
+    hashes = _known.hashes = {}
+    try:
+        for each in _from_the_inside(chain):
+            hashes[id(each)] = hash((each.source, each.steps))  # which asks here for the chains inside
+    finally:
+        _known.hashes = before
+    return hashes[id(chain)]
+
+
+def _equal(chain: Chain, other: Chain) -> bool:
+    before = _known.pairs
+    if (id(chain), id(other)) in before:
+        return before[id(chain), id(other)]
+    pairs = _known.pairs = {}
+    waiting = [(chain, other)]
+    try:
+        while waiting:
+            one, two = waiting[-1]
+            if (id(one), id(two)) not in pairs:
+                inner, others = _held(one.source), _held(two.source)
+                alike = type(one.source) is type(two.source) and len(inner) == len(others) and one.steps == two.steps
+                among = zip(inner, others, strict=True) if alike else ()
+                missing = [(a, b) for a, b in among if a is not b and (id(a), id(b)) not in pairs]
+                if missing:
+                    waiting.extend(missing)
+                    continue
+                pairs[id(one), id(two)] = alike and one.source == two.source  # which asks here for the chains inside
+            waiting.pop()
+    finally:
+        _known.pairs = before
+    return pairs[id(chain), id(other)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """Stand for one of several chains that are copied together."""
+
+    at: int
+
+
+def _linked(*parts: tuple[Source[Any], tuple[Step, ...], tuple[str, ...]]) -> Chain:
+    """Make chains again of sources with numbers in the place of the chains that they hold; return the last."""
+    chains: list[Chain] = []
+
+    def numbered(item: Any) -> Any:
+        return chains[item.at] if isinstance(item, _Number) else item
+
+    for source, steps, places in parts:
+        chains.append(Chain(_changed(source, numbered), steps, places))
+    return chains[-1]
+
+
+def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a source, or a stream, with something else in the place of its chains; it is not checked again."""
+
+    def changed(item: Any) -> Any:
+        return _changed(item, change) if _is_stream(item) else change(item)
+
+    if not dataclasses.is_dataclass(value):
+        return value
+    made = object.__new__(type(value))
+    same = True
+    for field in dataclasses.fields(value):
+        was = getattr(value, field.name)
+        now = changed(was)
+        if type(was) is tuple:
+            items = tuple(map(changed, was))
+            now = was if all(map(operator.is_, items, was)) else items
+        same = same and now is was
+        object.__setattr__(made, field.name, now)
+    return value if same else made

@@ -39,9 +39,9 @@ def too_late(error: Exception | None) -> None:
         drop("an error came after the end or the cancel", error)
 
 
-def interruption() -> InterruptionError:
-    """Return what to tell who is below of a KeyboardInterrupt or its like, which is on its way."""
-    return InterruptionError(f"the stream was interrupted by {sys.exception()!r}")
+def interruption(by: BaseException | None = None) -> InterruptionError:
+    """Return what to tell who is below of a KeyboardInterrupt or its like: the one that passes here, unless given."""
+    return InterruptionError(f"the stream was interrupted by {sys.exception() if by is None else by!r}")
 
 
 def signal_end(subscriber: Subscriber[Any], error: BaseException | None) -> None:

@@ -7,7 +7,7 @@ from itertools import compress, repeat
 from operator import length_hint
 from typing import Any
 
-from penstock.engine.blame import Where
+from penstock.engine.blame import Where, owner_in
 from penstock.engine.gauge import Gauge
 from penstock.engine.meter import Counts, Listened, Meter, pace_after
 from penstock.engine.segment import Delivers
@@ -228,8 +228,7 @@ class LoopMeter:
     def failed(self, error: Exception, raised: Exception, where: Where) -> Exception:
         """Note where the loop failed; return the error."""
         loop = where[1]
-        traceback = raised.__traceback__
-        owner = loop.owners[traceback.tb_lineno - 1] if traceback is not None else -1
+        owner = owner_in(loop, raised)
         self._error = error
         self._lost = owner - loop.first if owner >= 0 else None
         if self._meter.run.begins(error):

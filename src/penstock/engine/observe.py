@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -247,14 +246,19 @@ class Observer:
 _observer: ContextVar[Observer | None] = ContextVar("penstock_observer", default=None)
 
 
-@contextmanager
-def observe(listener: Listener, *, every: float = 1.0, clock: Clock = SYSTEM_CLOCK) -> Iterator[None]:
+class observe:  # noqa: N801  reads as a word; contextlib's own would set the traceback of what is raised inside
     """Let the listener see every stream that is run inside the block, every `every` seconds at most while it runs."""
-    token = _observer.set(Observer(listener, every, clock))
-    try:
-        yield
-    finally:
-        _observer.reset(token)
+
+    __slots__ = ("_observer", "_token")
+
+    def __init__(self, listener: Listener, *, every: float = 1.0, clock: Clock = SYSTEM_CLOCK) -> None:
+        self._observer = Observer(listener, every, clock)
+
+    def __enter__(self) -> None:
+        self._token = _observer.set(self._observer)
+
+    def __exit__(self, *exc: object) -> None:
+        _observer.reset(self._token)
 
 
 def observed(chain: Chain) -> Chain:

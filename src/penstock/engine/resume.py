@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from penstock.engine.blame import blamed, operator_name
-from penstock.engine.caught import When, caught, following
+from penstock.engine.blame import blamed, caused_by, operator_name
+from penstock.engine.caught import When, caught
 from penstock.engine.chain import connect_to, refuse
 from penstock.engine.sequence import Following
 from penstock.spec.interfaces import Subscriber
@@ -28,4 +28,4 @@ def _connect(step: Joint[Any, Any], replace: Replace, fn: object, error: Excepti
     try:
         connect_to(operator_name(step), replace(error), leg)
     except Exception as failure:  # noqa: BLE001  rule 1.4
-        refuse(leg, error if failure is error else blamed(following(failure, error), step, fn))
+        refuse(leg, error if failure is error else blamed(caused_by(failure, error), step, fn))

@@ -32,6 +32,7 @@ loops are nested; the text depends on the bodies alone, never on a stage's value
 from __future__ import annotations
 
 import linecache
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -341,9 +342,11 @@ def _compile(weaver: Weaver, surroundings: dict[str, Any], first: int) -> Loop:
     name = f"<penstock {weaver.form} loop {next(_numbers)}>"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)  # tracebacks show the line
     exec(compile(text, name, "exec"), scope)  # noqa: S102  our own text: bodies are constants of the program
+    function = scope.pop("run")  # whose globals these are: neither keeps the other alive
+    weakref.finalize(function.__code__, linecache.cache.pop, name, None).atexit = False
     owners = tuple(owner + first if owner >= 0 else -1 for owner in weaver.owners)
     fields = tuple((index + first, field) for index, field in weaver.fields)
-    return Loop(scope["run"], first, first + len(weaver.bodies), owners, fields)
+    return Loop(function, first, first + len(weaver.bodies), owners, fields)
 
 
 def pieces(bodies: Sequence[Body], most_loops: int = MOST_LOOPS) -> list[tuple[int, int]]:

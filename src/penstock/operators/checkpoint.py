@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from penstock.engine.arguments import name_given
+from penstock.engine.blame import add_note, notes_of
 from penstock.stage import Body, Sight, Stage
 
 T = TypeVar("T")
@@ -29,5 +30,5 @@ class Checkpoint(Stage[T, T]):
     def saw(self, error: Exception) -> None:
         """Add the note, once."""
         note = f"past checkpoint {self.name}"
-        if note not in getattr(error, "__notes__", ()):
-            error.add_note(note)
+        if note not in notes_of(error):
+            add_note(error, note)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from penstock.engine.arguments import function_given
+from penstock.engine.arguments import Missing, function_given, initial_given
 from penstock.engine.blame import blamed
 from penstock.engine.segment import no_element
 from penstock.stage import Gate, Opener, Source
@@ -19,24 +19,33 @@ S = TypeVar("S")
 class Generate(Source[T], Generic[T, S]):
     """Call `step` with the state for each element asked for; it returns the element and the next state, or None.
 
+    The first state is `seed`, the same for all runs, or what `create` makes for each.
+
     Emits when downstream asks. Backpressures by not calling `step`. Completes when `step` returns None. Cancels at
     once.
     """
 
-    seed: S
+    seed: S | Literal[Missing.MISSING]
     step: Callable[[S], tuple[T, S] | None]
+    create: Callable[[], S] | None = None
     clean: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         function_given("generate", "step", self.step)
+        initial_given("generate", "seed", self.seed, self.create)
 
     def opener(self) -> Opener[T]:
         """Iterate by calling `step`."""
         return self._open
 
     def _open(self, _: Gate | None) -> Iterator[T]:
+        step, create = self.step, self.create
         state: Any = self.seed
-        step = self.step
+        if create is not None:
+            try:
+                state = create()
+            except Exception as error:  # noqa: BLE001  rule 1.4
+                raise blamed(error, self, create)  # noqa: B904  it is the same error, unless it was a stop
         while True:
             try:
                 made = step(state)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.arguments import async_function_given, count_given, function_given
 from penstock.engine.blame import blamed, describe, function_name, no_stop, note_on, place_of
+from penstock.engine.cold_paths import interruption
 from penstock.engine.loops import Loop, Task, lease_loop, on_its_own
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
 from penstock.engine.part import Part
@@ -152,14 +153,20 @@ class _MapAsyncRun(Part):
         self._end_if_done()
 
     def _admit_by_key(self, job: _Job, key: Callable[[Any], Hashable]) -> None:
+        returned = False
         try:
             job.key = key(job.element)
             queue = self._waiting.get(job.key)
+            returned = True
         except Exception as error:  # noqa: BLE001  rule 1.4
             job.error = no_stop(error, f"{describe(self._step)}: the key function")
             note_on(job.error, f"in {describe(self._step)}, key {function_name(key)}{place_of(key)}")
             self._finished(job)
+            returned = True
             return
+        finally:
+            if not returned:
+                self._outlet.fail_now(interruption())
         if queue is None:
             self._waiting[job.key] = deque()
             self._ready.append(job)
@@ -233,8 +240,8 @@ class _MapAsyncRun(Part):
         failure = None if task.cancelled() else task.exception()
         if not self._stopped and (task.cancelled() or failure is not None):
             self._stop()
-            cause = "was cancelled" if failure is None else f"was ended by {failure!r}"
-            self._outlet.complete(RuntimeError(f"{describe(self._step)}: the work under way {cause}"))
+            cancelled = RuntimeError(f"{describe(self._step)}: the work under way was cancelled")
+            self._outlet.complete(cancelled if failure is None else interruption(failure))
         elif not self._stopped and self._ready:
             self._admit()  # a key was freed while this worker was leaving
         self._release_if_idle()

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from penstock.engine.arguments import function_given
-from penstock.engine.blame import blamed
-from penstock.engine.caught import When, caught, following, when_given
+from penstock.engine.blame import blamed, caused_by
+from penstock.engine.caught import When, caught, when_given
 from penstock.engine.sequence import guarded
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint
@@ -44,5 +44,5 @@ class MapError(Joint[T, T]):
             if not isinstance(other, Exception):
                 raise TypeError(f"map_error: fn must return an Exception, got {other!r}")
         except Exception as failure:  # noqa: BLE001  rule 1.4
-            return error if failure is error else blamed(following(failure, error), self, self.fn)
-        return following(other, error)
+            return error if failure is error else blamed(caused_by(failure, error), self, self.fn)
+        return caused_by(other, error)

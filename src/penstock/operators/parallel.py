@@ -110,6 +110,7 @@ class _ParallelRun(Part):
         self._free = list(self._workers)
         self._upstream: Subscription | None = None
         self._done = False
+        self._ended = False
         self._failure: Exception | None = None
         self._outlet: Outlet[Any] = Outlet(downstream)
         self._outlet.on_request = self._ask
@@ -226,10 +227,10 @@ class _ParallelRun(Part):
     def _deliver(self) -> None:
         """Pass results on: from the head of the line, or from all of it where the order does not matter."""
         with self._lock:
-            if self._gate.over:
+            if self._gate.over or self._ended:
                 return
             failure = self._collect()
-            over = failure is not None or (self._done and not self._line and not self._pile)
+            self._ended = over = failure is not None or (self._done and not self._line and not self._pile)
             if over and failure is None:
                 failure, self._failure = self._failure, None  # rule 3.13: its frames know the subscriber
         if over:

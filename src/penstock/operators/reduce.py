@@ -6,18 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from penstock.engine.arguments import Missing, function_given
+from penstock.engine.arguments import Missing, function_given, initial_given
 from penstock.engine.demand import UNBOUNDED
 from penstock.stage import Body, Stage
 
 A = TypeVar("A")
 B = TypeVar("B")
-
-
-_FROM_INITIAL = Body(
-    "{result} = {fn}({result}, v)\nskip",
-    state=(("result", "{initial}"),),
-    tail="({result},)",
+_DO = "{result} = {fn}({result}, v)\nskip"
+_FROM_INITIAL = Body(_DO, state=(("result", "{initial}"),), tail="({result},)")
+_FROM_CREATED = Body(
+    "if {fresh}:\n    {fresh} = False\n    {result} = {create}()\n" + _DO,
+    state=(("fresh", "True"), ("result", "None")),
+    tail="({create}() if {fresh} else {result},)",
 )
 _FROM_FIRST = Body(
     "if {none_yet}:\n    {none_yet} = False\n    {result} = v\n    skip\n{result} = {fn}({result}, v)\nskip",
@@ -28,22 +28,28 @@ _FROM_FIRST = Body(
 
 @dataclass(frozen=True, slots=True)
 class Reduce(Stage[A, B]):
-    """Emit one element: the result of folding all of them, from `initial` or else from the first element.
+    """Emit one element: the result of folding all of them, from `initial`, what `create` makes, or the first element.
 
-    Emits when upstream completes; nothing if it was empty and there is no initial value. Backpressures never: it asks
-    for everything and holds one result. Completes when upstream completes. Cancels when downstream cancels.
+    Emits when upstream completes; nothing if it was empty and there is nothing to begin with. Backpressures never: it
+    asks for everything and holds one result. Completes when upstream completes. Cancels when downstream cancels.
     """
 
     fn: Callable[[B, A], B]
     initial: B | Literal[Missing.MISSING] = Missing.MISSING
-    loops = (_FROM_INITIAL, _FROM_FIRST)
+    """What all runs begin with."""
+    create: Callable[[], B] | None = None
+    """What makes the beginning of each run."""
+    loops = (_FROM_INITIAL, _FROM_CREATED, _FROM_FIRST)
 
     def __post_init__(self) -> None:
         function_given("reduce", "fn", self.fn)
+        initial_given("reduce", "initial", self.initial, self.create, needed=False)
 
     @property
     def body(self) -> Body:
-        """Fold from the initial value, or from the first element."""
+        """Fold from a value that is given or made, or from the first element."""
+        if self.create is not None:
+            return _FROM_CREATED
         return _FROM_FIRST if self.initial is Missing.MISSING else _FROM_INITIAL
 
     def demand(self, n: int) -> int:

@@ -8,8 +8,8 @@ from typing import Any
 
 from penstock.engine.alarm import Alarm
 from penstock.engine.arguments import count_given, function_given
-from penstock.engine.blame import blamed
-from penstock.engine.caught import When, caught, following, when_given
+from penstock.engine.blame import blamed, caused_by
+from penstock.engine.caught import When, caught, when_given
 from penstock.engine.chain import Chain, connect
 from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.relay import Relay
@@ -25,7 +25,8 @@ class Retry(Source[Any]):
 
     Emits when the stream does; what it emitted before a failure may come again. Backpressures when downstream does;
     demand left over moves on to the next attempt. Completes when an attempt completes; fails with the last error, or
-    with the first that `when` does not name. Cancels the attempt at hand or the wait for the next.
+    with the first that `when` does not name; the error of the first attempt is its cause, those between are not kept.
+    Cancels the attempt at hand or the wait for the next.
     """
 
     stream: Chain
@@ -76,7 +77,7 @@ class _RetryRun(Relay[Any]):
         super().__init__(downstream)
         self._step = step
         self._failures = 0
-        self._before: Exception | None = None
+        self._first: Exception | None = None
         self._alarm = Alarm(step.clock, self.try_again, self.end)
 
     def try_again(self, _: object = None) -> None:
@@ -84,17 +85,16 @@ class _RetryRun(Relay[Any]):
 
     def failed(self, error: Exception) -> None:
         step = self._step
-        if error.__cause__ is None and self._before is not None and error is not self._before:
-            error.__cause__ = self._before  # an attempt that failed for another reason must not hide the first one
-        self._before = error
+        if self._first is None:
+            self._first = error
         meant, error = caught(step, step.when, error)
         if not meant or (step.times is not None and self._failures >= step.times):
-            self.end(error)
+            self.end(caused_by(error, self._first))  # an attempt that failed for another reason must not hide the first
             return
         try:
             wait = step.wait(self._failures)
         except Exception as failure:  # noqa: BLE001  rule 1.4
-            self.end(blamed(following(failure, error), step, step.jitter))
+            self.end(blamed(caused_by(failure, error), step, step.jitter))
             return
         self._failures += 1
         if wait:
@@ -103,5 +103,5 @@ class _RetryRun(Relay[Any]):
             self.try_again()
 
     def released(self) -> None:
-        self._before = None  # rule 3.13: the frames of its traceback know the subscriber
+        self._first = None  # rule 3.13: the frames of its traceback know the subscriber
         self._alarm.close()

@@ -9,7 +9,7 @@ from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.engine.arguments import function_given
-from penstock.engine.blame import function_name
+from penstock.engine.blame import add_note, function_name
 from penstock.spark.failure import report
 from penstock.spark.schema import Schema
 from penstock.spark.stages import Batches, StageError, packed
@@ -56,7 +56,7 @@ def _read(parts: list[Any], open: Callable[[Any], Any], schema: Schema) -> Calla
                 try:
                     yield from packed(elements_of(open(parts[number])), schema)
                 except Exception as error:
-                    error.add_note(f"in partition {number}, opened with {function_name(open)}")
+                    add_note(error, f"in partition {number}, opened with {function_name(open)}")
                     report(error)  # Spark itself may take long to tell
                     raise
 

@@ -17,7 +17,7 @@ from pyspark import TaskContext, cloudpickle
 from pyspark.sql import DataFrame
 
 from penstock.bridges.columns import SchemaError
-from penstock.engine.blame import describe, operator_name
+from penstock.engine.blame import add_note, describe, operator_name
 from penstock.engine.chain import Chain, graft, pull
 from penstock.engine.executors import thread
 from penstock.errors import PenstockError
@@ -105,7 +105,7 @@ def stage_function(
         except Exception as error:
             context = TaskContext.get()
             if context is not None:
-                error.add_note(f"in partition {context.partitionId()}, attempt {context.attemptNumber()}")
+                add_note(error, f"in partition {context.partitionId()}, attempt {context.attemptNumber()}")
             report(error)  # Spark itself may take long to tell
             raise
 

@@ -26,7 +26,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from penstock.bridges.columns import SchemaError, values_of
-from penstock.engine.blame import describe, function_name, operator_name
+from penstock.engine.blame import add_note, describe, function_name, operator_name
 from penstock.engine.chain import Chain
 from penstock.flow import Flow, Hole
 from penstock.operators.stateful_map import StatefulMap
@@ -208,7 +208,7 @@ class _Keeper(StatefulProcessor):
                 yield Row(rows=made.serialize().to_pybytes())
             self._put_back()
         except Exception as error:
-            error.add_note(f"in keyed_by, key {key[0]}")
+            add_note(error, f"in keyed_by, key {key[0]}")
             report(error)  # Spark itself may take long to tell
             raise
 

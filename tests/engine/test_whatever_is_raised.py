@@ -1,0 +1,264 @@
+"""whatever is raised arrives: no error is changed or lost on its way, and nobody waits for one that does not come."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from penstock import Dropped, Recorder, Stream, assembly_trace, observe, thread
+from penstock.errors import InterruptionError
+from penstock.testing import Probe
+from tests.engine.calling import CALLED, LOST, NOT_IN_A_RUN, TOLD, Fn, parameters
+from tests.engine.parts import FORMS, Items
+from tests.engine.watch import PATIENCE
+
+
+@dataclass(frozen=True)
+class Frozen(Exception):
+    """Refuse to be changed, notes and causes included."""
+
+    key: int = 0
+
+
+@dataclass
+class Unhashable(Exception):
+    """Be compared by value, and in no set."""
+
+    key: int = 0
+
+
+class Slotted(Exception):
+    """Have a fixed set of attributes."""
+
+    __slots__ = ("key",)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(name)
+
+
+class NotesRaise(Exception):
+    """Refuse to show notes."""
+
+    @property
+    def __notes__(self) -> list[str]:
+        raise LookupError("no notes")
+
+
+class NotesAreNone(Exception):
+    """Have something else in the place of notes."""
+
+    __notes__ = 5
+
+
+class AddNoteRaises(Exception):
+    """Refuse to take notes."""
+
+    def add_note(self, note: str, /) -> None:
+        raise LookupError(note)
+
+
+class CauseIsFixed(Exception):
+    """Refuse to have a cause."""
+
+    @property
+    def __cause__(self) -> None:  # type: ignore[override]
+        raise LookupError("no cause")
+
+
+class TracebackIsFixed(Exception):
+    """Show something else in the place of a traceback."""
+
+    @property
+    def __traceback__(self) -> Any:
+        raise LookupError("no traceback")
+
+    def with_traceback(self, tb: object, /) -> Any:
+        raise LookupError("no traceback")
+
+
+class Falsy(Exception):
+    """Be false, and empty."""
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __len__(self) -> int:
+        return 0
+
+
+class Unspeakable(Exception):
+    """Refuse to be printed and compared."""
+
+    def __repr__(self) -> str:
+        raise LookupError("no words")
+
+    __str__ = __repr__
+
+    def __eq__(self, other: object) -> bool:
+        raise LookupError("no comparison")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+HOSTILE: dict[str, Callable[[], Exception]] = {
+    kind.__name__: kind
+    for kind in (
+        Frozen, Unhashable, Slotted, NotesRaise, NotesAreNone, AddNoteRaises, CauseIsFixed, TracebackIsFixed, Falsy,
+        Unspeakable,
+    )
+}  # fmt: skip
+STOPS: dict[str, type[Exception]] = {"StopIteration": StopIteration, "StopAsyncIteration": StopAsyncIteration}
+INTERRUPTIONS: dict[str, type[BaseException]] = {
+    "GeneratorExit": GeneratorExit, "KeyboardInterrupt": KeyboardInterrupt, "SystemExit": SystemExit,
+}  # fmt: skip
+
+
+def raising(error: BaseException) -> Fn:
+    def fn(*_: object) -> Any:
+        raise error
+
+    return fn
+
+
+def iterated(stream: Stream[Any]) -> None:
+    for _ in stream:
+        pass
+
+
+def iterated_async(stream: Stream[Any]) -> None:
+    async def run() -> None:
+        async for _ in stream:
+            pass
+
+    asyncio.run(run())
+
+
+def subscribed(stream: Stream[Any]) -> None:
+    probe: Probe[Any] = Probe(2**63 - 1, patience=PATIENCE)
+    stream.subscribe(probe)
+    probe.wait_for_end()
+    assert probe.breaches == []
+    if probe.error is not None:
+        raise probe.error
+
+
+WAYS: dict[str, Callable[[Stream[Any]], None]] = {"for": iterated, "async for": iterated_async, "subscribe": subscribed}
+
+
+def raised_by(way: str, stream: Stream[Any]) -> BaseException | None:
+    """Take all elements on a thread, within a bounded time; return what was raised there."""
+    found: list[BaseException | None] = []
+
+    def run() -> None:
+        try:
+            WAYS[way](stream)
+        except BaseException as error:
+            found.append(error)
+        else:
+            found.append(None)
+
+    consumer = threading.Thread(target=run, name="consumer", daemon=True)
+    consumer.start()
+    consumer.join(2 * PATIENCE)
+    assert found, f"{way}: nobody said anything"
+    return found[0]
+
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnhandledThreadExceptionWarning"
+)  # interruptions end threads
+each_way = pytest.mark.parametrize("way", WAYS)
+each_called = pytest.mark.parametrize("called", CALLED)
+
+
+def test_the_tables_name_every_function_that_an_operator_takes() -> None:
+    tabled = {name.partition(",")[0] for name in (*CALLED, *TOLD)} | NOT_IN_A_RUN
+    assert tabled == parameters()
+
+
+@each_called
+@each_way
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_the_very_error_arrives(kind: str, way: str, called: str) -> None:
+    error = HOSTILE[kind]()
+    assert raised_by(way, CALLED[called](Stream.range(3), raising(error))) is error
+
+
+@each_called
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "sync"])
+def test_it_arrives_whatever_upstream_is(form: str, called: str) -> None:
+    error, items = Frozen(), Items(3)
+    assert raised_by("subscribe", CALLED[called](FORMS[form](items), raising(error))) is error
+    if items.opened:
+        assert items.was_closed.wait(PATIENCE)
+
+
+@each_called
+@pytest.mark.parametrize("kind", ["Frozen", "TracebackIsFixed"])
+def test_it_arrives_where_places_are_noted_and_a_listener_looks(kind: str, called: str) -> None:
+    error = HOSTILE[kind]()
+
+    def run() -> Stream[Any]:
+        with assembly_trace():
+            stream = CALLED[called](Stream.range(3), raising(error)).checkpoint("here")
+        with observe(Recorder()):
+            return raised_by("for", stream)
+
+    assert run() is error
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_blocks_let_it_pass(kind: str) -> None:
+    error = HOSTILE[kind]()
+    with pytest.raises(type(error)) as caught, assembly_trace(), observe(Recorder()):
+        raise error
+    assert caught.value is error
+
+
+@pytest.mark.parametrize("told", TOLD)
+@each_way
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_an_error_that_no_signal_is_left_for_goes_to_the_hook(
+    kind: str, way: str, told: str, dropped: list[Dropped]
+) -> None:
+    error = HOSTILE[kind]()
+    assert raised_by(way, TOLD[told](Stream.range(3), raising(error))) in (None, LOST)
+    assert dropped != []
+    assert all(one.error is error for one in dropped)
+    dropped.clear()
+
+
+@each_called
+@each_way
+@pytest.mark.parametrize("kind", STOPS)
+def test_a_stop_is_an_error(kind: str, way: str, called: str) -> None:
+    stop = STOPS[kind]("leaked")
+    error = raised_by(way, CALLED[called](Stream.range(3), raising(stop)))
+    assert type(error) is RuntimeError
+    assert error.__cause__ is stop
+
+
+@each_called
+@each_way
+@pytest.mark.parametrize("kind", INTERRUPTIONS)
+def test_an_interruption_is_heard(kind: str, way: str, called: str) -> None:
+    interruption = INTERRUPTIONS[kind]("now")
+    error = raised_by(way, CALLED[called](Stream.range(3), raising(interruption)))
+    assert error is interruption or type(error) is InterruptionError
+
+
+@each_called
+@each_way
+@pytest.mark.parametrize("kind", INTERRUPTIONS)
+def test_an_interruption_on_another_thread_is_heard(kind: str, way: str, called: str, dropped: list[Dropped]) -> None:
+    interruption = INTERRUPTIONS[kind]("now")
+    stream = CALLED[called](Stream.range(3).publish_on(thread()), raising(interruption)).publish_on(thread())
+    error = raised_by(way, stream)
+    assert type(error) is InterruptionError or (error is interruption and way == "async for")  # on that loop
+    if error is interruption:
+        dropped[:] = [one for one in dropped if type(one.error) is not InterruptionError]  # nobody is left to hear it
