@@ -1,0 +1,307 @@
+"""search: go through the schedules of a scenario: all with at most two preemptions, then random ones (PCT).
+
+A scenario is a part, what was called before, and calls that overlap. First the calls are run one after the other, in
+every order: what comes of that is what may come of any schedule, but for elements that a cancel or a failure cuts off.
+Then every schedule with one preemption is run, at every point. These runs tell at which points a thread touches what
+another one touches too without a lock that both hold; a second preemption, and the first one of two, is tried there
+only, since elsewhere it makes no difference.
+
+PCT (Burckhardt et al., 2010) gives tasks random ranks and lets the one at hand fall to the last rank at random points.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, combinations_with_replacement, permutations
+
+from tests.explore import points, scheduler, threads
+from tests.explore.bench import LATE, Bench, Boom, Outcome
+from tests.explore.parts import PARTS, Part
+
+Plan = tuple[tuple[int, int | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Say who begins, and after how many points who goes on; with ranks it is one of PCT's."""
+
+    first: int
+    plan: Plan = ()
+    ranks: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        turns = " ".join(f"{count}{'-' if to is None else _letter(to)}" for count, to in self.plan)
+        ranks = f" ranks {' '.join(map(str, self.ranks))}" if self.ranks else ""
+        return f"{_letter(self.first)} {turns}".rstrip() + ranks
+
+
+def _letter(task: int) -> str:
+    return chr(ord("A") + task)
+
+
+def read_schedule(text: str) -> Schedule:
+    """Return what `str` has made."""
+    text, _, ranks = text.partition(" ranks ")
+    first, *turns = text.split()
+    plan = tuple((int(turn[:-1]), None if turn[-1] == "-" else ord(turn[-1]) - ord("A")) for turn in turns)
+    return Schedule(ord(first) - ord("A"), plan, tuple(map(int, ranks.split())))
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Name a part, what is called before, and what is called at once."""
+
+    part: Part
+    before: tuple[str, ...]
+    calls: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.part.name}: {' '.join(self.before) or '-'} then {' | '.join(self.calls)}"
+
+
+def scenarios(part: Part) -> list[Scenario]:
+    """Return every pair of calls that may overlap, in every state of a part."""
+    scheduler.open_run()
+    points.noting(False)
+    bench = Bench()
+    part.build(bench)
+    lanes = {name: lane for name, (lane, _) in bench.calls.items() if not name.endswith((".all", ".fails"))}
+    scheduler.close_run()
+    found = [
+        Scenario(part, state, pair)
+        for state in part.states
+        for pair in combinations_with_replacement(lanes, 2)
+        if _overlap(lanes[pair[0]], lanes[pair[1]])
+    ]
+    if part.late and "down.ask" in lanes:
+        late = [name for name in lanes if name.startswith("down.") or lanes[name]]
+        late += [name for name in bench.calls if name.endswith(".fails")]
+        found += [Scenario(part, (), ("subscribe", name)) for name in late]
+    return found
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Tell whether calls of two lanes may overlap."""
+    return one != other or not one
+
+
+def triples(part: Part, seed: int) -> Iterator[Scenario]:
+    """Return calls that may overlap, three at a time, at random, for ever."""
+    chance = random.Random(f"{part.name} {seed}")
+    scheduler.open_run()
+    points.noting(False)
+    bench = Bench()
+    part.build(bench)
+    lanes = {name: lane for name, (lane, _) in bench.calls.items()}
+    scheduler.close_run()
+    names = list(lanes)
+    while True:
+        calls = tuple(chance.choice(names) for _ in range(3))
+        if all(_overlap(lanes[one], lanes[other]) for one, other in combinations(calls, 2)):
+            yield Scenario(part, chance.choice(part.states), calls)
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """Say what went wrong, under which schedule, and where the threads were stopped."""
+
+    scenario: Scenario
+    schedule: Schedule
+    what: str
+    stops: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        stops = "".join(f"\n        {stop}" for stop in self.stops)
+        return f"{self.scenario}\n    {self.what}\n    schedule {self.schedule}{stops}"
+
+
+@dataclass(slots=True)
+class Run:
+    """Be one run under a schedule, looked at."""
+
+    faults: list[str]
+    quiet: Outcome
+    end: Outcome
+    log: list[scheduler.Passed]
+
+
+def run_once(scenario: Scenario, schedule: Schedule, *, note: bool = False, places: Sequence[tuple[int, str, int, int]] | None = None) -> Run:
+    """Build a part, make the calls under a schedule, bring it to its end, and look."""
+    threads.now = 1000.0
+    points.noting(note or places is not None)
+    scheduler.open_run()
+    bench = Bench(late="subscribe" in scenario.calls)
+    scenario.part.build(bench)
+    for name in scenario.before:
+        bench.calls[name][1]()
+        scheduler.settle()
+    calls = [(name, bench.calls[name][1]) for name in scenario.calls]
+    tasks = scheduler.run(
+        calls, schedule.first, schedule.plan, ranks=schedule.ranks or None, note=note or places is not None, places=places
+    )
+    log, scheduler.log = scheduler.log or [], None
+    for task in tasks:
+        if task.error is not None:
+            bench.fault(f"{task.name} raised {task.error!r}")
+    for task in scheduler.tasks:
+        if task.spawned and task.error is not None:
+            bench.fault(f"{task.name} raised {task.error!r}")
+    quiet = bench.outcome()
+    if scheduler.aborting is not None:
+        bench.fault(scheduler.aborting)
+        return Run(bench.faults, quiet, quiet, log)
+    bench.leaks()
+    try:
+        bench.finish()
+    except Exception as error:
+        bench.fault(f"a call afterwards raised {error!r}")
+    bench.last_faults(scheduler.close_run())
+    failing = any(name.endswith((".error", ".bad", ".fail")) for name in (*scenario.calls, *scenario.before))
+    for dropped in bench.dropped:
+        if not (failing and isinstance(dropped.error, Boom) and dropped.what.startswith(LATE)):
+            bench.fault(f"dropped: {dropped.what}: {dropped.error!r}")
+    return Run(bench.faults, quiet, bench.outcome(), log)
+
+
+@dataclass(slots=True)
+class Search:
+    """Go through the schedules of one scenario."""
+
+    scenario: Scenario
+    count: int = 0
+    violations: dict[str, Violation] = field(default_factory=dict)
+    _quiet: set[Outcome] = field(default_factory=set)
+    _end: set[Outcome] = field(default_factory=set)
+    _hot: set[int] = field(default_factory=set)
+    _pairs: set[tuple[int, int, frozenset[object]]] = field(default_factory=set)
+
+    def serial(self) -> bool:
+        """Run the calls one after the other in every order; tell whether there is anything to look for."""
+        busy: set[int] = set()
+        for order in permutations(range(len(self.scenario.calls))):
+            ranks = tuple(order.index(task) for task in range(len(order)))
+            schedule = Schedule(order[0], (), ranks)
+            run = run_once(self.scenario, schedule, note=True)
+            self.count += 1
+            busy |= {one.task for one in run.log}
+            self._quiet.add(run.quiet)
+            self._end.add(run.end)
+            self._learn(run.log)
+            for fault in run.faults:
+                self._found(schedule, fault)
+        return len(busy) > 1 and not self.violations
+
+    def bounded(self) -> Iterator[None]:
+        """Run all schedules with at most two preemptions; yield after each."""
+        tasks = len(self.scenario.calls)
+        once: list[tuple[Schedule, list[scheduler.Passed]]] = []
+        for first in range(tasks):
+            base = run_once(self.scenario, Schedule(first), note=True)
+            for step, passed in enumerate(base.log, 1):
+                for other in passed.others:
+                    schedule = Schedule(first, ((step, other),))
+                    run = self._try(schedule, note=True)
+                    self._learn(run.log)
+                    once.append((schedule, [_light(one) for one in run.log]))
+                    yield
+        for schedule, log in once:
+            (step, other), *_ = schedule.plan
+            if log[step - 1].place not in self._hot:
+                continue
+            for later in range(step + 1, len(log) + 1):
+                if log[later - 1].place in self._hot:
+                    for third in log[later - 1].others:
+                        self._try(Schedule(schedule.first, ((step, other), (later - step, third))))
+                        yield
+
+    def random(self, seed: int, length: int = 120) -> Iterator[None]:
+        """Run random schedules of depth three, for ever."""
+        chance = random.Random(seed)
+        tasks = len(self.scenario.calls)
+        while True:
+            ranks = list(range(tasks))
+            chance.shuffle(ranks)
+            steps = sorted(chance.randint(1, length) for _ in range(2))
+            plan = ((steps[0], None), (max(1, steps[1] - steps[0]), None))
+            self._try(Schedule(ranks.index(0), plan, tuple(ranks)))
+            yield
+
+    def _try(self, schedule: Schedule, *, note: bool = False) -> Run:
+        run = run_once(self.scenario, schedule, note=note)
+        self.count += 1
+        for fault in run.faults:
+            self._found(schedule, fault)
+        if not run.faults:
+            if not self._known(run.quiet, self._quiet):
+                self._found(schedule, "it rests as no order of calls leaves it", str(run.quiet))
+            elif not self._known(run.end, self._end):
+                self._found(schedule, "it ends as no order of calls ends it", str(run.end))
+        return run
+
+    def _known(self, outcome: Outcome, known: set[Outcome]) -> bool:
+        if outcome in known or self.scenario.part.loose or "subscribe" in self.scenario.calls:
+            return True
+        if not any(call.endswith((".cancel", ".error", ".bad", ".fail", ".close", "tick")) for call in self.scenario.calls):
+            return False
+        return any(_cut_off(outcome, one) for one in known)
+
+    def _found(self, schedule: Schedule, what: str, more: str = "") -> None:
+        if what not in self.violations:
+            detail = f"{what}: {more}" if more else what
+            self.violations[what] = Violation(self.scenario, schedule, detail)
+
+    def _learn(self, log: list[scheduler.Passed]) -> None:
+        """Find the places where tasks touch the same without a lock that both hold."""
+        seen: dict[tuple[int, str], set[tuple[int, int, tuple[object, ...]]]] = {}
+        for passed in log:
+            where = points.touched(passed.thing, passed.place)
+            if where is not None:
+                seen.setdefault(where, set()).add((passed.task, passed.place, passed.locks))
+        for touches in seen.values():
+            if len({task for task, _, _ in touches}) < 2:
+                continue
+            for task, place, locks in touches:
+                if place in self._hot:
+                    continue
+                for other, there, held in touches:
+                    if other != task and (points.places[place].writes or points.places[there].writes):
+                        if not any(lock in held for lock in locks):
+                            self._hot.add(place)
+                            break
+        for passed in log:
+            twin = points.places[passed.place].twin
+            if twin and twin in self._hot:
+                self._hot.add(passed.place)
+
+
+def _light(passed: scheduler.Passed) -> scheduler.Passed:
+    return scheduler.Passed(passed.task, passed.place, None, (), passed.others)
+
+
+def _cut_off(outcome: Outcome, known: Outcome) -> bool:
+    """Tell whether an outcome is a known one, less elements that a cancel, a failure or a timer has cut off."""
+    if outcome.results != known.results or len(outcome.takers) != len(known.takers):
+        return False
+    for (_, taken, end), (_, more, other) in zip(outcome.takers, known.takers, strict=True):
+        if taken != more[: len(taken)] or end != other:
+            return False
+        if taken != more and end == "completed":
+            return False
+    return True
+
+
+def stops_of(violation: Violation) -> Violation:
+    """Return a violation with the places where its threads were stopped."""
+    run = run_once(violation.scenario, violation.schedule, note=True)
+    stops: list[str] = []
+    step = 0
+    names = points.names()
+    for count, to in violation.schedule.plan:
+        step += count
+        if step <= len(run.log):
+            passed = run.log[step - 1]
+            nth = sum(one.task == passed.task and one.place == passed.place for one in run.log[:step])
+            stops.append(f"{passed.task} {nth} {'-' if to is None else to} {names[passed.place]} (line {points.places[passed.place].line})")
+    return Violation(violation.scenario, violation.schedule, violation.what, tuple(stops))
