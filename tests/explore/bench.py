@@ -17,7 +17,12 @@ from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Source
 from tests.explore import scheduler
 
-LATE = ("an error came after", "an emitter failed after the end", "a subject failed after the end", "the source failed after")
+LATE = (
+    "an error came after",
+    "an emitter failed after the end",
+    "a subject failed after the end",
+    "the source failed after",
+)
 """What may be dropped when an error comes and the stream ends otherwise."""
 
 
@@ -251,7 +256,13 @@ class Bench:
     # What a part is built of.
 
     def feed(
-        self, name: str, *, total: int = 3, eager: bool = False, make: Callable[[int], Any] | None = None, calls: bool = True
+        self,
+        name: str,
+        *,
+        total: int = 3,
+        eager: bool = False,
+        make: Callable[[int], Any] | None = None,
+        calls: bool = True,
     ) -> Stream[Any]:
         """Return a stream driven by hand."""
         feed = Feed(self, name, total, eager, make)
@@ -338,7 +349,10 @@ class Bench:
     def outcome(self) -> Outcome:
         """Return what can be seen once everything is quiet."""
         return Outcome(
-            tuple((taker.name, tuple(taker.taken), taker.end or ("cancelled" if taker.cancelled else "open")) for taker in self.takers),
+            tuple(
+                (taker.name, tuple(taker.taken), taker.end or ("cancelled" if taker.cancelled else "open"))
+                for taker in self.takers
+            ),
             tuple((feed.name, tuple(line.state for line in feed.lines)) for feed in self.feeds),
             tuple(self.results),
         )

@@ -35,22 +35,26 @@ class Part:
 
     name: str
     build: Callable[[Bench], object]
-    states: tuple[State, ...] = (FRESH, ASKED, OPEN, FULL)
+    states: tuple[State, ...]
     loose: bool = False
     """Whether what comes out depends on the moment by design, so that orders of calls say nothing."""
     late: bool = True
     """Whether `subscribe` is tried as a call."""
+    even: bool = False
+    """Whether the feeds `a` and `b` are alike, so that one of two pairs says what both do."""
 
 
 PARTS: dict[str, Part] = {}
 
 
-def part(*states: State, name: str = "", loose: bool = False, late: bool = True) -> Callable[[Callable[[Bench], object]], Callable[[Bench], object]]:
+def part(
+    *states: State, loose: bool = False, late: bool = True, even: bool = False
+) -> Callable[[Callable[[Bench], object]], Callable[[Bench], object]]:
     """Add a part to the table."""
 
     def add(build: Callable[[Bench], object]) -> Callable[[Bench], object]:
-        key = name or build.__name__.strip("_")
-        PARTS[key] = Part(key, build, states or (FRESH, ASKED, OPEN, FULL), loose, late)
+        name = build.__name__.strip("_")
+        PARTS[name] = Part(name, build, states, loose, late, even)
         return build
 
     return add
@@ -59,7 +63,7 @@ def part(*states: State, name: str = "", loose: bool = False, late: bool = True)
 # Streams that meet.
 
 
-@part(FRESH, ASKED, OPEN, FULL)
+@part(FRESH, ASKED, OPEN, FULL, even=True)
 def merge(bench: Bench) -> None:
     bench.take(bench.feed("a").merge(bench.feed("b"), prefetch=2))
 
@@ -74,12 +78,12 @@ def concat(bench: Bench) -> None:
     bench.take(bench.feed("a").concat(bench.feed("b")))
 
 
-@part(FRESH, ASKED, OPEN, ("down.ask", "a.next"), BOTH)
+@part(FRESH, ASKED, OPEN, ("down.ask", "a.next"), BOTH, even=True)
 def zip_(bench: Bench) -> None:
     bench.take(bench.feed("a").zip(bench.feed("b"), prefetch=2))
 
 
-@part(FRESH, ASKED, OPEN, ("a.next",), BOTH)
+@part(FRESH, ASKED, OPEN, ("a.next",), BOTH, even=True)
 def combine_latest(bench: Bench) -> None:
     bench.take(bench.feed("a").combine_latest(bench.feed("b"), prefetch=2))
 
@@ -89,7 +93,7 @@ def with_latest_from(bench: Bench) -> None:
     bench.take(bench.feed("a").with_latest_from(bench.feed("b")))
 
 
-@part(FRESH, ASKED, OPEN)
+@part(FRESH, ASKED, OPEN, even=True)
 def race(bench: Bench) -> None:
     bench.take(bench.feed("a").race(bench.feed("b")))
 
@@ -109,12 +113,12 @@ def skip_until(bench: Bench) -> None:
     bench.take(bench.feed("a").skip_until(bench.feed("b")), "down")
 
 
-@part(FRESH, ASKED, OPEN, BOTH)
+@part(FRESH, ASKED, OPEN, BOTH, even=True)
 def merge_sorted(bench: Bench) -> None:
     bench.take(bench.feed("a").merge_sorted(bench.feed("b"), prefetch=2))
 
 
-@part(FRESH, ASKED, OPEN, BOTH)
+@part(FRESH, ASKED, OPEN, BOTH, even=True)
 def interleave(bench: Bench) -> None:
     bench.take(bench.feed("a").interleave(bench.feed("b"), prefetch=2))
 
@@ -124,7 +128,7 @@ def sequence_equal(bench: Bench) -> None:
     bench.take(bench.feed("a").sequence_equal(bench.feed("b", make=lambda count: f"a{count}"), prefetch=2))
 
 
-@part(FRESH, ASKED, OPEN, BOTH)
+@part(FRESH, ASKED, OPEN, BOTH, even=True)
 def join(bench: Bench) -> None:
     bench.take(bench.feed("a").join(bench.feed("b"), lambda name: name[1:], prefetch=2))
 

@@ -50,7 +50,7 @@ class Place:
     attribute: str
     """Empty where it is the thing itself, a container or a lock."""
     writes: bool
-    twin: int = 0
+    twin: int = -1
     """The place that this one only comes before."""
 
 
@@ -59,7 +59,7 @@ mutable: set[str] = set()
 containers: set[str] = set()
 
 
-def add_place(name: str, line: int, attribute: str, writes: bool, twin: int = 0) -> int:
+def add_place(name: str, line: int, attribute: str, writes: bool, twin: int = -1) -> int:
     """Return the number of a new place."""
     same = sum(place.name.rpartition("#")[0] == name for place in places[-400:])
     places.append(Place(f"{name}#{same}", line, attribute, writes, twin))
@@ -78,7 +78,7 @@ def touched(thing: Any, place: int) -> tuple[int, str] | None:
     """Return what is touched at a point: an object and its attribute, or None if no thread can see it."""
     attribute = places[place].attribute
     if attribute:
-        return id(thing), attribute
+        return None if isinstance(thing, threads.local) else (id(thing), attribute)
     if isinstance(thing, CONTAINERS + SHARED):
         return id(thing), ""
     owner = getattr(thing, "__self__", None)
@@ -159,12 +159,11 @@ class _Points(ast.NodeTransformer):
 
     # What is put in.
 
-    def _point(self, node: ast.expr, attribute: str, what: str, writes: bool, twin: int = 0) -> tuple[ast.expr, int]:
+    def _point(self, node: ast.expr, attribute: str, what: str, writes: bool, twin: int = -1) -> tuple[ast.expr, int]:
         name = f"{self._module}:{'.'.join(self._within)}: {what}"
         number = add_place(name, getattr(node, "lineno", 0), attribute, writes, twin)
         call = ast.Call(ast.Name("__point__", ast.Load()), [node, ast.Constant(number)], [])
         return ast.copy_location(call, node), number
-
 
     def _may_hold(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Attribute):
@@ -186,7 +185,9 @@ class _Points(ast.NodeTransformer):
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        if isinstance(node.value, ast.Name) and (node.value.id[:1].isupper() or node.value.id in MAKERS | {"tuple", "type"}):
+        if isinstance(node.value, ast.Name) and (
+            node.value.id[:1].isupper() or node.value.id in MAKERS | {"tuple", "type"}
+        ):
             return node
         word, loads = _word(node.value), isinstance(node.ctx, ast.Load)
         node.value, node.slice = self.visit(node.value), self.visit(node.slice)
@@ -197,6 +198,7 @@ class _Points(ast.NodeTransformer):
         simple = all(isinstance(arg, ast.Name | ast.Constant) for arg in node.args) and not node.keywords
         was, words = list(node.args), [_word(arg) for arg in node.args]
         node.func = self.visit(node.func)
+        touches = len(places) - 1
         node.args = [self.visit(arg) for arg in node.args]
         node.keywords = [ast.keyword(each.arg, self.visit(each.value)) for each in node.keywords]
         func = node.func
@@ -208,11 +210,10 @@ class _Points(ast.NodeTransformer):
                     node.args[0] = self._point(node.args[0], "", f"read {words[0]}", False)[0]
             elif func.id in BOUND:
                 node.func = self._point(func, "", f"write by {func.id}", True)[0]
-        elif isinstance(func, ast.Attribute) and func.attr in WRITERS and not simple and len(node.args) == 1:
-            if not isinstance(was[0], ast.Starred):
+        elif isinstance(func, ast.Attribute) and func.attr in WRITERS and not simple:
+            if len(was) == 1 and not isinstance(was[0], ast.Starred):
                 # What is put in was looked at after the point: here is another, just before it is put in.
-                twin = len(places) - 1
-                node.args[0] = self._point(node.args[0], "", f"before {func.attr}", False, twin)[0]
+                node.args[0] = self._point(node.args[0], "", f"before {func.attr}", False, touches)[0]
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import _thread
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -29,7 +30,7 @@ class Waitable(Protocol):
         ...
 
 
-class Abandoned(BaseException):  # noqa: N818  it is thrown into tasks of a run that is given up
+class Abandoned(BaseException):
     """End a task of a run that has come to a deadlock or to no end."""
 
 
@@ -51,16 +52,8 @@ class Task:
     held: list[object] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Passed:
-    """Note that a task has passed a point."""
-
-    task: int
-    place: int
-    thing: object
-    locks: tuple[object, ...]
-    others: tuple[int, ...]
-    """Who else could have gone on."""
+Passed = tuple[int, int, object, tuple[object, ...], tuple[int, ...]]
+"""A point that was passed: the task, the place, what is touched, the locks held, and who else could have gone on."""
 
 
 tasks: list[Task] = []
@@ -71,7 +64,7 @@ turns: list[tuple[int, int | None]] = []
 aborting: str | None = None
 log: list[Passed] | None = None
 steps = 0
-"""Only counted while a log is kept, and for the order of calls."""
+"""The order in which calls begin and cancels return."""
 _idle: list[_Worker] = []
 
 
@@ -164,18 +157,25 @@ def point(thing: Any, place: int = 0) -> Any:
 
 def noting_point(thing: Any, place: int = 0) -> Any:
     """Be passed, and note by whom and what is touched."""
-    global left, steps
-    steps += 1
+    global left
     if log is not None:
-        task = tasks[current]
-        others = tuple(index for index, other in enumerate(tasks) if index != current and _runnable(other))
-        log.append(Passed(current, place, thing, tuple(task.held), others))
+        held = tasks[current].held
+        log.append((current, place, thing, tuple(held) if held else (), _others()))
+        if by_place is not None:
+            _turn_by_place()
     left -= 1
     if not left:
         _turn()
-    elif by_place is not None and log is not None:
-        _turn_by_place()
     return thing
+
+
+def _others() -> tuple[int, ...]:
+    if len(tasks) == 2:
+        other = tasks[1 - current]
+        if other.done or (other.waiting is not None and not other.waiting.ready()):
+            return ()
+        return (1 - current,)
+    return tuple(index for index, other in enumerate(tasks) if index != current and _runnable(other))
 
 
 by_place: list[tuple[int, str, int, int]] | None = None
@@ -186,8 +186,7 @@ _passed: dict[tuple[int, str], int] = {}
 def _turn_by_place() -> None:
     """Take the next of the turns that are said by place: a task passes a place for the nth time."""
     assert log is not None
-    passed = log[-1]
-    key = (passed.task, place_names[passed.place])
+    key = (log[-1][0], place_names[log[-1][1]])
     _passed[key] = _passed.get(key, 0) + 1
     if by_place and by_place[0][:2] == key and by_place[0][2] == _passed[key]:
         target = by_place.pop(0)[3]
@@ -287,6 +286,7 @@ def run(
     tasks[:] = [*mine, *spawned]
     for index, task in enumerate(spawned):
         task.rank = 100.0 + index
+
     def where(index: int) -> int:
         return order.index(index) if index < len(order) else index
 
@@ -298,9 +298,10 @@ def run(
     _run(mine[0])
     _finish(mine)
     mine[0], mine[first] = mine[first], mine[0]
-    if log is not None:
+    if log is not None and first:
         log = [
-            Passed(where(one.task), one.place, one.thing, one.locks, tuple(sorted(map(where, one.others)))) for one in log
+            (where(task), place, thing, locks, tuple(sorted(map(where, others))))
+            for task, place, thing, locks, others in log
         ]
     return mine
 
@@ -340,10 +341,8 @@ def throw_out(why: str) -> None:
     for index, task in enumerate(tasks):
         if index and task.begun and not task.done:
             task.waiting = None
-            try:
+            with suppress(Abandoned):
                 change(index)
-            except Abandoned:
-                pass
         task.done = True
 
 
