@@ -13,7 +13,7 @@ from itertools import islice, repeat
 from time import monotonic
 
 from tests.explore import kept
-from tests.explore.parts import PARTS, Part
+from tests.explore.parts import PARTS, Part, planted
 from tests.explore.search import Search, Violation, scenarios, stops_of, triples
 
 PER_TRIPLE = 50
@@ -57,6 +57,7 @@ def explore(arguments: Sequence[str]) -> int:
     parser.add_argument("--share", metavar="I/N", help="run a fixed small share: the Ith of N")
     parser.add_argument("--kept", action="store_true", help="run the schedules again that have failed before")
     parser.add_argument("--keep", action="store_true", help="keep the schedules that fail")
+    parser.add_argument("--planted", metavar="CLASS", help="explore an outlet with a fault instead (planted.py)")
     parser.add_argument("--list", action="store_true", help="list the parts")
     options = parser.parse_args(arguments)
     if options.list:
@@ -64,7 +65,7 @@ def explore(arguments: Sequence[str]) -> int:
         return 0
     if options.kept:
         return _told(kept.replayed())
-    parts = [PARTS[name] for name in options.part or PARTS]
+    parts = [planted(options.planted)] if options.planted else [PARTS[name] for name in options.part or PARTS]
     if options.share:
         return _told(_share(parts, *map(int, options.share.split("/"))))
     if options.jobs > 1 or options.schedules:
@@ -74,6 +75,9 @@ def explore(arguments: Sequence[str]) -> int:
         report = _explored(part, options)
         print(report, flush=True)
         found += _told_apart(report.violations)
+    if options.planted:
+        for violation in found:
+            print(f"again: {'yes' if kept.fails_again(violation) else 'no'}")
     if options.keep:
         kept.keep(found)
     return 1 if found else 0

@@ -36,6 +36,14 @@ def keep(found: Iterable[Violation]) -> None:
             path.write_text(json.dumps([*entries, entry], indent=1) + "\n", encoding="utf-8")
 
 
+def fails_again(violation: Violation) -> bool:
+    """Tell whether a schedule shows its violation again once it was written and read, both ways."""
+    search = Search(violation.scenario)
+    search.serial()
+    ways = search.again(read_schedule(str(violation.schedule)), violation.stops)
+    return all(any(fault.startswith(violation.kind) for fault in faults) for faults in ways)
+
+
 def replayed() -> Iterator[Violation]:
     """Run what is kept again; return what fails."""
     for path in sorted(FOLDER.glob("*.json")):

@@ -17,6 +17,7 @@ from penstock.engine.alarm import Alarm
 from penstock.engine.chain import Chain
 from penstock.engine.clocks import SystemClock
 from penstock.run.valve import Valve, Valved
+from tests.explore import planted as faults
 from tests.explore import threads
 from tests.explore.bench import Bench, Taker
 
@@ -605,3 +606,17 @@ def valve_iterated(bench: Bench) -> None:
     one = Valve()
     bench.take(Stream(Chain(Valved(Stream.from_iterable(["x", "y", "z"]).chain, one))))
     bench.call("valve.close", one.close)
+
+
+def planted(name: str) -> Part:
+    """Return the small outlet with a planted fault as a part."""
+    outlet = getattr(faults, name)
+
+    class Planted:
+        def __init__(self, feed: Stream[Any]) -> None:
+            self._feed = feed
+
+        def subscribe(self, subscriber: Any, /) -> None:
+            self._feed.subscribe(outlet(subscriber))
+
+    return Part(name, lambda bench: bench.take(Planted(bench.feed("a"))), (FRESH, ASKED, OPEN, FULL))

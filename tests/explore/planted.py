@@ -21,6 +21,7 @@ class Sound:
         self.idle = True
         self.demand = 0
         self.done = False
+        self.refused = False
         self.over = False
         self.upstream: Any = None
 
@@ -49,7 +50,9 @@ class Sound:
         self.wake()
 
     def refuse(self) -> None:
-        self.cancel()
+        self.upstream.cancel()
+        self.refused = True
+        self.wake()
 
     def cancel(self) -> None:
         with self.lock:
@@ -66,20 +69,23 @@ class Sound:
 
     def drain(self) -> None:
         while True:
-            while self.queue and self.demand and not self.over:
+            while self.queue and self.demand and not self.over and not self.refused:
                 with self.lock:
                     self.demand -= 1
                 self.downstream.on_next(self.queue.popleft())
-            if self.done and not self.queue:
+            if self.ends():
                 self.end()
                 return
             if self.rest():
                 return
 
+    def ends(self) -> bool:
+        return self.refused or (self.done and not self.queue)
+
     def rest(self) -> bool:
         with self.lock:
             self.idle = True
-        if self.over or not ((self.queue and self.demand) or (self.done and not self.queue)):
+        if self.over or not ((self.queue and self.demand) or self.ends()):
             return True
         with self.lock:
             idle, self.idle = self.idle, False
@@ -88,7 +94,9 @@ class Sound:
     def end(self) -> None:
         with self.lock:
             over, self.over = self.over, True
-        if not over:
+        if not over and self.refused:
+            self.downstream.on_error(ValueError("rule 3.9"))
+        elif not over:
             self.downstream.on_complete()
 
 
@@ -106,7 +114,7 @@ class LostWakeUp(Sound):
     """Look at the queue before saying that nobody drains, and not after."""
 
     def rest(self) -> bool:
-        if (self.queue and self.demand) or (self.done and not self.queue):
+        if not self.over and ((self.queue and self.demand) or self.ends()):
             return False
         with self.lock:
             self.idle = True

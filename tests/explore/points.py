@@ -54,7 +54,7 @@ class Place:
     """The place that this one only comes before."""
 
 
-places: list[Place] = [Place("a call", 0, "", True)]
+places: list[Place] = [Place("inside a signal or a request", 0, "", True)]
 mutable: set[str] = set()
 containers: set[str] = set()
 
@@ -210,10 +210,9 @@ class _Points(ast.NodeTransformer):
                     node.args[0] = self._point(node.args[0], "", f"read {words[0]}", False)[0]
             elif func.id in BOUND:
                 node.func = self._point(func, "", f"write by {func.id}", True)[0]
-        elif isinstance(func, ast.Attribute) and func.attr in WRITERS and not simple:
-            if len(was) == 1 and not isinstance(was[0], ast.Starred):
-                # What is put in was looked at after the point: here is another, just before it is put in.
-                node.args[0] = self._point(node.args[0], "", f"before {func.attr}", False, touches)[0]
+        elif isinstance(func, ast.Attribute) and func.attr in WRITERS and not simple and _single(was):
+            # What is put in was looked at after the point: here is another, just before it is put in.
+            node.args[0] = self._point(node.args[0], "", f"before {func.attr}", False, touches)[0]
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
@@ -322,6 +321,10 @@ class _Points(ast.NodeTransformer):
         else:
             made = ast.Import([alias])
         return ast.copy_location(made, node)
+
+
+def _single(arguments: list[ast.expr]) -> bool:
+    return len(arguments) == 1 and not isinstance(arguments[0], ast.Starred)
 
 
 def _copied(node: ast.Assign) -> ast.Assign:

@@ -58,8 +58,8 @@ Passed = tuple[int, int, object, tuple[object, ...], tuple[int, ...]]
 
 tasks: list[Task] = []
 current = 0
-left = -1
-"""Points until the next turn; the schedule is used up when it is below zero."""
+left = LIMIT
+"""Points until the next turn, or until the run is given up when the schedule has no more of them."""
 turns: list[tuple[int, int | None]] = []
 aborting: str | None = None
 log: list[Passed] | None = None
@@ -190,6 +190,7 @@ def _turn_by_place() -> None:
     _passed[key] = _passed.get(key, 0) + 1
     if by_place and by_place[0][:2] == key and by_place[0][2] == _passed[key]:
         target = by_place.pop(0)[3]
+        tasks[current].rank += 1000  # as a turn without a target would have it
         if _runnable(tasks[target]) and target != current:
             change(target)
 
@@ -255,7 +256,7 @@ def open_run() -> None:
     gate = _thread.allocate_lock()
     gate.acquire()
     tasks[:] = [Task(_nothing, "main", begun=True, gate=gate)]
-    current, left, aborting, log, steps, by_place = 0, -1, None, None, 0, None
+    current, left, aborting, log, steps, by_place = 0, LIMIT, None, None, 0, None
     turns.clear()
     _passed.clear()
 
@@ -318,7 +319,7 @@ def _finish(mine: list[Task]) -> None:
         throw_out("deadlock")
     elif aborting is not None:
         throw_out(aborting)
-    left = -1
+    left = LIMIT
 
 
 def settle() -> None:
@@ -337,7 +338,7 @@ def throw_out(why: str) -> None:
     """Throw all tasks out of where they are."""
     global aborting, left
     aborting = why
-    left = -1
+    left = LIMIT
     for index, task in enumerate(tasks):
         if index and task.begun and not task.done:
             task.waiting = None
