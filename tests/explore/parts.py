@@ -38,9 +38,11 @@ class Part:
     build: Callable[[Bench], object]
     states: tuple[State, ...]
     loose: bool = False
-    """Whether what comes out depends on the moment by design, so that orders of calls say nothing."""
+    """Whether what comes out depends on the moment by design, so that orders of calls say how it may end, no more."""
     late: bool = True
     """Whether `subscribe` is tried as a call."""
+    ends: tuple[str, ...] = ()
+    """Ends that are right when calls overlap and only then."""
     even: bool = False
     """Whether the feeds `a` and `b` are alike, so that one of two pairs says what both do."""
 
@@ -49,13 +51,13 @@ PARTS: dict[str, Part] = {}
 
 
 def part(
-    *states: State, loose: bool = False, late: bool = True, even: bool = False
+    *states: State, loose: bool = False, late: bool = True, ends: tuple[str, ...] = (), even: bool = False
 ) -> Callable[[Callable[[Bench], object]], Callable[[Bench], object]]:
     """Add a part to the table."""
 
     def add(build: Callable[[Bench], object]) -> Callable[[Bench], object]:
         name = build.__name__.strip("_")
-        PARTS[name] = Part(name, build, states, loose, late, even)
+        PARTS[name] = Part(name, build, states, loose, late, ends, even)
         return build
 
     return add
@@ -166,7 +168,7 @@ def concat_map(bench: Bench) -> None:
     bench.take(bench.feed("a", total=3).concat_map(_inner(bench)))
 
 
-@part(FRESH, ASKED, OPEN, ("down.all", "a.next"), ("a.next", "i.next"))
+@part(FRESH, ASKED, OPEN, ("down.all", "a.next"), ("a.next", "i.next"), loose=True)
 def switch_map(bench: Bench) -> None:
     bench.take(bench.feed("a", total=3).switch_map(_inner(bench)))
 
@@ -398,11 +400,13 @@ def timer(bench: Bench) -> None:
 def alarm(bench: Bench) -> None:
     clock = bench.virtual_clock()
     one = Alarm(clock, lambda: bench.results.append("rang"))
+    bench.outlives = True
     bench.call("set", lambda: one.set(1.0))
     bench.call("set_later", lambda: one.set(2.0))
     bench.call("call_off", one.call_off)
     bench.call("close", one.close)
     bench.finishers.append(one.close)
+    bench.finishers.append(lambda: setattr(bench, "outlives", False))
 
 
 @part(FRESH, ("set",), ("set", "pass"), late=False, loose=True)
@@ -420,6 +424,8 @@ def system_clock(bench: Bench) -> None:
 
 
 def _take_windows(bench: Bench, stream: Stream[Any]) -> None:
+    bench.errors.add("PenstockError")  # a window that nobody has taken when all is cancelled
+
     def then(taker: Taker, element: Any) -> None:
         inner = bench.take(element, f"in{len(bench.takers)}", calls=False)
         if len(bench.takers) > 2:
@@ -429,22 +435,22 @@ def _take_windows(bench: Bench, stream: Stream[Any]) -> None:
     bench.taking_later("in1")
 
 
-@part(FRESH, ASKED, ("down.ask", "a.next"), ("down.all", "in1.ask"))
+@part(FRESH, ASKED, ("down.ask", "a.next"), ("down.all", "in1.ask"), loose=True, ends=("PenstockError",))
 def window(bench: Bench) -> None:
     _take_windows(bench, bench.feed("a").window(2, size=2, clock=bench.virtual_clock()))
 
 
-@part(FRESH, ("down.ask", "a.next"), ("down.all", "a.next", "in1.all"))
+@part(FRESH, ("down.ask", "a.next"), ("down.all", "a.next", "in1.all"), loose=True, ends=("PenstockError",))
 def window_seconds(bench: Bench) -> None:
     _take_windows(bench, bench.feed("a").window(seconds=1.0, size=2, clock=bench.virtual_clock()))
 
 
-@part(FRESH, ("down.ask", "a.next"), ("down.all", "a.next", "in1.all"))
+@part(FRESH, ("down.ask", "a.next"), ("down.all", "a.next", "in1.all"), loose=True, ends=("PenstockError",))
 def window_until(bench: Bench) -> None:
     _take_windows(bench, bench.feed("a").window(until=bench.feed("b"), size=2, clock=bench.virtual_clock()))
 
 
-@part(FRESH, ASKED, ("down.ask", "a.next"), ("down.all", "a.next", "in1.all"))
+@part(FRESH, ASKED, ("down.ask", "a.next"), ("down.all", "a.next", "in1.all"), ends=("PenstockError",))
 def group_by(bench: Bench) -> None:
     _take_windows(bench, bench.feed("a").group_by(lambda e: int(e[1:]) % 2, size=2, clock=bench.virtual_clock()))
 
@@ -533,8 +539,8 @@ def _subject(bench: Bench, overflow: Overflow, size: int = 4, kept: int = 0) -> 
     bench.errors.add("OverflowedError")
     _take_twice(bench, subject)
     numbers = iter(range(1, 100))
-    bench.call("emit", lambda: bench.results.append(subject.emit(f"s{next(numbers)}").value))
-    bench.call("emit_other", lambda: bench.results.append(subject.emit("other").value))
+    bench.call("emit", lambda: bench.results.append(subject.emit(f"s{next(numbers)}").value), "emit")
+    bench.call("emit_other", lambda: bench.results.append(subject.emit("other").value), "other")
     bench.call("subject.complete", subject.complete)
     bench.call("subject.fail", lambda: subject.fail(bench.boom("subject")))
     bench.finishers.append(lambda: subject.complete() if bench.rounds == 2 else None)
@@ -545,7 +551,7 @@ def subject(bench: Bench) -> None:
     _subject(bench, Overflow.ERROR)
 
 
-@part(FRESH, OPEN, ("emit",), ("join", "down.all", "other.all"))
+@part(FRESH, OPEN, ("emit",), ("join", "down.all", "other.all"), loose=True)
 def subject_buffer(bench: Bench) -> None:
     _subject(bench, Overflow.BUFFER, size=1)
 
@@ -564,8 +570,10 @@ def _create(bench: Bench, overflow: Overflow) -> None:
     emitters: list[Any] = []
     bench.errors.add("OverflowedError")
     bench.take(Stream.create(emitters.append, overflow=overflow, size=1))
-    bench.call("emit", lambda: [bench.results.append(each.emit("one").value) for each in emitters])
-    bench.call("emit_other", lambda: [bench.results.append(each.emit("other").value) for each in emitters])
+    bench.call("emit", lambda: [bench.results.append(each.emit("one").value) for each in emitters], "emit")
+    bench.call(
+        "emit_other", lambda: [bench.results.append(each.emit("other").value) for each in emitters], "emit other"
+    )
     bench.call("emitter.complete", lambda: [each.complete() for each in emitters])
     bench.call("emitter.fail", lambda: [each.fail(bench.boom("emitter")) for each in emitters])
     bench.finishers.append(lambda: [each.complete() for each in emitters] if bench.rounds == 2 else None)
