@@ -440,23 +440,17 @@ class Outcome:
 
     def agrees(self, known: Outcome) -> bool:
         """Tell whether this is a known outcome, or one in which more is asked for."""
-        return (
-            self.takers == known.takers
-            and sorted(self.results) == sorted(known.results)
-            and len(self.feeds) == len(known.feeds)
-            and all(
-                len(mine) == len(theirs)
-                and all(_no_less(one, other, self.hungry) for one, other in zip(mine, theirs, strict=True))
-                for (_, mine), (_, theirs) in zip(self.feeds, known.feeds, strict=True)
-            )
-        )
+        if (self.takers, sorted(self.results)) != (known.takers, sorted(known.results)):
+            return False
+        mine = [line for _, lines in self.feeds for line in (*lines, ())]
+        theirs = [line for _, lines in known.feeds for line in (*lines, ())]
+        return len(mine) == len(theirs) and all(map(self._no_less, mine, theirs))
+
+    def _no_less(self, mine: tuple[int, ...] | None, theirs: tuple[int, ...] | None) -> bool:
+        if not mine or not theirs:
+            return mine == theirs
+        return mine[0] == theirs[0] and (mine[1] >= theirs[1] or not self.hungry)
 
 
 def _asked(demand: int) -> str:
     return "all" if demand >= UNBOUNDED // 2 else str(demand)
-
-
-def _no_less(mine: tuple[int, int] | None, theirs: tuple[int, int] | None, hungry: bool) -> bool:
-    if mine is None or theirs is None:
-        return mine is theirs
-    return mine[0] == theirs[0] and (mine[1] >= theirs[1] or not hungry)
