@@ -173,18 +173,16 @@ def run_once(
     scheduler.open_run()
     bench = Bench(late="subscribe" in scenario.calls)
     scenario.part.build(bench)
+    scheduler.settle()
     for name in scenario.before:
         bench.calls[name][1]()
         scheduler.settle()
     calls = [(name, bench.calls[name][1]) for name in scenario.calls]
-    tasks = scheduler.run(
-        calls,
-        schedule.first,
-        schedule.plan,
-        ranks=schedule.ranks or None,
-        note=note or places is not None,
-        places=places,
-    )
+    if settled:
+        tasks = [task for each in calls for task in scheduler.run([each], 0, ())]
+    else:
+        ranks, note = schedule.ranks or None, note or places is not None
+        tasks = scheduler.run(calls, schedule.first, schedule.plan, ranks=ranks, note=note, places=places)
     log, scheduler.log = scheduler.log or [], None
     for task in tasks:
         if task.error is not None:
