@@ -170,6 +170,10 @@ class Taker:
         self._then = then
         self._inside: int | None = None
 
+    @property
+    def over(self) -> bool:
+        return self.cancelled or self.end is not None
+
     # What it does.
 
     def ask(self, n: int) -> None:
@@ -381,7 +385,7 @@ class Bench:
         self.quiet = True
         for self.rounds in range(1, 4):
             for taker in list(self.takers):
-                if not taker.cancelled and taker.end is None:
+                if not taker.over:
                     taker.ask(8)
             for feed in list(self.feeds):
                 for line in feed.lines:
@@ -401,7 +405,7 @@ class Bench:
 
     def leaks(self) -> None:
         """Look for what is left behind when nobody takes any more."""
-        if self.outlives or any(taker.end is None and not taker.cancelled for taker in self.takers):
+        if self.outlives or any(taker.subscription and not taker.over for taker in self.takers):
             return
         for feed in self.feeds:
             for line in feed.lines:
@@ -413,7 +417,7 @@ class Bench:
     def last_faults(self, living: list[str]) -> None:
         """Look for what there is not after the end, or still."""
         for taker in self.takers:
-            if taker.end is None and not taker.cancelled and taker.subscription is not None:
+            if taker.subscription is not None and not taker.over:
                 self.fault(f"{taker.name}: no end came")
         self.leaks()
         if living:

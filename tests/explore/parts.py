@@ -501,7 +501,11 @@ def _take_twice(bench: Bench, stream: Stream[Any]) -> None:
     bench.call("join", lambda: other.subscription is None and stream.subscribe(other), "join")
 
 
-@part(FRESH, OPEN, ("join", "down.ask", "other.ask"), ("join", "down.all", "other.all"))
+STRAIGHT: State = ("down.all", "a.next")
+"""One that takes everything, with nothing waiting, is served straight from its first element on."""
+
+
+@part(FRESH, OPEN, STRAIGHT, ("join", "down.ask", "other.ask"), ("join", "down.all", "other.all"))
 def share(bench: Bench) -> None:
     _take_twice(bench, bench.feed("a").share(size=4))
 
@@ -521,7 +525,7 @@ def cache(bench: Bench) -> None:
     _take_twice(bench, bench.feed("a").cache(size=8))
 
 
-@part(FRESH, OPEN, ("connect", "down.all"), ("join", "connect", "down.all", "other.all"))
+@part(FRESH, OPEN, ("connect", "down.all"), ("connect", *STRAIGHT), ("join", "connect", "down.all", "other.all"))
 def publish(bench: Bench) -> None:
     stream = bench.feed("a").publish(size=4)
     bench.errors.add("RunCancelledError")
@@ -546,7 +550,7 @@ def _subject(bench: Bench, overflow: Overflow, size: int = 4, kept: int = 0) -> 
     bench.finishers.append(lambda: subject.complete() if bench.rounds == 2 else None)
 
 
-@part(FRESH, OPEN, ("down.ask",), ("join", "down.all", "other.all"))
+@part(FRESH, OPEN, ASKED, ("down.all", "emit"), ("join", "down.all", "other.all"))
 def subject(bench: Bench) -> None:
     _subject(bench, Overflow.ERROR)
 

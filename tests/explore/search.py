@@ -307,7 +307,7 @@ class Search:
         run = run_once(self.scenario, schedule, note=note, places=places)
         self.count += 1
         if not run.faults:
-            if not self._known(run.quiet, self._quiet) or self._ended_oddly(run.quiet):
+            if not self._known(run.quiet, self._quiet) or self._ended_oddly(run.quiet, self._quiet):
                 run.faults.append(f"{RESTS}: {run.quiet}")
             elif not self._known(run.end, self._end):
                 run.faults.append(f"{ENDS}: {run.end}")
@@ -325,13 +325,13 @@ class Search:
         return all(
             any(_cut_off(taker, one.takers[place]) for one in known if place < len(one.takers))
             for place, taker in enumerate(outcome.takers)
-        ) and not self._ended_oddly(outcome)
+        ) and not self._ended_oddly(outcome, known)
 
-    def _ended_oddly(self, outcome: Outcome) -> bool:
+    def _ended_oddly(self, outcome: Outcome, known: set[Outcome]) -> bool:
         """Tell whether somebody has seen an end that no order of calls leads to, where all else may differ."""
         if "subscribe" in self.scenario.calls:
             return False
-        ends = {taker[2] for one in self._quiet for taker in one.takers} | {
+        ends = {taker[2] for one in known for taker in one.takers} | {
             "open",
             "cancelled",
             *self.scenario.part.ends,
