@@ -49,7 +49,9 @@ def explore(arguments: Sequence[str]) -> int:
         "--part", action="append", choices=tuple(PARTS), metavar="PART", help="all parts if none is named"
     )
     parser.add_argument("--calls", help="only pairs of these calls, as in 'a.next|down.cancel'")
-    parser.add_argument("--preemptions", type=int, default=2, choices=(0, 1, 2), help="how many are tried exhaustively")
+    parser.add_argument(
+        "--preemptions", type=int, default=2, choices=(0, 1, 2, 3), help="how many are tried exhaustively"
+    )
     parser.add_argument("--random", type=int, default=2000, help="random schedules of three calls for each part")
     parser.add_argument("--schedules", type=int, default=0, help="add random ones until there are so many in all")
     parser.add_argument("--seed", type=int, default=1)

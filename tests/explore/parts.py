@@ -71,7 +71,7 @@ def merge(bench: Bench) -> None:
     bench.take(bench.feed("a").merge(bench.feed("b"), prefetch=2))
 
 
-@part(FRESH, ASKED, OPEN)
+@part(FRESH, ASKED, OPEN, loose=True)
 def merge_eager(bench: Bench) -> None:
     bench.take(bench.feed("a").merge(bench.feed("e", eager=True), prefetch=2))
 

@@ -28,6 +28,7 @@ CUTTING = (".cancel", ".close", "tick")
 """Calls that may cut off what others would still have delivered."""
 
 Plan = tuple[tuple[int, int | None], ...]
+Light = list[tuple[int, tuple[int, ...]]]
 Stop = tuple[int, str, int, int]
 """Who is stopped, where, when it comes there for the nth time, and who goes on."""
 
@@ -246,39 +247,51 @@ class Search:
         return len(busy) > 1 and not self.violations
 
     def bounded(self, preemptions: int = 2) -> Iterator[None]:
-        """Run all schedules with at most two preemptions, or with one; yield after each."""
+        """Run all schedules with at most so many preemptions; yield after each."""
+        if not preemptions:
+            return
         bases = [
             (first, _light(run_once(self.scenario, Schedule(first), note=True).log))
             for first in range(len(self.scenario.calls))
         ]
-        once: dict[Schedule, list[tuple[int, tuple[int, ...]]]] = {}
+        once: dict[Schedule, Light] = {}
         hot = -1
         while hot != len(self._hot):  # a run may show places that no run before it has shown
             hot = len(self._hot)
             for first, base in bases:
-                for step, (place, others) in enumerate(base, 1):
-                    for other in others if place in self._hot else ():
-                        schedule = Schedule(first, ((step, other),))
-                        if schedule not in once:
-                            run = self._try(schedule, note=True)
-                            self._learn(run.log)
-                            once[schedule] = _light(run.log)
-                            yield
-        for schedule, log in once.items() if preemptions > 1 else ():
-            (step, other), *_ = schedule.plan
-            for later in range(step + 1, len(log) + 1):
-                place, others = log[later - 1]
-                for third in others if place in self._hot else ():
-                    self._try(Schedule(schedule.first, ((step, other), (later - step, third))))
-                    yield
+                for schedule in self._further(Schedule(first), base):
+                    if schedule not in once:
+                        run = self._try(schedule, note=True)
+                        self._learn(run.log)
+                        once[schedule] = _light(run.log)
+                        yield
+        for schedule, log in once.items():
+            yield from self._deeper(schedule, log, preemptions - 1)
+
+    def _deeper(self, schedule: Schedule, log: Light, preemptions: int) -> Iterator[None]:
+        """Run what follows a schedule with so many more preemptions."""
+        for further in self._further(schedule, log) if preemptions else ():
+            run = self._try(further, note=preemptions > 1)
+            yield
+            if preemptions > 1:
+                yield from self._deeper(further, _light(run.log), preemptions - 1)
+
+    def _further(self, schedule: Schedule, log: Light) -> Iterator[Schedule]:
+        """Return what follows a schedule with one more preemption, at the places where it can matter."""
+        begun = sum(count for count, _ in schedule.plan)
+        for step in range(begun, len(log)):
+            place, others = log[step]
+            for other in others if place in self._hot else ():
+                yield Schedule(schedule.first, (*schedule.plan, (step + 1 - begun, other)))
 
     def spread(self, count: int) -> None:
         """Run a few schedules with one preemption, spread over all of them."""
         found = [
-            Schedule(first, ((step, other),))
+            schedule
             for first in range(len(self.scenario.calls))
-            for step, (place, others) in enumerate(_light(run_once(self.scenario, Schedule(first), note=True).log), 1)
-            for other in (others if place in self._hot else ())
+            for schedule in self._further(
+                Schedule(first), _light(run_once(self.scenario, Schedule(first), note=True).log)
+            )
         ]
         for schedule in found[:: max(1, len(found) // count)]:
             self._try(schedule)
@@ -364,7 +377,7 @@ class Search:
         hot.update(place for _, place, *_ in log if places[place].twin in hot)
 
 
-def _light(log: list[scheduler.Passed]) -> list[tuple[int, tuple[int, ...]]]:
+def _light(log: list[scheduler.Passed]) -> Light:
     """Return the places passed and who else could have gone on, without what was touched."""
     return [(place, others) for _, place, _, _, others in log]
 
