@@ -24,6 +24,10 @@ test: $(VENV)/installed-test ## Run all tests (ARGS="-k take" is passed on to py
 fast: $(VENV)/installed-test ## Run the tests that need no Spark
 	$(BIN)/python -m pytest --ignore tests/spark --numprocesses auto --dist worksteal $(ARGS)
 
+.PHONY: explore
+explore: $(VENV)/installed-test ## Run a million schedules of the engine's parts (ARGS="--part merge" for one)
+	$(BIN)/python -m tests.explore --schedules 1000000 --jobs $$(nproc) $(ARGS)
+
 .PHONY: demo
 demo: $(VENV)/installed-demo ## Run a year of flights through Spark, under demand
 	@scripts/ensure-java
