@@ -297,7 +297,7 @@ FLAT: list[Callable[[Grammar, int], list[Step]]] = [
     _caught("map_error", lambda g: g.breaking(Turned(g.name()))),
     _step("retry", _number(3)),
     _step("repeat", _number(3, 1)),
-    _step("do_finally", lambda g: Made("finally")),
+    _step("do_finally", lambda g: Made("runs")),
     lambda g, _: [Step("limit_rate", (1 + g.below(3),))],
     lambda g, _: [Step("publish_on", (Made("inline"),), _prefetch(g))],
     _step("subscribe_on", lambda g: Made("inline")),

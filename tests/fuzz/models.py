@@ -56,7 +56,6 @@ class World:
         self.held = held
         self.reads: Counter[int] = Counter()
         self.opened: Counter[int] = Counter()
-        self.finals = 0
         self._steps = 0
 
     def read(self, number: int) -> None:
@@ -709,13 +708,6 @@ def repeat(world: World, up: Opener, times: int) -> Iterator[Any]:
         yield from up()
 
 
-def do_finally(world: World, up: Opener, fn: Any) -> Iterator[Any]:
-    try:
-        yield from up()
-    finally:
-        world.finals += 1
-
-
 # What changes nothing but how far is read, and where it runs.
 
 
@@ -1026,7 +1018,7 @@ MODELS: dict[str, Callable[..., Iterator[Any]]] = {
     "default_if_empty": default_if_empty,
     "dematerialize": dematerialize,
     "distinct": distinct,
-    "do_finally": do_finally,
+    "do_finally": same,
     "drop_repeats": drop_repeats,
     "element_at": element_at,
     "end_with": end_with,

@@ -95,8 +95,8 @@ class Site:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.trackers: dict[int, Tracker] = {}
-        self.finals = 0
-        self.using = 0
+        self.runs = Tracker(Src(-1, ()))
+        """The runs of using and do_finally."""
 
     def stream(self, chain: Chain) -> Stream[Any]:
         source = chain.source
@@ -105,7 +105,7 @@ class Site:
         elif chain.start == "defer":
             made = Stream.defer(lambda: self._given(source))
         else:
-            made = Stream.using(self._open, lambda _: self._given(source), self._close)
+            made = Stream.using(self.runs.open, lambda _: self._given(source), lambda _: self.runs.close())
         for one in chain.steps:
             arguments = [self._argument(argument) for argument in one.args]
             options = {key: self._argument(argument) for key, argument in one.options}
@@ -141,15 +141,9 @@ class Site:
             case _:
                 return argument
 
-    def _open(self) -> int:
-        self.using += 1
-        return 0
-
-    def _close(self, _: int) -> None:
-        self.using -= 1
-
-    def final(self) -> None:
-        self.finals += 1
+    @property
+    def all_trackers(self) -> list[Tracker]:
+        return [*self.trackers.values(), self.runs]
 
 
 MADE: dict[str, Callable[[Site], Any]] = {
@@ -161,7 +155,7 @@ MADE: dict[str, Callable[[Site], Any]] = {
     "clock": lambda _: VirtualClock(),
     "registry": lambda _: Registry(),
     "recorder": lambda _: Recorder(),
-    "finally": lambda site: site.final,
+    "runs": lambda site: site.runs,
 }
 
 
@@ -176,6 +170,7 @@ def _both(parts: tuple[Stream[Any], Stream[Any]]) -> Stream[Any]:
 # What text.MACROS prints.
 MACROS: dict[str, Callable[..., Stream[Any]]] = {
     "combined_last": lambda s, *others, **o: s.combine_latest(*others, **o).last(),
+    "do_finally": lambda s, runs: s.tap(on_subscribe=runs.open).do_finally(runs.close),
     "expanded": lambda s, fn, concurrency: _sorted(s.expand(fn, concurrency=concurrency)),
     "flat_mapped": lambda s, fn, **o: _sorted(s.flat_map(fn, **o)),
     "groups_listed": lambda s, key: _sorted(

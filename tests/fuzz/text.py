@@ -12,6 +12,7 @@ SORTED = ".to_list().map(InOrder()).flatten()"
 # A macro as text: what stands for `{0}` is the stream before it, `{1}` its arguments.
 MACROS = {
     "combined_last": "{0}.combine_latest({1}).last()",
+    "do_finally": "{0}.tap(on_subscribe=runs.open).do_finally(runs.close)",
     "expanded": "{0}.expand({1[0]}, concurrency={1[1]})" + SORTED,
     "flat_mapped": "{0}.flat_map({1})" + SORTED,
     "groups_listed": "{0}.group_by({1}).flat_map(lambda g: g.to_list().map(lambda some: (g.key, some)), concurrency=64)"
@@ -35,7 +36,7 @@ MACROS = {
 
 MADE = {
     "clock": "VirtualClock()",
-    "finally": "lambda: None",
+    "runs": "runs",
     "inline": "inline()",
     "pool": "pool(2)",
     "recorder": "Recorder()",
