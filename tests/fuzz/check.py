@@ -60,9 +60,10 @@ class Check:
                 self.whole = Machine(self._world(), self.chain)
                 self.whole.pull(UNBOUNDED_PULLS)
                 self.model = Machine(self._world(), self.chain)
-                self.bound = Machine(self._world(ahead=True), self.chain)
             except UndeterminedError:
                 self.determined = False
+            with suppress(UndeterminedError):
+                self.bound = Machine(self._world(ahead=True), self.chain)
         stream = self.site.stream(self.chain)
         if self.path.observed:
             from penstock import Recorder

@@ -157,26 +157,36 @@ def _read(world: World, source: Src) -> Iterator[Any]:
         raise Failure(error(source.error))
 
 
-def _ahead(world: World, run: Iterator[Any], most: float) -> Iterator[Any]:
+def _ahead(world: World, run: Iterator[Any], most: int) -> Iterator[Any]:
     """Hold up to so many elements beyond those that were asked for, if the world reads as far as it may."""
-    if not world.ahead:
-        yield from run
-        return
-    held: deque[Any] = deque()
-    end = None
-    while True:
-        while end is None and len(held) <= most:
-            found = step(run)
+    return _Ahead(run, most) if world.ahead else run
+
+
+class _Ahead(Iterator[Any]):
+    """Read ahead from the moment it is opened, which is when something is asked for."""
+
+    def __init__(self, run: Iterator[Any], most: int) -> None:
+        self._run = run
+        self._most = most
+        self._held: deque[Any] = deque()
+        self._end: Any = None
+        self._fill()
+
+    def _fill(self) -> None:
+        while self._end is None and len(self._held) <= self._most:
+            found = step(self._run)
             if found is DONE or isinstance(found, Failure):
-                end = found
+                self._end = found
             else:
-                held.append(found)
-        if held:
-            yield held.popleft()
-        elif isinstance(end, Failure):
-            raise end
-        else:
-            return
+                self._held.append(found)
+
+    def __next__(self) -> Any:
+        self._fill()
+        if self._held:
+            return self._held.popleft()
+        if isinstance(self._end, Failure):
+            raise self._end
+        raise StopIteration
 
 
 # Each element alone.
@@ -724,7 +734,22 @@ def unbounded(world: World, up: Opener, *_: Any) -> Iterator[Any]:
 
 
 def buffer_timeout(world: World, up: Opener, count: int, seconds: float, clock: Any) -> Iterator[Any]:
-    return buffer(world, partial(_ahead, world, up(), count), count)
+    """Collect lists as buffer does; other than there, what is at hand is delivered before a failure too."""
+    signals = _ahead(world, materialize(world, up), count)
+    some: list[Any] = []
+    for x in signals:
+        if x is WAIT:
+            yield x
+        elif isinstance(x, Next):
+            some.append(x.element)
+            if len(some) == count:
+                yield some
+                some = []
+        else:
+            if some:
+                yield some
+            if isinstance(x, Failed):
+                raise Failure(x.error)
 
 
 def map_async(world: World, up: Opener, later: Any, concurrency: int) -> Iterator[Any]:
