@@ -39,9 +39,12 @@ def _reads(case: Case, sizes: list[int]) -> None:
         raise case.broken(f"requested by {sizes}: {error}") from None
     probe.cancel()
     case.let_go(upstream, "a cancel")
-    needed = case.expected.needed(case.items, len(probe.elements))
+    _bounded(case, sizes, "read", upstream.taken, case.expected.needed(case.items, len(probe.elements)))
+    _bounded(case, sizes, "asked for", upstream.requested, case.expected.needed_at_most(case.items, sum(sizes)))
+
+
+def _bounded(case: Case, sizes: list[int], what: str, read: int, needed: int) -> None:
     on_their_way = 1 if case.promise.reads is None else case.promise.reads(max(sizes))
-    bound = min(max(needed, needed - 1 + on_their_way) + case.promise.ahead + case.form.ahead, UNBOUNDED)
-    read = max(upstream.taken, upstream.requested)
-    if read > bound:
-        raise case.broken(f"{sizes} were requested, {read} elements asked for or read; no more than {bound} are stated")
+    bound = max(needed, needed - 1 + on_their_way) * case.promise.runs + case.promise.ahead + case.form.ahead
+    if read > min(bound, UNBOUNDED):
+        raise case.broken(f"{sizes} were requested and {read} elements {what}; {bound} are needed or stated")

@@ -24,16 +24,23 @@ class Promise:
     fails: bool | Model = True
     """A failure of upstream is passed on; or a model of what comes in its place, for the elements before it; or, if
     False, nothing is said about it."""
+    before: Model | None = None
+    """What comes before a failure that is passed on, for the elements before it, if that is not what is sure whatever
+    follows them: an operator may hold back what it knows, or give at a failure what it holds."""
     overtakes: bool = False
     """A failure may overtake results that were there before it."""
     ends: bool = False
     """It may end before its upstream does."""
+    tells: bool = True
+    """It tells an end of upstream that has nothing before it without being asked."""
     knows: bool = True
     """It knows its last result by the last element of upstream."""
     shared: bool = False
     """Subscribers share one run of upstream."""
     eager: bool = False
     """It asks for everything when it is subscribed to."""
+    runs: int = 1
+    """How many runs of upstream it opens."""
     ahead: int = 0
     """How many elements it reads beyond those that the requested results need."""
     reads: Callable[[int], int] | None = None
@@ -52,6 +59,7 @@ class Expected:
         self._model = model
         self._ordered = promise.ordered
         self._ends = promise.ends
+        self._before = promise.before
         random = Random(1)
         repeated = [[one] * count for one in pool for count in (1, 2)]
         self._rests = [*repeated, *(random.choices(pool, k=count) for count in (3, 4, 7, 20))]
@@ -62,6 +70,8 @@ class Expected:
 
     def produced(self, items: Sequence[Any]) -> list[Any]:
         """Return the results that are there before the end of upstream is known."""
+        if self._before is not None:
+            return self._before(list(items))
         return self._in_common([self.of(items), *(self.of([*items, *rest]) for rest in self._rests)])
 
     def _in_common(self, rows: list[list[Any]]) -> list[Any]:
@@ -88,6 +98,10 @@ class Expected:
             if len(self.produced(items[:place])) >= count or self.settled(items[:place]):
                 return place
         return len(items)
+
+    def needed_at_most(self, items: Sequence[Any], count: int) -> int:
+        """Return how many elements may have to be asked for, since it is not known what follows."""
+        return max(self.needed(items, count), *(self.needed([*items, *rest], count) for rest in self._rests))
 
     def same(self, found: list[Any], wanted: list[Any]) -> bool:
         """Tell whether results are those that were expected."""
