@@ -13,6 +13,7 @@ from penstock.stream import Stream
 Make = Callable[[Stream[Any]], Stream[Any]]
 Model = Callable[[list[Any]], list[Any]]
 _MOST = 8
+_LONG = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,9 @@ class Expected:
         self._before = promise.before
         random = Random(1)
         repeated = [[one] * count for one in pool for count in (1, 2)]
-        self._rests = [*repeated, *(random.choices(pool, k=count) for count in (3, 4, 7, 20))]
+        self._longest = random.choices(pool, k=_LONG)
+        self._rests = [*repeated, *(random.choices(pool, k=count) for count in (3, 4, 7)), self._longest]
+        self._found: dict[str, list[Any]] = {}
 
     def of(self, items: Sequence[Any]) -> list[Any]:
         """Return all results."""
@@ -72,7 +75,11 @@ class Expected:
         """Return the results that are there before the end of upstream is known."""
         if self._before is not None:
             return self._before(list(items))
-        return self._in_common([self.of(items), *(self.of([*items, *rest]) for rest in self._rests)])
+        known = repr(items)
+        if known not in self._found:
+            rows = [self.of(items), *(self.of([*items, *rest]) for rest in self._rests)]
+            self._found[known] = self._in_common(rows)
+        return list(self._found[known])
 
     def _in_common(self, rows: list[list[Any]]) -> list[Any]:
         if self._ordered:
@@ -101,7 +108,7 @@ class Expected:
 
     def needed_at_most(self, items: Sequence[Any], count: int) -> int:
         """Return how many elements may have to be asked for, since it is not known what follows."""
-        return max(self.needed(items, count), *(self.needed([*items, *rest], count) for rest in self._rests))
+        return max(self.needed(items, count), self.needed([*items, *self._longest], count))
 
     def same(self, found: list[Any], wanted: list[Any]) -> bool:
         """Tell whether results are those that were expected."""
