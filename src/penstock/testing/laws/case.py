@@ -57,7 +57,8 @@ class Case:
         """Wait for the end of a run that nobody asks any more; cancel it if that does not come."""
         if not self.comes(probe, lambda: probe.ended):
             found = spoken(probe.signals)
-            probe.cancel()
+            if probe.subscription is not None:
+                probe.cancel()
             raise self.broken(f"{what}, got {found}")
         self.keeps_rules(probe)
 
