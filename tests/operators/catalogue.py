@@ -245,8 +245,8 @@ OPERATORS: dict[str, list[Entry]] = {
     ],
     "concat": [
         entry(lambda s: s.concat(Stream.just(10, 11)), lambda xs: [*xs, 10, 11]),
-        entry(lambda s: Stream.just(10, 11).concat(s), lambda xs: [10, 11, *xs]),
-        entry(lambda s: inner(10).publish_on(inline()).concat(s, Stream.empty()), lambda xs: [10, *xs]),
+        entry(lambda s: Stream.just(10, 11).concat(s), lambda xs: [10, 11, *xs], tells=False),
+        entry(lambda s: inner(10).publish_on(inline()).concat(s, Stream.empty()), lambda xs: [10, *xs], tells=False),
     ],
     "concat_map": [
         entry(lambda s: s.concat_map(copies), copied),
@@ -292,7 +292,7 @@ OPERATORS: dict[str, list[Entry]] = {
     "enumerate": [entry(lambda s: s.enumerate(7), lambda xs: [*enumerate(xs, 7)])],
     "error": [same(lambda s: Stream.error(KeyError("first")).on_error_resume(lambda _: s, when=KeyError))],
     "expand": [
-        entry(lambda s: s.expand(below), levels, st.integers(0, 3)),
+        entry(lambda s: s.expand(below), levels, st.integers(0, 3), knows=False),
         entry(
             lambda s: s.expand(lambda n: inner(*below(n)), concurrency=1, prefetch=2),
             levels,
@@ -306,6 +306,7 @@ OPERATORS: dict[str, list[Entry]] = {
             st.integers(0, 2),
             ordered=False,
             overtakes=True,
+            knows=False,
             ahead=3,
         ),
     ],
@@ -514,7 +515,7 @@ OPERATORS: dict[str, list[Entry]] = {
     ],
     "repeat": [
         same(lambda s: s.repeat(1)),
-        entry(lambda s: s.repeat(2), lambda xs: xs * 2, runs=2),
+        entry(lambda s: s.repeat(2), lambda xs: xs * 2, runs=2, tells=False),
         source(lambda: Stream.just(1, 2).repeat(2), 1, 2, 1, 2),
     ],
     "replay": [same(lambda s: s.replay(99, size=4), shared=True, ahead=4)],
@@ -567,7 +568,7 @@ OPERATORS: dict[str, list[Entry]] = {
     "switch_if_empty": [
         entry(lambda s: s.switch_if_empty(Stream.just(10, 11)), lambda xs: xs or [10, 11]),
         entry(lambda s: s.switch_if_empty(inner(10).publish_on(inline())), lambda xs: xs or [10]),
-        same(lambda s: Stream.empty().switch_if_empty(s)),
+        same(lambda s: Stream.empty().switch_if_empty(s), tells=False),
     ],
     "switch_map": [
         entry(

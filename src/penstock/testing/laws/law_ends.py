@@ -28,7 +28,7 @@ def an_end_needs_no_demand(case: Case) -> None:
                     raise case.broken(f"{what}: expected {error!r}, got {probe.error!r}")
         return
     produced = expected.produced(case.items)
-    told = case.form.knows and case.form.counted  # a list fails only when it is read on
+    told = case.form.knows and case.form.counted and promise.knows  # a list fails only when it is read on
     if told and produced and case.passes_failures and expected.needed(case.items, len(produced)) == len(case.items):
         probe = case.probe(case.over(case.upstream(case.failure)), len(produced))
         case.ended(probe, f"{len(produced)} were requested and upstream failed behind the last: expected the failure")
@@ -40,7 +40,7 @@ def the_end_comes_with_the_last_element(case: Case) -> None:
     results = expected.of(case.items)
     last = expected.needed(case.items, len(results))
     early = promise.knows and expected.settled(case.items[:last])
-    seen = case.form.knows and promise.knows and last == len(case.items)
+    seen = case.form.knows and promise.knows and last == len(case.items) and (last > 0 or promise.tells)
     # What the end itself has brought shows that it came.
     late = promise.knows and promise.runs == 1 and len(expected.produced(case.items)) < len(results)
     if not results or not (early or seen or late):

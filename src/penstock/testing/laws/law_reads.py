@@ -39,8 +39,13 @@ def _reads(case: Case, sizes: list[int]) -> None:
         raise case.broken(f"requested by {sizes}: {error}") from None
     probe.cancel()
     case.let_go(upstream, "a cancel")
-    _bounded(case, sizes, "read", upstream.taken, case.expected.needed(case.items, len(probe.elements)))
-    _bounded(case, sizes, "asked for", upstream.requested, case.expected.needed_at_most(case.items, sum(sizes)))
+    needed = case.expected.needed(case.items, len(probe.elements))
+    if not case.promise.ordered:  # another stream could have given them, and did not
+        needed = max(needed, len(probe.elements))
+    _bounded(case, sizes, "read", upstream.taken, needed)
+    _bounded(
+        case, sizes, "asked for", upstream.requested, max(needed, case.expected.needed_at_most(case.items, sum(sizes)))
+    )
 
 
 def _bounded(case: Case, sizes: list[int], what: str, read: int, needed: int) -> None:

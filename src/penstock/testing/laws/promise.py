@@ -33,7 +33,8 @@ class Promise:
     ends: bool = False
     """It may end before its upstream does."""
     tells: bool = True
-    """It tells an end of upstream that has nothing before it without being asked."""
+    """It tells an end of upstream that has nothing before it without being asked; one that subscribes to upstream when
+    it is asked cannot."""
     knows: bool = True
     """It knows its last result by the last element of upstream."""
     shared: bool = False
