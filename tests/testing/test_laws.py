@@ -262,7 +262,7 @@ def test_an_operator_that_leaves_upstream_open_fails() -> None:
 
 def test_forms_of_upstream_are_what_they_say() -> None:
     items = Tracked([1, 2])
-    assert [list(form.over(items)) for form in Form] == [[1, 2]] * 3
+    assert [list(form.over(items)) for form in Form] == [[1, 2]] * len(Form)
     assert Form.ITERATED.over(items).pulled() is not None
     assert Form.SIGNALLED.over(items).pulled() is None
     assert items.open_runs == 0

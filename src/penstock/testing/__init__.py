@@ -1,7 +1,7 @@
 """testing: what users test their streams and operators with; needs no test framework."""
 
 from penstock.engine.clocks import VirtualClock
-from penstock.testing.laws import Form, check_joint, check_source, check_stage
+from penstock.testing.laws import Form, Promise, Way, check_contract, check_joint, check_source, check_stage
 from penstock.testing.manual_publisher import Breach, ManualPublisher, ManualSubscription
 from penstock.testing.marbles import MarbleError, expected, marble, record, timeline
 from penstock.testing.probe import Probe, subscribed
@@ -19,11 +19,14 @@ __all__ = [
     "MarbleError",
     "Next",
     "Probe",
+    "Promise",
     "Signal",
     "StepVerifier",
     "Tracked",
     "VerificationError",
     "VirtualClock",
+    "Way",
+    "check_contract",
     "check_joint",
     "check_source",
     "check_stage",

@@ -31,6 +31,8 @@ class Tracked(Generic[T]):
         self.closed = 0
         self.taken = 0
         """How many items all runs have given out."""
+        self.requested = 0
+        """How many items publishers over them were asked for."""
         self.changed = threading.Condition()
 
     @property
