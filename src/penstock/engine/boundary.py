@@ -7,10 +7,11 @@ idle wakes it at once; while it is busy, elements pile up and are taken as one c
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Protocol
 
 from penstock.engine.executors import Worker
-from penstock.engine.flat import cancelling, opening
+from penstock.engine.flat import asking, cancelling, opening
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
 from penstock.engine.part import Part
 from penstock.spec.interfaces import Subscriber, Subscription
@@ -65,7 +66,7 @@ class Boundary(Part):
             with self._outlet.lock:
                 begun, self._begun = self._begun, True
             if not begun and self._upstream is not None:
-                self._upstream.request(self._window)
+                asking(partial(self._upstream.request, self._window))
 
     def on_chunk(self, elements: list[Any], /) -> None:
         """Queue several elements for the other side."""

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
-from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.cold_paths import nobody
+from penstock.engine.filled import Filled
+from penstock.engine.outlet import Outlet, element_or_raise
 from penstock.engine.part import Part, chunks_of, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
 
@@ -20,55 +22,15 @@ def _ignore(_: int) -> None:
     """Leave nobody to be asked for more."""
 
 
-def _nobody(_: Any, /) -> None:
-    """Take an element that comes after the end."""
-
-
-class Input(Part):
+class Input(Filled):
     """Be the subscriber of one input."""
 
-    __slots__ = (
-        "_begun",
-        "_gather",
-        "_half",
-        "_taken",
-        "_window",
-        "cancelled",
-        "ended",
-        "height",
-        "queued",
-        "subscription",
-    )
+    __slots__ = ("_gather", "queued")
 
-    def __init__(self, gather: Gather, window: int) -> None:
+    def __init__(self, gather: Gather) -> None:
+        super().__init__(gather)
         self._gather = gather
-        self.height = gather.height
-        self._window = window
-        self._half = (window + 1) // 2
-        self._taken = 0
-        self._begun = False
-        self.cancelled = False
-        self.ended = False
         self.queued = 0
-        self.subscription: Subscription | None = None
-
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        """Take the subscription, and fill the window if somebody has asked."""
-        if not accepts(subscription, self.subscription, closed=self.cancelled):
-            return
-        self.subscription = subscription
-        if self.cancelled:
-            subscription.cancel()
-        elif self._gather.asked:
-            self.begin()
-
-    def begin(self) -> None:
-        """Fill the window, once."""
-        with self._gather.lock:
-            begins = self.subscription is not None and not self._begun
-            self._begun = self._begun or begins
-        if begins and self.subscription is not None:
-            self.subscription.request(self._window)
 
     def on_next(self, element: Any, /) -> None:
         """Queue one element."""
@@ -93,20 +55,6 @@ class Input(Part):
         """Count an element out of the queue as delivered."""
         self._gather.delivered(self)
         self.credit(1)
-
-    def credit(self, count: int) -> None:
-        """Ask for more once half the window was delivered."""
-        self._taken += count
-        if self._taken >= self._half and not self.ended:
-            taken, self._taken = self._taken, 0
-            if self.subscription is not None and not self.cancelled:
-                self.subscription.request(taken)
-
-    def cancel(self) -> None:
-        """Ask for nothing more."""
-        self.cancelled = True
-        if self.subscription is not None:
-            self.subscription.cancel()
 
 
 class _Unpack(Part):
@@ -145,7 +93,7 @@ class Gather(Part):
 
     def __init__(self, downstream: Subscriber[Any], window: int) -> None:
         self.height = height_of(downstream) + 1
-        self._window = window
+        self.window = window
         self.lock = Lock()
         self.asked = False
         """Whether somebody has asked for anything."""
@@ -165,7 +113,7 @@ class Gather(Part):
 
     def add(self) -> Input | None:
         """Return the subscriber for one more input, or None when the whole is over."""
-        source = Input(self, self._window)
+        source = Input(self)
         with self.lock:
             if self._over:
                 return None
@@ -230,7 +178,7 @@ class Gather(Part):
         """Count an element as delivered; an input that has ended is used up with its last one."""
         with self.lock:
             source.queued -= 1
-            last = source.ended and not source.queued
+            last = source.done and not source.queued
         if last:
             self.used_up()
 
@@ -240,7 +188,7 @@ class Gather(Part):
     def finished(self, source: Input) -> None:
         """Forget an input that has completed."""
         with self.lock:
-            source.ended = True
+            source.done = True
             used_up = not source.queued
             self._inputs.discard(source)
             over = not self._inputs and not self._open_ended
@@ -261,7 +209,7 @@ class Gather(Part):
         self.cancel_inputs()
 
     def _let_go(self) -> None:
-        self._pass_on = self._pass_chunk = _nobody  # rule 3.13
+        self._pass_on = self._pass_chunk = nobody  # rule 3.13
 
     def cancel_inputs(self) -> None:
         """Cancel whatever has not ended; no input is added from now on."""

@@ -22,10 +22,11 @@ from typing import Any, Literal
 
 from penstock.engine.chain import Chain, connect
 from penstock.engine.cold_paths import interruption, too_late
-from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.filled import Filled
+from penstock.engine.outlet import Outlet, element_or_raise
 from penstock.engine.part import Part, height_of
 from penstock.errors import InterruptionError
-from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.spec.interfaces import Subscriber
 
 
 class _Reached(Exception):
@@ -45,35 +46,18 @@ class Nothing(Enum):
 NOTHING: Literal[Nothing.NOTHING] = Nothing.NOTHING
 
 
-class Lane(Part):
+class Lane(Filled):
     """Be the subscriber of one input; `put` queues an element."""
 
-    __slots__ = (
-        "_begun",
-        "_half",
-        "_lanes",
-        "_owed",
-        "done",
-        "error",
-        "height",
-        "place",
-        "put",
-        "queue",
-        "subscription",
-    )
+    __slots__ = ("_lanes", "error", "place", "put", "queue")
 
     def __init__(self, lanes: Lanes, place: int) -> None:
+        super().__init__(lanes)
         self._lanes = lanes
-        self._half = (lanes.window + 1) // 2
-        self._owed = 0
-        self._begun = False
         self.place = place
-        self.height = lanes.height
         self.queue: deque[Any] = deque()
         self.put: Callable[[Any], None] = self.queue.append
-        self.done = False
         self.error: Exception | None = None
-        self.subscription: Subscription | None = None
 
     @property
     def over(self) -> bool:
@@ -87,24 +71,6 @@ class Lane(Part):
         """End the whole if this lane ended with a failure; only while making."""
         if self.error is not None:
             raise _Reached(self.error)
-
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        """Take the subscription, and fill the window if somebody has asked."""
-        if not accepts(subscription, self.subscription, closed=self._lanes.over):
-            return
-        self.subscription = subscription
-        if self._lanes.over:
-            subscription.cancel()
-        elif self._lanes.asked:
-            self.begin()
-
-    def begin(self) -> None:
-        """Fill the window, once."""
-        with self._lanes.lock:
-            begins = self.subscription is not None and not self._begun
-            self._begun = self._begun or begins
-        if begins and self.subscription is not None:
-            self.subscription.request(self._lanes.window)
 
     def on_next(self, element: Any, /) -> None:
         """Queue one element."""
@@ -138,23 +104,14 @@ class Lane(Part):
     def take(self) -> Any:
         """Take the next element out of the queue."""
         element = self.queue.popleft()
-        self.taken()
+        self.credit(1)
         return element
-
-    def taken(self) -> None:
-        """Ask for more once half the window was taken out."""
-        self._owed += 1
-        if self._owed >= self._half and not self.done:
-            owed, self._owed = self._owed, 0
-            if self.subscription is not None:
-                self.subscription.request(owed)
 
     def cancel(self) -> None:
         """Ask for nothing more; a failure that nobody was told of is not swallowed."""
         error, self.error = self.error, None
         too_late(error)
-        if self.subscription is not None and not self.done:
-            self.subscription.cancel()
+        super().cancel()
 
 
 class Lanes(Part):

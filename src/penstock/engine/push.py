@@ -287,8 +287,6 @@ class CountedRun(PushRun):
         on_next = subscriber.on_next
 
         def counted(element: Any) -> None:
-            if self._last:
-                self._leave()
             self._delivered += 1
             on_next(element)
 
@@ -351,7 +349,7 @@ class CountedRun(PushRun):
         self.on_chunk([element])
 
     def on_chunk(self, elements: list[Any], /) -> None:
-        """Push several elements through, one after the other; leave upstream before the last one is passed on."""
+        """Push several elements through, one after the other; leave upstream behind the last one."""
         self._push_all(elements)
         self._arrived += len(elements)
         if self._last:

@@ -98,7 +98,7 @@ class _FlatMapRun(Gather):
         fn = self._step.fn
         try:
             given = fn(element)
-            elements = at_hand(given, self._window)
+            elements = at_hand(given, self.window)
         except Exception as error:  # noqa: BLE001  rule 1.4
             self.fail(blamed(error, self._step, fn))
             return
