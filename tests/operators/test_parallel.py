@@ -114,10 +114,10 @@ def test_results_keep_the_order_whoever_finishes_first() -> None:
 def test_an_element_is_under_way_until_its_last_result_is_taken() -> None:
     upstream: ManualPublisher[int] = ManualPublisher()
     probe = subscribed(Stream.from_publisher(upstream).parallel(2, lambda s: s.map(str), executor=inline(), prefetch=4))
+    assert upstream.requests == []
+    probe.request(1)
     assert upstream.requests == [4]
     upstream.next(1, 2, 3, 4)
-    assert upstream.requests == [4]
-    probe.request(1)
     assert upstream.requests == [4]
     probe.request(1)
     assert upstream.requests == [4, 2]
@@ -130,10 +130,13 @@ def test_a_filter_that_rejects_everything_does_not_run_ahead_of_demand() -> None
         2, lambda s: s.filter(lambda n: n > 9), executor=inline(), prefetch=4
     )
     probe = subscribed(stream)
-    upstream.next(1, 2, 3, 4)
-    assert upstream.requests == [4]
+    assert upstream.requests == []
     probe.request(1)
-    assert upstream.requested > 4
+    upstream.next(1, 2, 3, 10)
+    asked = upstream.requested
+    upstream.next(*range(asked - 4))
+    assert upstream.requested == asked
+    assert probe.elements == [10]
 
 
 def test_an_element_that_becomes_many_is_bounded_too() -> None:

@@ -81,11 +81,13 @@ class _MapAsyncRun(Part):
         self._unfinished = 0
         self._upstream: Subscription | None = None
         self._upstream_done = False
+        self._begun = False
         self._stopped = False
         self._closed = False
         self._admitting = False
         self._flushing = False
         self._outlet: Outlet[Any] = Outlet(downstream)
+        self._outlet.on_request = self._begin
         self._outlet.on_taken = self._taken
         self._outlet.on_cancel = self._cancelled
         self._outlet.on_close = self._close
@@ -98,8 +100,6 @@ class _MapAsyncRun(Part):
             return
         self._upstream = subscription
         self._outlet.open()
-        if not self._outlet.closed:
-            subscription.request(2 * self._step.concurrency)
 
     def on_next(self, element: Any, /) -> None:
         element_or_raise(element, "on_next")
@@ -122,6 +122,14 @@ class _MapAsyncRun(Part):
         """Have the arrivals admitted; the word is taken back before they are looked at, so none is forgotten."""
         self._admitting = True
         self._lease.call(self._admit)
+
+    def _begin(self, _: int) -> None:
+        """Ask for the first elements when somebody asks for the first result."""
+        if not self._begun:
+            with self._outlet.lock:
+                begun, self._begun = self._begun, True
+            if not begun and self._upstream is not None:
+                self._upstream.request(2 * self._step.concurrency)
 
     def _taken(self, count: int) -> None:
         if self._upstream is not None and not self._upstream_done:

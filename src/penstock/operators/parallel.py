@@ -97,7 +97,7 @@ class _ParallelRun(Part):
         self._line: list[_Share] = []
         self._again: deque[_Share] = deque()
         self._ledger: deque[list[int]] = deque()
-        self._owed = 0
+        self._owed = step.prefetch
         self._half = (step.prefetch + 1) // 2
         executor = pool(step.rails) if step.executor is None else step.executor
         self._workers: list[Worker] = []
@@ -126,8 +126,7 @@ class _ParallelRun(Part):
             return
         self._upstream = subscription
         self._outlet.open()
-        if not self._outlet.closed:
-            subscription.request(self._step.prefetch)
+        self._ask(0)
 
     def on_next(self, element: Any, /) -> None:
         if element is None:
