@@ -189,6 +189,22 @@ def test_nothing_is_left_on_the_clock_however_threads_set_and_close_it() -> None
             assert clock.pending == 0
 
 
+def test_the_time_set_last_is_never_forgotten_however_threads_set_it_while_it_rings() -> None:
+    with restless():
+        for _ in range(50):
+            clock = VirtualClock()
+            rung: list[int] = []
+            alarm = Alarm(clock, rung.append, raising)
+            all_at_once(
+                lambda: [alarm.set(1 + n % 3, n) for n in range(40)],  # noqa: B023
+                lambda: [alarm.call_off() or alarm.set(2, n) for n in range(100, 140)],  # type: ignore[func-returns-value]  # noqa: B023
+                lambda: [clock.advance(0.5) for _ in range(40)],  # noqa: B023
+            )
+            clock.advance(3)
+            assert {39, 139} & set(rung)
+            assert clock.pending == 0
+
+
 def test_a_closed_alarm_lets_the_timer_thread_go() -> None:
     clock = SystemClock()
     alarm = Alarm(clock, lambda _: None, raising)

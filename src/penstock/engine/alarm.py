@@ -19,10 +19,10 @@ class Alarm:
     deadline that every element moves costs no timer so. What the clock raises goes to `fail`, and closes the alarm.
     """
 
-    __slots__ = ("_asked", "_cancel", "_clock", "_due", "_fail", "_lock", "_number", "_ring", "_what")
+    __slots__ = ("_asked", "_call_later", "_cancel", "_due", "_fail", "_lock", "_now", "_number", "_ring", "_what")
 
     def __init__(self, clock: Clock, ring: Callable[[Any], object], fail: Callable[[Exception], object]) -> None:
-        self._clock = clock
+        self._now, self._call_later = clock.now, clock.call_later
         self._ring: Callable[[Any], object] | None = ring
         self._fail: Callable[[Exception], object] | None = fail
         self._lock = Lock()
@@ -36,14 +36,24 @@ class Alarm:
     def now(self) -> float:
         """Return the clock's time; if it has none, fail and return a time before and after which nothing comes."""
         try:
-            return self._clock.now()
+            return self._now()
         except Exception as error:  # noqa: BLE001  a clock of the user's
             self._failed(error)
             return nan
 
     def set(self, seconds: float, what: object = None) -> None:
         """Ring after `seconds`, for `what`, and not at the time set before."""
-        self._move(self.now() + seconds, what, seconds)
+        try:
+            due = self._now() + seconds
+        except Exception as error:  # noqa: BLE001  a clock of the user's
+            self._failed(error)
+            return
+        with self._lock:
+            moved = self._asked <= due  # what most elements do that set it, so nothing more is called for it
+            if moved:
+                self._due, self._what = due, what
+        if not moved:
+            self._move(due, what, seconds)
 
     def at(self, due: float) -> None:
         """Ring when the time is `due`, for that time, and not at the time set before."""
@@ -79,8 +89,8 @@ class Alarm:
             self._asked, number = due, self._number
         _call_off(before)
         try:
-            left = due - self._clock.now() if seconds is None else seconds
-            cancel = self._clock.call_later(max(left, 0.0), partial(self._called, number))
+            left = due - self._now() if seconds is None else seconds
+            cancel = self._call_later(max(left, 0.0), partial(self._called, number))
         except Exception as error:  # noqa: BLE001  a clock of the user's
             self._failed(error)
             return

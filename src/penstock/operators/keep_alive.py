@@ -62,8 +62,7 @@ class _KeepAliveRun(Timed):
             self.alarm.set(self._step.seconds)
         with self.lock:
             self.credit.arrived()
-            self.outlet.queue.append(element)
-        self.outlet.wake()
+        self.outlet.offer(element)
 
     def requested(self, _: int) -> None:
         with self.lock:
