@@ -74,3 +74,8 @@ def name_given(operator: str, value: object) -> None:
         raise TypeError(f"{operator}: name must be a text, got {value!r}")
     if not value:
         raise ValueError(f"{operator}: name must not be empty, got {value!r}")
+
+
+def stays_here(operator: str, what: str, why: str) -> TypeError:
+    """Return the error of what can be neither pickled nor copied."""
+    return TypeError(f"{operator}: {what} can be neither pickled nor copied: {why}")

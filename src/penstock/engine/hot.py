@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections import deque
 from threading import Lock
-from typing import Any
+from typing import Any, NoReturn
 
+from penstock.engine.arguments import stays_here
 from penstock.engine.dropped import drop
 from penstock.engine.emitter import EmitResult, Emitter, Overflow
 from penstock.engine.outlet import Outlet
@@ -104,5 +105,7 @@ class Hot:
             emitter.end(error)
         return EmitResult.OK
 
-    def __reduce__(self) -> tuple[type[Hot], tuple[()]]:
-        return (Hot, ())
+    def __reduce__(self) -> NoReturn:
+        raise stays_here(
+            "subject", "a subject", "what is handed to one would not reach the other; make it where it is used"
+        )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from threading import Lock
+from typing import Any
 
 from penstock.engine.demand import UNBOUNDED
 from penstock.engine.observe import Observation, Reading
+from penstock.engine.resident import by_name
 
 _Key = tuple[str, tuple[int, ...], str]
 
@@ -51,6 +53,9 @@ class Recorder:
         for (chain, _, _), reading in totals.items():
             found.setdefault(chain, []).append(reading)
         return {chain: tuple(readings) for chain, readings in found.items()}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return by_name(self)
 
     def __str__(self) -> str:
         parts: list[str] = []

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from threading import Lock
+from typing import Any
 
 from penstock.engine.demand import UNBOUNDED
+from penstock.engine.resident import by_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Tally:
 class Registry:
     """Keep the numbers of every name; runs under way are counted as they go."""
 
-    __slots__ = ("_lock", "_over", "_running")
+    __slots__ = ("__weakref__", "_lock", "_over", "_running")
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -82,8 +84,8 @@ class Registry:
     def __getitem__(self, name: str) -> Counted:
         return self.read()[name]
 
-    def __reduce__(self) -> str | tuple[type[Registry], tuple[()]]:
-        return "REGISTRY" if self is REGISTRY else (Registry, ())
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return "REGISTRY" if self is REGISTRY else by_name(self)
 
 
 def _with(known: Counted, tally: Tally, running: int, completed: int, failed: int, cancelled: int) -> Counted:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterable, AsyncIterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from penstock.engine.arguments import stays_here
 from penstock.engine.once import Once
 from penstock.stage import AsyncOpener, Gate, Source
 
@@ -26,6 +27,11 @@ class FromAsyncIterable(Source[T]):
     def __post_init__(self) -> None:
         if not isinstance(self.items, AsyncIterable):
             raise TypeError(f"from_async_iterable: items must be an asynchronous iterable, got {self.items!r}")
+
+    def __reduce__(self) -> tuple[type[FromAsyncIterable[T]], tuple[AsyncIterable[T]]]:
+        if isinstance(self.items, AsyncIterator):
+            raise stays_here("from_async_iterable", "an iterator", "its items come once; use Stream.defer to make it")
+        return (FromAsyncIterable, (self.items,))
 
     def async_opener(self) -> AsyncOpener[T]:
         """Iterate over the items."""

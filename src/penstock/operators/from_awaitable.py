@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from penstock.engine.arguments import stays_here
 from penstock.engine.blame import blamed, note_on
 from penstock.engine.once import Once
 from penstock.stage import AsyncOpener, Gate, Source
@@ -29,6 +30,11 @@ class FromAwaitable(Source[T]):
             raise TypeError(
                 f"from_awaitable: awaitable must be an awaitable or a function that makes one, got {self.awaitable!r}"
             )
+
+    def __reduce__(self) -> tuple[type[FromAwaitable[T]], tuple[Any]]:
+        if isinstance(self.awaitable, Awaitable):
+            raise stays_here("from_awaitable", "an awaitable", "its value comes once; pass the function that makes it")
+        return (FromAwaitable, (self.awaitable,))
 
     def async_opener(self) -> AsyncOpener[T]:
         """Await it in place of iterating."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from penstock.engine.arguments import stays_here
 from penstock.engine.once import Once
 from penstock.stage import Gate, Opener, Source
 
@@ -30,6 +31,13 @@ class FromIterable(Source[T]):
     def __post_init__(self) -> None:
         if not isinstance(self.items, Iterable):
             raise TypeError(f"from_iterable: items must be an iterable, got {self.items!r}")
+
+    def __reduce__(self) -> tuple[type[FromIterable[T]], tuple[Iterable[T]]]:
+        if isinstance(self.items, Iterator):
+            raise stays_here(
+                "from_iterable", "an iterator", "its items come once; pass a collection, or use Stream.defer"
+            )
+        return (FromIterable, (self.items,))
 
     @property
     def may_hold_none(self) -> bool:

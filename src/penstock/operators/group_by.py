@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
-from penstock.engine.arguments import count_given, function_given
+from penstock.engine.arguments import count_given, function_given, stays_here
 from penstock.engine.blame import blamed
 from penstock.engine.branches import Branch, Trunk
 from penstock.engine.chain import Chain
@@ -60,6 +60,9 @@ class _Group(Source[Any]):
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         self.branch.claim(downstream)
+
+    def __reduce__(self) -> NoReturn:
+        raise stays_here("group_by", "a group", "its elements come from a run that is under way; collect them")
 
 
 class _GroupByRun(Trunk):

@@ -27,7 +27,8 @@ class Subject(Source[T]):
     overflow: Overflow = Overflow.ERROR
     size: int = 256
     kept: int = 0
-    hot: Hot = field(default_factory=Hot, compare=False, repr=False)
+    hot: Hot = field(default_factory=Hot, repr=False)
+    """Who is subscribed, and what is kept: two subjects are never equal, and neither is a copy of the other."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.overflow, Overflow):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from penstock.engine.alarm import Alarm
-from penstock.engine.arguments import count_given, function_given
+from penstock.engine.arguments import count_given, function_given, stays_here
 from penstock.engine.branches import Branch, Trunk
 from penstock.engine.chain import Chain, connect
 from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
@@ -119,6 +119,9 @@ class _Pane(Source[Any]):
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         self.branch.claim(downstream)
+
+    def __reduce__(self) -> NoReturn:
+        raise stays_here("window", "a window", "its elements come from a run that is under way; collect them")
 
 
 class _WindowRun(Trunk):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from typing import Any
 
+from penstock.engine.arguments import stays_here
 from penstock.engine.chain import Chain, connect, pull, reads_nothing
 from penstock.engine.context import run_in
 from penstock.engine.part import Part, chunks_of, height_of
@@ -38,6 +41,9 @@ class WithContext(Source[Any]):
         """Return zero if nothing has to be read of the stream."""
         return 0 if reads_nothing(self.stream) else None
 
+    def __reduce__(self) -> tuple[Callable[..., WithContext], tuple[Chain, tuple[Any, ...]]]:
+        return (_found_again, (self.stream, tuple((*_place_of(variable), value) for variable, value in self.values)))
+
     def opener(self) -> Opener[Any] | None:
         """Iterate, every element in that context."""
         opener = pull(self.stream)
@@ -54,6 +60,22 @@ class WithContext(Source[Any]):
         for variable, value in self.values:
             context.run(variable.set, value)
         return context
+
+
+def _place_of(variable: ContextVar[Any]) -> tuple[str, str]:
+    """Return the module and the name by which a variable can be found in another process."""
+    modules = sorted(sys.modules.items(), key=lambda item: item[0] == "__main__")  # which may be another there
+    for module, there in modules:
+        names = [name for name, value in list(getattr(there, "__dict__", {}).items()) if value is variable]
+        if names:
+            return module, names[0]
+    raise stays_here(
+        "with_context", repr(variable), "it is a global of no module, by which it could be found elsewhere"
+    )
+
+
+def _found_again(stream: Chain, values: tuple[tuple[str, str, Any], ...]) -> WithContext:
+    return WithContext(stream, tuple((getattr(import_module(module), name), value) for module, name, value in values))
 
 
 def _stepping(context: Context, open_run: Callable[[], Iterator[Any]]) -> Iterator[Any]:
