@@ -72,7 +72,8 @@ class ForkRun(SharedRun):
 
     def forget(self) -> None:
         for side in self._sides:
-            side.queue.clear()
+            if not side.taken:  # one that is drains, or lets go of what is queued
+                side.queue.clear()
 
     def behind(self) -> str:
         return (
