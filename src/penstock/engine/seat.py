@@ -17,13 +17,10 @@ from collections.abc import Callable
 from contextvars import Context, copy_context
 from typing import Any
 
+from penstock.engine.cold_paths import nobody, rejected
 from penstock.engine.context import alike, run_in
 from penstock.engine.outlet import Outlet
 from penstock.spec.interfaces import Subscriber
-
-
-def _ignore(_: Any, /) -> None:
-    """Do nothing."""
 
 
 class Seat(Outlet[Any]):
@@ -36,7 +33,7 @@ class Seat(Outlet[Any]):
         self._context: Context | None = None
         self.taken = False
         """Whether its subscriber has come."""
-        self.pass_on: Callable[[Any], None] = _ignore
+        self.pass_on: Callable[[Any], None] = nobody
         """What takes an element that is handed on."""
         self._leased = False
         self._busy = False
@@ -75,8 +72,7 @@ class Seat(Outlet[Any]):
             self.pass_on(element)
             returned = True
         except Exception as error:  # noqa: BLE001  rule 2.13
-            returned = True
-            self._rejected("on_next", error)
+            rejected("on_next", error)
             return True
         finally:
             if not returned:
@@ -105,8 +101,7 @@ class Seat(Outlet[Any]):
                     taken(1)
             returned = True
         except Exception as error:  # noqa: BLE001  rule 2.13
-            returned = True
-            self._rejected("on_next", error)
+            rejected("on_next", error)
             return
         finally:
             if not returned:
@@ -152,5 +147,5 @@ class Seat(Outlet[Any]):
             run_in(self._context, self._drain)
 
     def _let_go(self) -> Subscriber[Any] | None:
-        self.pass_on = _ignore  # rule 3.13
+        self.pass_on = nobody  # rule 3.13
         return super()._let_go()

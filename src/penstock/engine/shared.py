@@ -21,7 +21,7 @@ from threading import Lock
 from typing import Any
 
 from penstock.engine.chain import Chain, connect
-from penstock.engine.dropped import drop
+from penstock.engine.cold_paths import too_late
 from penstock.engine.flat import run_all
 from penstock.engine.outlet import element_or_raise
 from penstock.engine.part import Part, height_of
@@ -206,8 +206,8 @@ class SharedRun(Part):
             if not late:
                 self.ended(error)
         if late:
-            if error is not None and not cancel:
-                drop("an error came after the end or the cancel", error)
+            if not cancel:
+                too_late(error)
             return
         try:
             if cancel:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from penstock.engine.alarm import Alarm
 from penstock.engine.arguments import count_given
