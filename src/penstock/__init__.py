@@ -5,12 +5,13 @@ from penstock.engine.clocks import Clock, SystemClock, VirtualClock
 from penstock.engine.dropped import Dropped, set_on_dropped
 from penstock.engine.emitter import EmitResult, Emitter, Overflow
 from penstock.engine.executors import Executor, inline, loop, pool, thread
-from penstock.engine.hub import Connection, Slow
+from penstock.engine.hub import Connection
 from penstock.engine.inlet import Receiver
 from penstock.engine.loop_clock import LoopClock
 from penstock.engine.observe import Listener, Observation, Reading, RunState, observe
 from penstock.engine.recorder import Recorder
 from penstock.engine.registry import REGISTRY, Counted, Registry
+from penstock.engine.shared import Slow
 from penstock.engine.signals import Completed, Failed, Next, Signal
 from penstock.errors import EmptyError, OverflowedError, PenstockError, ProtocolError, RunCancelledError
 from penstock.flow import Flow, Pipeline, Sink, flow, processor, subscriber

@@ -31,11 +31,12 @@ from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.emitter import EmitResult, Emitter, Overflow
 from penstock.engine.executors import Executor
 from penstock.engine.fork import Fork
-from penstock.engine.hub import Connection, Slow
+from penstock.engine.hub import Connection
 from penstock.engine.iterate import WINDOW, iterate, iterate_async, value, value_async
 from penstock.engine.observe import Listener, Observer, observed
 from penstock.engine.registry import REGISTRY, Registry
 from penstock.engine.segment import close
+from penstock.engine.shared import Slow
 from penstock.engine.signals import Completed, Failed, Next, Signal
 from penstock.engine.spread import Iterated
 from penstock.operators.all import All

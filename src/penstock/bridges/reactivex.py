@@ -19,7 +19,7 @@ from penstock.engine.arguments import count_given
 from penstock.engine.chain import Chain
 from penstock.engine.demand import UNBOUNDED, add
 from penstock.engine.emitter import Emitter, Overflow
-from penstock.engine.outlet import Outlet
+from penstock.engine.seat import Seat
 from penstock.errors import ProtocolError
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
 from penstock.spec.predicates import is_publisher
@@ -79,7 +79,7 @@ class FromObservable(Source[T]):
 
     def connect(self, downstream: Subscriber[T], /) -> None:
         """Subscribe to the Observable."""
-        outlet: Outlet[Any] = Outlet(downstream)
+        outlet = Seat(downstream)
         emitter: Emitter[Any] = Emitter("from_observable", outlet, self.overflow, self.size)
         subscription = SingleAssignmentDisposable()
         emitter.on_close(subscription.dispose)
@@ -106,7 +106,7 @@ class _Asking:
 
     __slots__ = ("_emitter", "_observer", "_open", "_outlet", "_waiting")
 
-    def __init__(self, observer: ObserverBase[int], outlet: Outlet[Any], emitter: Emitter[Any]) -> None:
+    def __init__(self, observer: ObserverBase[int], outlet: Seat, emitter: Emitter[Any]) -> None:
         self._observer = observer
         self._outlet = outlet
         self._emitter = emitter

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.engine.demand import UNBOUNDED
-from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.outlet import Outlet, element_or_raise
 from penstock.engine.part import Part, height_of
+from penstock.engine.upstream import Upstream
 from penstock.spec.interfaces import Subscriber, Subscription
 
 
@@ -15,11 +16,10 @@ class Flood(Part):
 
     def __init__(self, downstream: Subscriber[Any]) -> None:
         self.height = height_of(downstream) + 1
-        self._upstream: Subscription | None = None
-        self._done = False
+        self._upstream = Upstream()
         self.outlet: Outlet[Any] = Outlet(downstream)
         self.outlet.chunk = 1  # what was taken out of the queue counts no more, so no more than one is
-        self.outlet.on_cancel = self._cancel
+        self.outlet.on_cancel = self._upstream.cancel
 
     def came(self, element: Any) -> None:
         """Put an element into the outlet, or do something else with it."""
@@ -28,36 +28,28 @@ class Flood(Part):
     def fail(self, error: Exception) -> None:
         """Leave upstream, and end with an error after what waits."""
         self.outlet.complete(error)
-        self._cancel()
+        self._upstream.cancel()
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         """Take the subscription and ask for everything."""
-        if not accepts(subscription, self._upstream):
-            return
-        self._upstream = subscription
-        self.outlet.open()
-        if not self.outlet.closed:
-            subscription.request(UNBOUNDED)
+        if self._upstream.take(subscription):
+            self.outlet.open()
+            self._upstream.request(UNBOUNDED)
 
     def on_next(self, element: Any, /) -> None:
         """Take an element, whether anybody has asked for it or not."""
         if element is None:
             element_or_raise(element, "on_next")
-        if not self._done:
+        if not self._upstream.over:
             self.came(element)
 
     def on_error(self, error: Exception, /) -> None:
         """Pass the failure on, after what waits."""
         element_or_raise(error, "on_error")
-        self._done = True
+        self._upstream.let_go()
         self.outlet.complete(error)
 
     def on_complete(self) -> None:
         """Pass the end on, after what waits."""
-        self._done = True
+        self._upstream.let_go()
         self.outlet.complete()
-
-    def _cancel(self) -> None:
-        done, self._done = self._done, True
-        if self._upstream is not None and not done:
-            self._upstream.cancel()

@@ -4,20 +4,35 @@ Every subscriber has an emitter of its own, with its own bound, so what one does
 An element is put into all queues under one lock, so all see the same order whoever emits; a queue's own lock is the
 only one taken inside of it. Elements are delivered when the lock is gone. The one policy under which a slow
 subscriber holds back the others is Overflow.BUFFER: an element that one of them has no room for is refused, and nobody
-gets it.
+gets it. The emitters are a tuple that is replaced and never changed, so that it can be read without the lock.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
+from functools import partial
 from threading import Lock
 from typing import Any, NoReturn
 
 from penstock.engine.arguments import stays_here
 from penstock.engine.dropped import drop
-from penstock.engine.emitter import EmitResult, Emitter, Overflow
-from penstock.engine.outlet import Outlet
+from penstock.engine.emitter import BUFFER, CANCELLED, ERROR, OK, OVERFLOW, TERMINATED, EmitResult, Emitter, Overflow
+from penstock.engine.flat import run_all
+from penstock.engine.seat import Seat
 from penstock.spec.interfaces import Subscriber
+
+
+def _tell(emitters: Iterator[Emitter[Any]]) -> None:
+    """Have what was queued delivered to all; if one is interrupted the others still get it."""
+    told = False
+    try:
+        for emitter in emitters:
+            emitter.tell()
+        told = True
+    finally:
+        if not told:
+            _tell(emitters)
 
 
 class Hot:
@@ -27,7 +42,7 @@ class Hot:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._emitters: list[Emitter[Any]] = []
+        self._emitters: tuple[Emitter[Any], ...] = ()
         self._kept: deque[Any] = deque()
         self._terminated = False
         self._error: Exception | None = None
@@ -40,28 +55,25 @@ class Hot:
     @property
     def requested(self) -> int:
         """Return how many elements every subscriber has asked for, not counting those on their way."""
-        with self._lock:
-            emitters = list(self._emitters)
-        return min([emitter.requested for emitter in emitters], default=0)
+        return min([emitter.requested for emitter in self._emitters], default=0)
 
     def join(self, downstream: Subscriber[Any], overflow: Overflow, size: int) -> None:
         """Add a subscriber; it gets what is kept first."""
-        outlet: Outlet[Any] = Outlet(downstream)
+        seat = Seat(downstream)
         with self._lock:
-            emitter: Emitter[Any] = Emitter("subject", outlet, overflow, size + len(self._kept))
+            emitter: Emitter[Any] = Emitter("subject", seat, overflow, size + len(self._kept))
             emitter.on_close(lambda: self._leave(emitter))
-            outlet.queue.extend(self._kept)
+            seat.queue.extend(self._kept)
             terminated, error = self._terminated, self._error
             if not terminated:
-                self._emitters.append(emitter)
+                self._emitters = (*self._emitters, emitter)
         if terminated:
-            outlet.complete(error)
-        outlet.open()
+            seat.complete(error)
+        seat.open()
 
     def _leave(self, emitter: Emitter[Any]) -> None:
         with self._lock:
-            if emitter in self._emitters:
-                self._emitters.remove(emitter)
+            self._emitters = tuple(each for each in self._emitters if each is not emitter)
 
     def emit(self, element: Any, overflow: Overflow, kept: int) -> EmitResult:
         """Pass an element on to all, or say why not."""
@@ -70,25 +82,25 @@ class Hot:
         emitters = self._emitters
         # Where one listens there is no order to agree on.
         if len(emitters) == 1 and not kept and emitters[0].hand_on(element):
-            return EmitResult.OK
+            return OK
         with self._lock:
             if self._terminated:
-                return EmitResult.TERMINATED
-            emitters = list(self._emitters)
-            if overflow is Overflow.BUFFER and any(emitter.full for emitter in emitters):
-                return EmitResult.OVERFLOW
+                return TERMINATED
+            emitters = self._emitters
+            if overflow is BUFFER and any(emitter.full for emitter in emitters):
+                return OVERFLOW
             if kept:
                 if len(self._kept) == kept:
                     self._kept.popleft()
                 self._kept.append(element)
             results = [emitter.put(element) for emitter in emitters]
-            if overflow is Overflow.ERROR and EmitResult.OVERFLOW in results:
-                self._emitters = [one for one, result in zip(emitters, results, strict=True) if result is EmitResult.OK]
-        for emitter in emitters:
-            emitter.tell()
-        if EmitResult.OVERFLOW in results:
-            return EmitResult.OVERFLOW
-        return EmitResult.OK if kept or EmitResult.OK in results else EmitResult.CANCELLED
+            missed = OVERFLOW in results
+            if missed and overflow is ERROR:
+                self._emitters = tuple(
+                    one for one, result in zip(emitters, results, strict=True) if result is not OVERFLOW
+                )
+        _tell(iter(emitters))
+        return OVERFLOW if missed else OK if kept or OK in results else CANCELLED
 
     def end(self, error: Exception | None) -> EmitResult:
         """End the stream for all, and for those who come later."""
@@ -96,14 +108,13 @@ class Hot:
             late, self._terminated = self._terminated, True
             if not late:
                 self._error = error
-            emitters, self._emitters = self._emitters, []
+            emitters, self._emitters = self._emitters, ()
         if late:
             if error is not None:
                 drop("a subject failed after the end", error)
-            return EmitResult.TERMINATED
-        for emitter in emitters:
-            emitter.end(error)
-        return EmitResult.OK
+            return TERMINATED
+        run_all(deque(partial(emitter.end, error) for emitter in emitters))
+        return OK
 
     def __reduce__(self) -> NoReturn:
         raise stays_here(

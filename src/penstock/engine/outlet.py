@@ -1,9 +1,14 @@
 """outlet: a queue in front of a subscriber, emptied under demand by one drain at a time.
 
 Joints that gather elements from elsewhere (threads, tasks, callbacks, several inputs) put them here. The drain runs on
-whoever offers or requests, or on a worker where `submit` is given. `idle` says that nobody drains: it is raised
-before the queue is looked at one last time, and an element is queued before `idle` is read, so between the two none
-is forgotten. An outlet starts as not idle; `open` lets it go once `on_subscribe` has returned (rule 1.3).
+whoever offers or requests, or on a worker where `submit` is given.
+
+The turn. A subscriber is signalled only by the thread that has taken the one token out of `_turn`, so signals are
+serial (rule 1.3). Taking it and putting it back are atomic, with the GIL and without. Whoever changes something (an
+element in the queue, demand, an end, a cancel) does so first and then tries to take the turn; whoever has it puts it
+back first and then looks for such a change. So if the first one did not get it, the second one has not looked yet, and
+nothing is forgotten. The turn is out from the start; `open` puts it back once `on_subscribe` has returned, and after
+the end it is never put back. No lock is taken for an element that goes past the queue.
 """
 
 from __future__ import annotations
@@ -33,14 +38,15 @@ def _ignore(_: int) -> None:
 
 
 class Outlet(Part, Generic[T]):
-    """Be the subscription of `downstream` and the queue before it."""
+    """Be the subscription of `downstream` and the queue before it; None is one that `serve` brings later."""
 
     __slots__ = (
-        "_cancelled", "_demand", "_done", "_downstream", "_error", "_on_chunk", "_refusal", "_submit", "also_held",
-        "chunk", "closed", "idle", "lock", "on_cancel", "on_close", "on_request", "on_taken", "queue",
+        "_cancelled", "_clear", "_done", "_downstream", "_error", "_on_chunk", "_refusal", "_stirred", "_submit",
+        "_taken", "_turn", "also_held", "asked", "chunk", "closed", "lock", "on_cancel", "on_close", "on_request",
+        "on_taken", "queue",
     )  # fmt: skip
 
-    def __init__(self, downstream: Subscriber[T], submit: Submit | None = None) -> None:
+    def __init__(self, downstream: Subscriber[T] | None, submit: Submit | None = None) -> None:
         self.queue: deque[T] = deque()
         self.chunk = CHUNK
         """How many elements are delivered before more are asked for."""
@@ -49,13 +55,19 @@ class Outlet(Part, Generic[T]):
         self.closed = False
         """Whether nothing more will be delivered."""
         self.on_request: Callable[[int], None] = _ignore
-        self.on_taken: Callable[[int], None] = _ignore
+        self.on_taken: Callable[[int], None] | None = None
         self.on_cancel: Callable[[], None] = _nothing
         self.on_close: Callable[[], None] = _nothing
         self.lock = Lock()
-        """Guards the demand; held by whoever takes elements out of the queue, so that the two agree."""
-        self.idle = False
-        self._demand = 0
+        """Guards what is asked for; held by who takes elements out of the queue, so that the two agree."""
+        self.asked = 0
+        """How many elements were ever asked for."""
+        self._taken = 0
+        self._turn: list[None] = []
+        self._stirred = True
+        """Whether a drain was asked for since an element was handed on; if not, there is nothing to look at."""
+        self._clear = False
+        """Whether everything was asked for when an element was handed on."""
         self._done = False
         self._cancelled = False
         self._error: Exception | None = None
@@ -64,14 +76,24 @@ class Outlet(Part, Generic[T]):
         self._on_chunk: Callable[[list[T]], None] | None = chunks_of(downstream)
         self._submit = submit
 
+    def serve(self, downstream: Subscriber[T]) -> None:
+        """Take the subscriber, before the outlet is opened."""
+        self._downstream = downstream
+        self._on_chunk = chunks_of(downstream)
+
     def pending(self) -> int:
         """Return how many elements wait, here and in the joint that it belongs to."""
         return len(self.queue) + self.also_held()
 
     @property
+    def idle(self) -> bool:
+        """Tell whether nobody drains."""
+        return bool(self._turn)
+
+    @property
     def demand(self) -> int:
         """Return what was requested and not yet taken out of the queue."""
-        return self._demand
+        return self.asked - self._taken if self.asked < UNBOUNDED else UNBOUNDED
 
     def open(self) -> None:
         """Signal `on_subscribe`, then begin to drain."""
@@ -88,7 +110,7 @@ class Outlet(Part, Generic[T]):
         with self.lock:
             if self.closed:
                 return  # rule 3.6
-            self._demand = add(self._demand, n)
+            self.asked = add(self.asked, n)
         self.on_request(n)
         self.wake()
 
@@ -105,25 +127,36 @@ class Outlet(Part, Generic[T]):
 
     def offer(self, element: T) -> None:
         """Deliver one element at once where that is possible, else queue it."""
-        if self.idle and self._submit is None and self.deliver_now(element):
+        if self._submit is None and self.deliver_now(element):
             return
         self.queue.append(element)
-        if self.idle:
-            self.wake()
+        self.wake()
 
     def deliver_now(self, element: T) -> bool:
         """Deliver one element past the queue, if that is possible; tell whether it was."""
         downstream = self._downstream
         return downstream is not None and self.hand_on(downstream.on_next, element, self.on_taken)
 
-    def hand_on(self, deliver: Callable[[Any], None], what: Any, taken: Callable[[int], None], count: int = 1) -> bool:
+    def hand_on(
+        self, deliver: Callable[[Any], None], what: Any, taken: Callable[[int], None] | None = None, count: int = 1
+    ) -> bool:
         """Deliver an element, or `count` as one, past the queue, if asked for and nobody drains; tell whether."""
-        with self.lock:
-            if not self.idle or self._demand < count or self.queue or self.closed:
+        turn, queue = self._turn, self.queue
+        if queue or not turn:  # an exception costs more than to look
+            return False
+        try:
+            turn.pop()
+        except IndexError:
+            return False
+        if self._stirred or not self._clear or queue:
+            self._stirred = False
+            after = self._taken + count
+            if after > self.asked or queue or self._done or self.closed:
+                turn.append(None)
+                self._look()
                 return False
-            self.idle = False
-            if self._demand < UNBOUNDED:
-                self._demand -= count
+            self._taken = after
+            self._clear = self.asked >= UNBOUNDED
         returned = False
         try:
             deliver(what)
@@ -134,11 +167,11 @@ class Outlet(Part, Generic[T]):
         finally:
             if not returned:
                 self._abandon()
-        taken(count)
-        with self.lock:
-            self.idle = True
-        if self._cancelled or self._done or (self.queue and self._demand):
-            self.wake()
+        if taken is not None:
+            taken(count)
+        turn.append(None)
+        if queue or self._stirred:
+            self._look()
         return True
 
     def complete(self, error: Exception | None = None) -> None:
@@ -165,11 +198,18 @@ class Outlet(Part, Generic[T]):
 
     def wake(self) -> None:
         """Drain, unless somebody does already."""
-        with self.lock:
-            if not self.idle:
+        self._stirred = True
+        if self._turn:  # an exception costs more than to look
+            try:
+                self._turn.pop()
+            except IndexError:
                 return
-            self.idle = False
-        self._schedule()
+            self._schedule()
+
+    def _look(self) -> None:
+        """Do what others have left to do, after the turn was put back."""
+        if (self.queue and self.asked > self._taken) or self._done or self._cancelled:
+            self.wake()
 
     def _schedule(self) -> None:
         if self._submit is None:
@@ -201,25 +241,23 @@ class Outlet(Part, Generic[T]):
         if self._cancelled:
             self._end()
             return True
-        if queue and self._demand:
+        if queue and self.asked > self._taken:
             with self.lock:
-                count = min(self._demand, len(queue), self.chunk)
-                if self._demand < UNBOUNDED:
-                    self._demand -= count
+                count = min(self.asked - self._taken, len(queue), self.chunk)
+                self._taken += count
                 take = queue.popleft
                 elements = [take() for _ in range(count)]
             return self._deliver(elements)
         if self._done and not queue:
             self._end()
             return True
-        with self.lock:
-            self.idle = True
-        if not ((queue and self._demand) or (self._done and not queue) or self._cancelled):
+        self._turn.append(None)
+        if not ((queue and self.asked > self._taken) or (self._done and not queue) or self._cancelled):
             return True
-        with self.lock:
-            if not self.idle:
-                return True  # somebody else drains by now
-            self.idle = False
+        try:
+            self._turn.pop()
+        except IndexError:
+            return True  # somebody else drains by now
         return False
 
     def _deliver(self, elements: list[T]) -> bool:
@@ -238,7 +276,8 @@ class Outlet(Part, Generic[T]):
             self._abandon()
             rejected("on_next", error)
             return True
-        self.on_taken(len(elements))
+        if self.on_taken is not None:
+            self.on_taken(len(elements))
         return False
 
     def _end(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from penstock.engine.arguments import count_given, function_given
 from penstock.engine.blame import blamed
 from penstock.engine.emitter import Emitter, Overflow
-from penstock.engine.outlet import Outlet
+from penstock.engine.seat import Seat
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 
@@ -37,10 +37,10 @@ class Create(Source[T]):
 
     def connect(self, downstream: Subscriber[T], /) -> None:
         """Attach an emitter."""
-        outlet: Outlet[Any] = Outlet(downstream)
-        emitter: Emitter[Any] = Emitter("create", outlet, self.overflow, self.size)
-        outlet.open()
-        if not outlet.closed:
+        seat = Seat(downstream)
+        emitter: Emitter[Any] = Emitter("create", seat, self.overflow, self.size)
+        seat.open()
+        if not seat.closed:
             try:
                 self.attach(emitter)
             except Exception as error:  # noqa: BLE001  rule 1.4

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from penstock.engine.alarm import Alarm
 from penstock.engine.arguments import count_given
 from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.emitter import EmitResult, Emitter, Overflow
-from penstock.engine.outlet import Outlet
+from penstock.engine.seat import Seat
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 
@@ -37,9 +36,9 @@ class Interval(Source[int]):
 
     def connect(self, downstream: Subscriber[int], /) -> None:
         """Start the timer."""
-        outlet: Outlet[Any] = Outlet(downstream)
-        ticker = _Ticker(self, Emitter("interval", outlet, self.overflow, self.size))
-        outlet.open()
+        seat = Seat(downstream)
+        ticker = _Ticker(self, Emitter("interval", seat, self.overflow, self.size))
+        seat.open()
         ticker.set()
 
 

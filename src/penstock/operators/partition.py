@@ -10,7 +10,7 @@ from penstock.engine.arguments import count_given, function_given
 from penstock.engine.blame import blamed
 from penstock.engine.chain import Chain
 from penstock.engine.fork import Fork
-from penstock.engine.hub import Slow
+from penstock.engine.shared import Slow
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from penstock.engine.arguments import count_given
 from penstock.engine.chain import Chain
-from penstock.engine.hub import Connection, Hub, Slow, Terms
+from penstock.engine.hub import Connection, Hub, Terms
+from penstock.engine.shared import Slow
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any
 
 from penstock.engine.chain import Chain, connect
 from penstock.engine.demand import UNBOUNDED
-from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.outlet import Outlet, element_or_raise
 from penstock.engine.part import Part, height_of
+from penstock.engine.upstream import Upstream
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Source
 
@@ -31,27 +31,24 @@ class Sample(Source[Any]):
         run = _SampleRun(downstream)
         run.outlet.open()
         for chain, hand in ((self.ticks, run.ticks), (self.stream, run.elements)):
-            if run.outlet.closed:
-                return
-            connect(chain, hand)
+            if not hand.upstream.over:
+                connect(chain, hand)
 
 
 class _Hand(Part):
     """Be the subscriber of one of the two streams, and ask it for everything."""
 
-    __slots__ = ("_run", "_took", "height", "subscription")
+    __slots__ = ("_run", "_took", "height", "upstream")
 
     def __init__(self, run: _SampleRun, took: Any) -> None:
         self._run = run
         self._took = took
         self.height = run.height
-        self.subscription: Subscription | None = None
+        self.upstream = Upstream()
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
-        if not accepts(subscription, self.subscription, closed=self._run.over):
-            return
-        self.subscription = subscription
-        subscription.request(UNBOUNDED)
+        if self.upstream.take(subscription):
+            self.upstream.request(UNBOUNDED)
 
     def on_next(self, element: Any, /) -> None:
         if element is None:
@@ -60,24 +57,17 @@ class _Hand(Part):
 
     def on_error(self, error: Exception, /) -> None:
         element_or_raise(error, "on_error")
-        self.subscription = None
+        self.upstream.let_go()
         self._run.end(error)
 
     def on_complete(self) -> None:
-        self.subscription = None
+        self.upstream.let_go()
         self._run.end(None)
-
-    def cancel(self) -> None:
-        subscription, self.subscription = self.subscription, None
-        if subscription is not None:
-            subscription.cancel()
 
 
 class _SampleRun(Part):
     def __init__(self, downstream: Subscriber[Any]) -> None:
         self.height = height_of(downstream) + 1
-        self.over = False
-        self._lock = Lock()
         self._latest: tuple[Any] | None = None
         self.elements = _Hand(self, self._remember)
         self.ticks = _Hand(self, self._tick)
@@ -88,12 +78,11 @@ class _SampleRun(Part):
         self._latest = (element,)
 
     def _tick(self, _: Any) -> None:
-        with self._lock:
-            latest, self._latest = self._latest, None
-        if latest is None:
-            return
         outlet = self.outlet
-        with outlet.lock:
+        with outlet.lock:  # for both: the end may come while another thread ticks, and an older element must not follow
+            latest, self._latest = self._latest, None
+            if latest is None:
+                return
             if outlet.queue:
                 outlet.queue.pop()
             outlet.queue.append(latest[0])
@@ -106,7 +95,6 @@ class _SampleRun(Part):
         self._cancel()
 
     def _cancel(self) -> None:
-        self.over = True
         self._latest = None
-        self.elements.cancel()
-        self.ticks.cancel()
+        for hand in (self.elements, self.ticks):
+            hand.upstream.cancel()

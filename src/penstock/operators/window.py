@@ -12,8 +12,9 @@ from penstock.engine.branches import Branch, Trunk
 from penstock.engine.chain import Chain, connect
 from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.demand import UNBOUNDED
-from penstock.engine.outlet import accepts, element_or_raise
+from penstock.engine.outlet import element_or_raise
 from penstock.engine.part import Part
+from penstock.engine.upstream import Upstream
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Joint, Source
 
@@ -216,24 +217,22 @@ class _CutRun(_WindowRun):
         self.cuts = _Cuts(self)
 
     def released(self) -> None:
-        self.cuts.cancel()
+        self.cuts.upstream.cancel()
 
 
 class _Cuts(Part):
     """Be the subscriber of the other stream."""
 
-    __slots__ = ("_over", "_run", "_subscription", "height")
+    __slots__ = ("_run", "height", "upstream")
 
     def __init__(self, run: _CutRun) -> None:
         self._run = run
         self.height = run.height
-        self._subscription: Subscription | None = None
-        self._over = False
+        self.upstream = Upstream()
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
-        if accepts(subscription, self._subscription, closed=self._over):
-            self._subscription = subscription
-            subscription.request(UNBOUNDED)
+        if self.upstream.take(subscription):
+            self.upstream.request(UNBOUNDED)
 
     def on_next(self, element: Any, /) -> None:
         element_or_raise(element, "on_next")
@@ -241,13 +240,8 @@ class _Cuts(Part):
 
     def on_error(self, error: Exception, /) -> None:
         element_or_raise(error, "on_error")
-        self._over = True
+        self.upstream.let_go()
         self._run.fail(error)
 
     def on_complete(self) -> None:
-        self._over = True
-
-    def cancel(self) -> None:
-        over, self._over = self._over, True
-        if self._subscription is not None and not over:
-            self._subscription.cancel()
+        self.upstream.let_go()

@@ -11,6 +11,7 @@ from penstock.engine.chain import Chain, connect, pull
 from penstock.engine.outlet import Outlet, element_or_raise
 from penstock.engine.part import Part
 from penstock.engine.segment import close
+from penstock.engine.upstream import Upstream
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Opener, Source
 
@@ -18,10 +19,11 @@ from penstock.stage import Opener, Source
 class Valve:
     """Count the elements of one run's source, and end it when told."""
 
-    __slots__ = ("_lock", "_taps", "closed", "rows")
+    __slots__ = ("_taps", "closed", "lock", "rows")
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self.lock = Lock()
+        """Held where an element passes, so that it passes whole, and is counted, or not at all."""
         self._taps: list[_Tap] = []
         self.closed = False
         self.rows = 0
@@ -30,12 +32,12 @@ class Valve:
     @property
     def demand(self) -> int:
         """Return how many elements are asked for and have not come."""
-        with self._lock:
+        with self.lock:
             return sum(tap.demand for tap in self._taps)
 
     def close(self) -> None:
         """Let nothing more in: the source is cancelled, and what follows sees a completion."""
-        with self._lock:
+        with self.lock:
             self.closed = True
             taps = list(self._taps)
         for tap in taps:
@@ -43,12 +45,12 @@ class Valve:
 
     def enter(self, tap: _Tap) -> None:
         """Know of a subscription, as long as it lasts."""
-        with self._lock:
+        with self.lock:
             self._taps.append(tap)
 
     def leave(self, tap: _Tap) -> None:
         """Forget a subscription."""
-        with self._lock:
+        with self.lock:
             if tap in self._taps:
                 self._taps.remove(tap)
 
@@ -71,25 +73,19 @@ class _Tap(Part):
 
     def __init__(self, valve: Valve, downstream: Subscriber[Any]) -> None:
         outlet = self._outlet = Outlet(downstream)
-        outlet.on_request = self._request
-        outlet.on_cancel = self._cancel
-        outlet.on_close = self._left
+        upstream = self._upstream = Upstream()
+        outlet.on_request = upstream.request
+        outlet.on_cancel = upstream.cancel
+        outlet.on_close = lambda: valve.leave(self)
         self._valve = valve
-        self._upstream: Subscription | None = None
-        self._lock = Lock()
-        """Held where an element passes, so that it passes whole, and is counted, or not at all."""
-        self._closed = False
 
     @property
     def demand(self) -> int:
         return max(0, self._outlet.demand - len(self._outlet.queue))
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
-        element_or_raise(subscription, "on_subscribe")
-        if self._upstream is not None:
-            subscription.cancel()  # rule 2.5
+        if not self._upstream.take(subscription):
             return
-        self._upstream = subscription
         self._valve.enter(self)
         self._outlet.open()
         if self._valve.closed:
@@ -100,13 +96,13 @@ class _Tap(Part):
         self.on_chunk([element])
 
     def on_chunk(self, elements: list[Any], /) -> None:
-        with self._lock:
-            if self._closed:
+        valve = self._valve
+        with valve.lock:
+            if valve.closed:
                 return  # the publisher had not yet heard of the end (rule 2.8)
-            self._valve.rows += len(elements)
+            valve.rows += len(elements)
             self._outlet.queue.extend(elements)
-        if self._outlet.idle:
-            self._outlet.wake()
+        self._outlet.wake()
 
     def on_error(self, error: Exception, /) -> None:
         element_or_raise(error, "on_error")
@@ -116,21 +112,8 @@ class _Tap(Part):
         self._outlet.complete()
 
     def close(self) -> None:
-        with self._lock:
-            self._closed = True
-        self._cancel()
+        self._upstream.cancel()
         self._outlet.complete()
-
-    def _request(self, n: int) -> None:
-        if self._upstream is not None:
-            self._upstream.request(n)
-
-    def _cancel(self) -> None:
-        if self._upstream is not None:
-            self._upstream.cancel()
-
-    def _left(self) -> None:
-        self._valve.leave(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
