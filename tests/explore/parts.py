@@ -631,4 +631,4 @@ def planted(name: str) -> Part:
         def subscribe(self, subscriber: Any, /) -> None:
             self._feed.subscribe(outlet(subscriber))
 
-    return Part(name, lambda bench: bench.take(Planted(bench.feed("a"))), (FRESH, ASKED, OPEN, FULL))
+    return Part(name, lambda bench: bench.take(Planted(bench.feed("a"))), (ASKED, FULL))
