@@ -19,7 +19,7 @@ from penstock.engine.clocks import SystemClock
 from penstock.run.valve import Valve, Valved
 from tests.explore import planted as faults
 from tests.explore import threads
-from tests.explore.bench import Bench, Taker
+from tests.explore.bench import Bench, Boom, Taker
 
 State = tuple[str, ...]
 FRESH: State = ()
@@ -272,7 +272,14 @@ def drained_flat_map(bench: Bench) -> None:
 def iterate(bench: Bench) -> None:
     iterator = iter(bench.feed("a", calls=False))
     bench.pushing("a")
-    bench.call("pull", lambda: bench.results.append(str(next(iterator, "end"))), "pull")
+
+    def pull() -> None:
+        try:
+            bench.results.append(str(next(iterator, "end")))
+        except Boom as error:
+            bench.results.append(repr(error))
+
+    bench.call("pull", pull, "pull")
     bench.finishers.append(iterator.close)  # type: ignore[attr-defined]
     bench.outlives = True
 
