@@ -342,7 +342,7 @@ def _worker(bench: Bench, worker: Any) -> None:
 # Time.
 
 
-@part(FRESH, ASKED, OPEN)
+@part(FRESH, ASKED, OPEN, loose=True)
 def timeout(bench: Bench) -> None:
     bench.errors.add("TimeoutError")
     bench.take(bench.feed("a").timeout(1.0, clock=bench.virtual_clock()))
