@@ -50,11 +50,15 @@ class Line:
         self.open = False
         """Whether `on_subscribe` has returned: nothing is signalled before that (rule 1.3)."""
         self.busy = False
+        self.signalling = False
+        self.refused = False
 
     def request(self, n: int, /) -> None:
         pause(self)
         if n <= 0:
-            self.feed.bench.fault(f"rule 3.9: {self.feed.name} was asked for {n}")
+            self.refused = True
+            self._refuse()
+            return
         self.demand = min(self.demand + n, UNBOUNDED)
         self.serve()
 
@@ -87,7 +91,15 @@ class Line:
             self.demand -= 1
         self.sent += 1
         assert self.subscriber is not None
+        self.signalling = True
         self.subscriber.on_next(self.feed.make(self.sent))
+        self.signalling = False
+        self._refuse()
+
+    def _refuse(self) -> None:
+        """Fail for an illegal request (rule 3.9), after a signal that is under way."""
+        if self.refused and not self.signalling:
+            self.end(ValueError("rule 3.9: a request must be positive"))
 
     def end(self, error: Exception | None) -> None:
         if self.over or not self.open:

@@ -116,8 +116,8 @@ def _explored(part: Part, options: argparse.Namespace) -> Report:
             report.add(search)
     drawn = triples(part, options.seed)
     wanted = report.schedules + (0 if options.calls else options.random)
-    while report.schedules < wanted:
-        search = Search(next(drawn))
+    while report.schedules < wanted and (scenario := next(drawn, None)) is not None:
+        search = Search(scenario)
         if search.serial():
             for _ in islice(search.random(options.seed + report.scenarios), PER_TRIPLE):
                 pass

@@ -255,7 +255,7 @@ def open_run() -> None:
     global current, left, aborting, log, steps, by_place
     gate = _thread.allocate_lock()
     gate.acquire()
-    tasks[:] = [Task(_nothing, "main", begun=True, gate=gate)]
+    tasks[:] = [Task(_nothing, "main", rank=1e9, begun=True, gate=gate)]
     current, left, aborting, log, steps, by_place = 0, LIMIT, None, None, 0, None
     turns.clear()
     _passed.clear()
@@ -278,7 +278,6 @@ def run(
     spawned = tasks[1:]
     main = tasks[0]
     mine = [Task(call, name, rank=ranks[index] if ranks else float(index)) for index, (name, call) in enumerate(calls)]
-    main.rank = mine[first].rank
     mine[0], mine[first] = mine[first], mine[0]
     # The first task stands for the main thread, whichever call that is; `translated` says who is where.
     order = list(range(len(calls)))

@@ -15,7 +15,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, combinations_with_replacement, permutations
+from itertools import combinations, combinations_with_replacement, permutations, product
 
 from tests.explore import points, scheduler, threads
 from tests.explore.bench import LATE, Bench, Boom, Outcome
@@ -119,11 +119,13 @@ def triples(part: Part, seed: int) -> Iterator[Scenario]:
     part.build(bench)
     lanes = {name: lane for name, (lane, _) in bench.calls.items() if not name.endswith(".fails")}  # that is two calls
     scheduler.close_run()
-    names = list(lanes)
-    while True:
-        calls = tuple(chance.choice(names) for _ in range(3))
-        if all(_overlap(lanes[one], lanes[other]) for one, other in combinations(calls, 2)):
-            yield Scenario(part, chance.choice(part.states), calls)
+    possible = [
+        calls
+        for calls in product(lanes, repeat=3)
+        if all(_overlap(lanes[one], lanes[other]) for one, other in combinations(calls, 2))
+    ]
+    while possible:
+        yield Scenario(part, chance.choice(part.states), chance.choice(possible))
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +303,8 @@ class Search:
         places = [match.groups() for match in map(_STOP.fullmatch, stops) if match is not None]
         by_place = [(_number(task), place, int(nth), _number(to)) for task, nth, to, place in places]
         as_it_was = self._try(schedule)
-        return as_it_was.faults, self._try(Schedule(schedule.first, (), schedule.ranks), places=by_place).faults
+        placed = self._try(Schedule(schedule.first, (), schedule.ranks), places=by_place)
+        return as_it_was.faults, placed.faults
 
     def random(self, seed: int) -> Iterator[None]:
         """Run random schedules of depth three, for ever."""
@@ -324,8 +327,9 @@ class Search:
                 run.faults.append(f"{RESTS}: {run.quiet}")
             elif not self._known(run.end, self._end):
                 run.faults.append(f"{ENDS}: {run.end}")
+        stops = tuple(f"{_letter(task)} {nth} {_letter(to)} {name}" for task, name, nth, to in places or ())
         for fault in run.faults:
-            self._found(schedule, fault)
+            self._found(schedule, fault, stops)
         return run
 
     def _known(self, outcome: Outcome, known: set[Outcome]) -> bool:
@@ -351,8 +355,8 @@ class Search:
         }
         return not {taker[2] for taker in outcome.takers} <= ends
 
-    def _found(self, schedule: Schedule, what: str) -> None:
-        violation = Violation(self.scenario, schedule, what)
+    def _found(self, schedule: Schedule, what: str, stops: tuple[str, ...] = ()) -> None:
+        violation = Violation(self.scenario, schedule, what, stops)
         self.violations.setdefault(violation.kind, violation)
 
     def _learn(self, log: list[scheduler.Passed]) -> None:
@@ -393,6 +397,8 @@ def _cut_off(taker: tuple[str, tuple[str, ...], str], known: tuple[str, tuple[st
 
 def stops_of(violation: Violation) -> Violation:
     """Return a violation with the places where its threads were stopped."""
+    if violation.stops:
+        return violation
     run = run_once(violation.scenario, violation.schedule, note=True)
     stops: list[str] = []
     step = 0
