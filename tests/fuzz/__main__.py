@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from penstock import set_on_dropped
 from tests.fuzz import paths
 from tests.fuzz.check import DifferenceError, check, expression
-from tests.fuzz.functions import Breaks
-from tests.fuzz.grammar import Chain, Grammar, Seeded, Src, Step
+from tests.fuzz.grammar import Chain, Grammar, Seeded, names
 from tests.fuzz.paths import Path, Runner
 from tests.fuzz.shrink import run, shrunk
 
@@ -60,26 +59,6 @@ class Options:
     without: frozenset[str]
     laws: frozenset[str]
     kinds: frozenset[str]
-
-
-def names(chain: Chain) -> set[str]:
-    """Return the names of all steps, those of inner chains included."""
-    return set(_names(chain))
-
-
-def _names(value: object) -> list[str]:
-    if isinstance(value, tuple):
-        return [name for one in value for name in _names(one)]
-    own: list[str] = []
-    match value:
-        case Chain():
-            own = [value.start]
-        case Src():
-            own = [value.error]
-        case Step() | Breaks():
-            own = [value.name]
-    parts = [getattr(value, name) for name in getattr(value, "__dataclass_fields__", ())]
-    return [*(name for name in own if name), *(name for part in parts for name in _names(part))]
 
 
 def differs_by(runner: Runner, chain: Chain, path: Path, law: str, options: Options) -> bool:

@@ -66,6 +66,26 @@ class Made:
     what: str
 
 
+def names(chain: Chain) -> set[str]:
+    """Return the names of all steps, those of inner chains included."""
+    return set(_names(chain))
+
+
+def _names(value: object) -> list[str]:
+    if isinstance(value, tuple):
+        return [name for one in value for name in _names(one)]
+    own: list[str] = []
+    match value:
+        case Chain():
+            own = [value.start]
+        case Src():
+            own = [value.error]
+        case Step() | Breaks() | Turned():
+            own = [value.name]
+    parts = [getattr(value, name) for name in getattr(value, "__dataclass_fields__", ())]
+    return [*(name for name in own if name), *(name for part in parts for name in _names(part))]
+
+
 # Draws: each is a whole number below a bound, and 0 is the simplest.
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from penstock import Completed, EmptyError, Failed, Next, OverflowedError
 from tests.fuzz.functions import Add, Boom, Breaks, Fizz, InOrder, error, weight
 from tests.fuzz.grammar import Chain, Inner, Made, Src, Step
+from tests.fuzz.paths import Path
 
 Opener = Callable[[], Iterator[Any]]
 
@@ -49,13 +50,16 @@ MOST = 300
 class World:
     """Know what a run of a model may do, and count what it did; `ahead` lets operators read as far as they may."""
 
-    def __init__(self, knows: Callable[[Src, bool], bool], held: Callable[[Src], int], *, ahead: bool = False) -> None:
+    def __init__(self, path: Path, *, ahead: bool = False) -> None:
         self.asked = ahead
         self.ahead = ahead
-        self.knows = knows
-        self.held = held
+        self.knows = path.knows
+        self.held = path.held
+        self.plain = path.plain
         self.reads: Counter[int] = Counter()
         self.opened: Counter[int] = Counter()
+        self.looking = False
+        """Whether only what needs no subscription may be looked at."""
         self._steps = 0
 
     def read(self, number: int) -> None:
@@ -134,6 +138,8 @@ def _inner(world: World, inner: Inner, element: Any) -> Opener:
 
 
 def _lazily(world: World, chain: Chain) -> Iterator[Any]:
+    while world.looking:
+        yield WAIT
     yield from opener(world, chain)()
 
 
@@ -145,6 +151,8 @@ def _source(world: World, source: Src) -> Iterator[Any]:
 
 
 def _read(world: World, source: Src) -> Iterator[Any]:
+    while world.looking and not world.plain(source):
+        yield WAIT
     world.opened[source.number] += 1
     fails = source.fails(world.opened[source.number])
     for item in source.items:
@@ -187,6 +195,19 @@ class _Ahead(Iterator[Any]):
         if isinstance(self._end, Failure):
             raise self._end
         raise StopIteration
+
+
+def _next_one(world: World, up: Opener) -> Iterator[Any]:
+    """Go on with another stream, which is subscribed when somebody asks, unless it is plain that it has no element."""
+    if not world.asked:
+        opened = world.opened.copy()
+        world.looking = True
+        found = step(up())
+        world.looking = False
+        world.opened = opened
+        if found is WAIT:
+            yield from world.pause()
+    yield from up()
 
 
 # Each element alone.
@@ -688,8 +709,9 @@ def on_error_resume(world: World, up: Opener, fn: Any, when: Any = None) -> Iter
     except Failure as failure:
         if not _named(failure, when):
             raise
-        instead = call(fn, failure.error)
-    yield from instead()
+        found = failure.error
+    yield from world.pause()  # the function may be called, and what it returns subscribed, when somebody asks
+    yield from call(fn, found)()
 
 
 def map_error(world: World, up: Opener, fn: Any, when: Any = None) -> Iterator[Any]:
@@ -702,20 +724,19 @@ def map_error(world: World, up: Opener, fn: Any, when: Any = None) -> Iterator[A
 
 
 def retry(world: World, up: Opener, times: int) -> Iterator[Any]:
+    run = up()
     for _ in range(times):
         try:
-            yield from up()
+            yield from run
             return
         except Failure:
-            pass
-    yield from up()
+            run = _next_one(world, up)
+    yield from run
 
 
 def repeat(world: World, up: Opener, times: int) -> Iterator[Any]:
     for run in range(times):
-        if run:
-            yield from world.pause()
-        yield from up()
+        yield from _next_one(world, up) if run else up()
 
 
 # What changes nothing but how far is read, and where it runs.
@@ -798,8 +819,8 @@ def concat_map(world: World, up: Opener, fn: Any) -> Iterator[Any]:
 
 
 def concat(world: World, *ups: Opener) -> Iterator[Any]:
-    for up in ups:
-        yield from up()
+    for place, up in enumerate(ups):
+        yield from _next_one(world, up) if place else up()
 
 
 def switch_if_empty(world: World, up: Opener, other: Opener) -> Iterator[Any]:
@@ -808,7 +829,7 @@ def switch_if_empty(world: World, up: Opener, other: Opener) -> Iterator[Any]:
         empty = empty and x is WAIT
         yield x
     if empty:
-        yield from other()
+        yield from _next_one(world, other)
 
 
 def _one_failure(failures: list[Failure]) -> Failure:

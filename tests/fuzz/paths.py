@@ -52,6 +52,10 @@ class Path:
             return kind.fails or (alone and name in ("listed", "just", "wrapped", "inlined", "pooled"))
         return kind.completes and (kind.fails or not source.error)
 
+    def plain(self, source: Src) -> bool:
+        """Tell whether a source need not be subscribed to see that it has no element."""
+        return self.kind(source) in ("listed", "just")
+
     def held(self, source: Src) -> int:
         return KINDS[self.kind(source)].held
 
