@@ -244,6 +244,7 @@ OPERATORS: dict[str, list[Entry]] = {
         ),
     ],
     "concat": [
+        same(lambda s: Stream.empty().concat(s)),
         entry(lambda s: s.concat(Stream.just(10, 11)), lambda xs: [*xs, 10, 11]),
         entry(lambda s: Stream.just(10, 11).concat(s), lambda xs: [10, 11, *xs], tells=False),
         entry(lambda s: inner(10).publish_on(inline()).concat(s, Stream.empty()), lambda xs: [10, *xs], tells=False),
@@ -568,7 +569,7 @@ OPERATORS: dict[str, list[Entry]] = {
     "switch_if_empty": [
         entry(lambda s: s.switch_if_empty(Stream.just(10, 11)), lambda xs: xs or [10, 11]),
         entry(lambda s: s.switch_if_empty(inner(10).publish_on(inline())), lambda xs: xs or [10]),
-        same(lambda s: Stream.empty().switch_if_empty(s), tells=False),
+        same(lambda s: Stream.empty().switch_if_empty(s)),
     ],
     "switch_map": [
         entry(

@@ -19,13 +19,6 @@ from penstock.testing import (
 from tests.operators.subjects import failure_of
 
 
-def test_laws() -> None:
-    """With a single element on one side the order of arrival does not matter."""
-    check_joint(
-        lambda stream: Stream.just("x").combine_latest(stream), lambda xs: [("x", x) for x in xs], st.integers()
-    )
-
-
 def test_laws_with_a_thread_among_the_streams() -> None:
     check_joint(
         lambda stream: Stream.just("x").combine_latest(stream.publish_on(thread()), prefetch=2),

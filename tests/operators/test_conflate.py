@@ -22,10 +22,6 @@ def more(some: list[int], n: int) -> list[int]:
     return [*some, n]
 
 
-def test_laws() -> None:
-    check_joint(lambda stream: stream.conflate(alone, more).flatten(), lambda xs: xs, st.integers(), examples=10)
-
-
 def test_laws_with_a_thread() -> None:
     check_joint(
         lambda stream: stream.publish_on(thread()).conflate(alone, more).flatten(),

@@ -5,18 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from hypothesis import strategies as st
 
 from penstock import Stream, VirtualClock
 from penstock.engine.demand import UNBOUNDED
-from penstock.testing import Form, ManualPublisher, Probe, check_joint, marble, record, subscribed
+from penstock.testing import Form, ManualPublisher, Probe, marble, record, subscribed
 from tests.operators.subjects import each_form, over
-
-
-def test_laws() -> None:
-    check_joint(
-        lambda stream: stream.debounce(60, clock=VirtualClock()), lambda xs: xs[-1:], st.integers(), examples=10
-    )
 
 
 @pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf")])

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import strategies as st
 
 from penstock import Dropped, Stream
-from penstock.testing import Form, ManualPublisher, Probe, check_joint, subscribed
+from penstock.testing import Form, ManualPublisher, Probe, subscribed
 from tests.operators.subjects import each_form, failure_of, over
-
-
-def test_laws() -> None:
-    check_joint(lambda stream: stream.do_finally(lambda: None), lambda xs: xs, st.integers(), examples=15)
 
 
 def test_refuses_what_cannot_be_called() -> None:

@@ -6,21 +6,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import strategies as st
 
 from penstock import Stream, VirtualClock
 from penstock.engine.demand import UNBOUNDED
-from penstock.testing import ManualPublisher, check_joint, marble, record, subscribed
+from penstock.testing import ManualPublisher, marble, record, subscribed
 from tests.operators.subjects import notes, place
-
-
-def test_laws() -> None:
-    check_joint(
-        lambda stream: stream.keep_alive(60, 0, clock=VirtualClock()), lambda xs: xs, st.integers(), examples=10
-    )
-    check_joint(
-        lambda stream: stream.keep_alive(60, 0, size=1, clock=VirtualClock()), lambda xs: xs, st.integers(), examples=5
-    )
 
 
 @pytest.mark.parametrize("seconds", [3, timedelta(seconds=3)])

@@ -13,10 +13,6 @@ from penstock.testing import Form, ManualPublisher, check_joint, subscribed
 from tests.operators.subjects import each_form, failure_of, over
 
 
-def test_laws() -> None:
-    check_joint(lambda stream: stream.log("laws"), lambda xs: xs, st.integers(), examples=15)
-
-
 def test_laws_when_it_is_written(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "penstock.laws")
     check_joint(lambda stream: stream.log("laws"), lambda xs: xs, st.integers(), examples=5)

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import strategies as st
 
 from penstock import Stream
-from penstock.testing import Form, Tracked, check_joint, subscribed
+from penstock.testing import Form, Tracked, subscribed
 from tests.operators.subjects import each_form, failure_of, notes, place
 
 
 class BadRowError(Exception):
     """Be an error of the program's own."""
-
-
-def test_laws() -> None:
-    check_joint(lambda stream: stream.map_error(lambda error: error), lambda xs: xs, st.integers(), examples=10)
 
 
 @each_form

@@ -13,12 +13,6 @@ def inverse(n: int) -> float:
     return 6 / n
 
 
-def test_laws() -> None:
-    check_joint(
-        lambda stream: stream.materialize(), lambda xs: [*map(Next, xs), Completed()], st.integers(), fails=False
-    )
-
-
 def test_laws_of_a_stream_that_fails() -> None:
     def model(elements: list[int]) -> list[str]:
         if 0 not in elements:

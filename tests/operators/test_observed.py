@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import strategies as st
 
 from penstock import Dropped, Observation, Recorder, RunState, Stream
-from penstock.testing import Form, Tracked, check_joint, subscribed
+from penstock.testing import Form, Tracked, subscribed
 from tests.operators.subjects import each_form, failure_of, notes, over, place
 
 
 def fail(_: object) -> object:
     raise ValueError("lost")
-
-
-def test_laws() -> None:
-    check_joint(
-        lambda stream: stream.map(lambda n: n + 1).observed(Recorder()),
-        lambda xs: [x + 1 for x in xs],
-        st.integers(),
-        examples=15,
-    )
 
 
 @pytest.mark.parametrize("listener", [None, object(), print])

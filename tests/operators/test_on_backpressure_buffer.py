@@ -5,18 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import strategies as st
 
 from penstock import Overflow, OverflowedError, Stream
 from penstock.engine.demand import UNBOUNDED
-from penstock.testing import ManualPublisher, check_joint, subscribed
+from penstock.testing import ManualPublisher, subscribed
 from tests.operators.subjects import notes, place
 
 POLICIES = "Overflow.ERROR, Overflow.DROP or Overflow.LATEST"
-
-
-def test_laws() -> None:
-    check_joint(lambda stream: stream.on_backpressure_buffer(20), lambda xs: xs, st.integers(), examples=10)
 
 
 def held(size: int = 2, **options: Any) -> tuple[ManualPublisher[int], Any]:

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from hypothesis import strategies as st
-
 from penstock import OverflowedError, Stream
 from penstock.engine.demand import UNBOUNDED
-from penstock.testing import Form, ManualPublisher, Probe, check_joint, subscribed
+from penstock.testing import Form, ManualPublisher, Probe, subscribed
 from tests.operators.subjects import each_form, over
-
-
-def test_laws() -> None:
-    check_joint(
-        lambda stream: stream.on_backpressure_error().on_backpressure_buffer(20),
-        lambda xs: xs,
-        st.integers(),
-        examples=10,
-    )
 
 
 @each_form

@@ -12,12 +12,6 @@ from penstock.testing import Form, ManualPublisher, check_joint, subscribed
 from tests.operators.subjects import each_form, failure_of, notes, over, place
 
 
-def test_laws() -> None:
-    check_joint(
-        lambda stream: stream.on_error_resume(lambda e: []), lambda xs: xs, st.integers(), fails=False, examples=10
-    )
-
-
 def inverse(n: int) -> float:
     return 6 / n
 

@@ -22,10 +22,6 @@ def model(elements: list[int]) -> list[object]:
     return [*map(inverse, elements[: elements.index(0)]), "end"]
 
 
-def test_laws() -> None:
-    check_joint(lambda stream: stream.on_error_return(-1), lambda xs: xs, st.integers(), fails=False, examples=10)
-
-
 def test_laws_of_a_stream_that_fails() -> None:
     check_joint(
         lambda stream: stream.map(inverse).on_error_return("end"), model, st.integers(0, 3), fails=False, examples=15

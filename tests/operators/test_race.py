@@ -14,10 +14,6 @@ from tests.engine.stress import all_at_once, restless
 from tests.operators.subjects import failure_of
 
 
-def test_laws() -> None:
-    check_joint(lambda stream: stream.race(Stream.never()), lambda xs: xs, st.integers())
-
-
 def test_laws_of_a_later_winner() -> None:
     check_joint(lambda stream: Stream.never().race(stream, Stream.never()), lambda xs: xs, st.integers(), examples=15)
 

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import strategies as st
 
 from penstock import OverflowedError, Slow, Stream
-from penstock.testing import ManualPublisher, check_joint, subscribed
-
-
-def test_laws() -> None:
-    check_joint(lambda stream: stream.replay(99), lambda xs: xs, st.integers(), examples=10)
+from penstock.testing import ManualPublisher, subscribed
 
 
 def replayed(count: int, size: int = 256, slow: Slow = Slow.ERROR) -> tuple[ManualPublisher[int], Stream[int]]:

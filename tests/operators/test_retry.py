@@ -6,11 +6,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import strategies as st
 
 from penstock import PenstockError, Stream, VirtualClock
 from penstock.operators.retry import Retry
-from penstock.testing import ManualPublisher, check_joint, marble, record, subscribed
+from penstock.testing import ManualPublisher, marble, record, subscribed
 from tests.operators.subjects import failure_of, notes, place
 
 
@@ -24,10 +23,6 @@ def failing(times: int) -> Stream[str]:
         return start.concat(Stream.error(ValueError(f"failure {number}"))) if number < times else start
 
     return Stream.defer(attempt)
-
-
-def test_laws() -> None:
-    check_joint(lambda stream: stream.retry(0), lambda xs: xs, st.integers(), examples=10)
 
 
 @pytest.mark.parametrize("times", [None, 2, 3])

@@ -15,10 +15,6 @@ from tests.operators.subjects import each_form, failure_of, notes, place
 NO_STREAM = "sequence_equal: each stream must be a Publisher, got 5; wrap an iterable in Stream.from_iterable"
 
 
-def test_laws() -> None:
-    check_joint(lambda stream: stream.sequence_equal(Stream.just(1, 2)), lambda xs: [xs == [1, 2]], st.integers(1, 2))
-
-
 def test_laws_with_a_thread() -> None:
     check_joint(
         lambda stream: stream.sequence_equal(Stream.just(1, 2).publish_on(thread()), prefetch=1),

@@ -8,16 +8,11 @@ import threading
 import weakref
 
 import pytest
-from hypothesis import strategies as st
 
 from penstock import Dropped, OverflowedError, Slow, Stream, thread
 from penstock.engine.demand import UNBOUNDED
-from penstock.testing import ManualPublisher, Probe, check_joint, subscribed
+from penstock.testing import ManualPublisher, Probe, subscribed
 from tests.engine.stress import all_at_once, restless
-
-
-def test_laws() -> None:
-    check_joint(lambda stream: stream.share(), lambda xs: xs, st.integers(), examples=15)
 
 
 @pytest.mark.parametrize("slow", Slow)

@@ -5,17 +5,12 @@ from __future__ import annotations
 import pickle
 
 import pytest
-from hypothesis import strategies as st
 
 from penstock import EmptyError, Stream
 from penstock.engine.demand import UNBOUNDED
 from penstock.operators.single import Single
-from penstock.testing import Form, ManualPublisher, Tracked, check_joint, subscribed
+from penstock.testing import Form, ManualPublisher, Tracked, subscribed
 from tests.operators.subjects import each_form, failure_of, notes, over
-
-
-def test_laws() -> None:
-    check_joint(lambda stream: stream.take(1).single(-1), lambda xs: xs[:1] or [-1], st.integers())
 
 
 def test_pickles_to_an_equal_value() -> None:

@@ -10,10 +10,6 @@ from penstock.testing import ManualPublisher, VirtualClock, check_joint, marble,
 from tests.operators.subjects import failure_of
 
 
-def test_laws() -> None:
-    check_joint(lambda stream: stream.skip_until(Stream.just("now")), lambda xs: xs, st.integers(), examples=15)
-
-
 @pytest.mark.parametrize("other", [Stream.never(), Stream.empty()], ids=["never", "empty"])
 def test_laws_where_it_never_comes(other: Stream[object]) -> None:
     check_joint(lambda stream: stream.skip_until(other), lambda xs: [], st.integers(), examples=15)

@@ -15,10 +15,6 @@ from penstock.testing import ManualPublisher, check_joint, marble, record, subsc
 from penstock.testing.signals import Next
 
 
-def test_laws() -> None:
-    check_joint(lambda stream: stream.throttle(1000, clock=VirtualClock()), lambda xs: xs, st.integers(), examples=10)
-
-
 @pytest.mark.slow
 def test_laws_with_waits() -> None:
     clock = SystemClock()

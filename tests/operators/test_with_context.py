@@ -7,10 +7,9 @@ import contextvars
 from contextvars import ContextVar
 
 import pytest
-from hypothesis import strategies as st
 
 from penstock import Stream, VirtualClock, loop, pool, thread
-from penstock.testing import Form, ManualPublisher, Probe, check_joint, subscribed
+from penstock.testing import Form, ManualPublisher, Probe, subscribed
 from tests.operators.subjects import each_form, failure_of, notes, over, place
 
 who: ContextVar[str] = ContextVar("who", default="nobody")
@@ -19,10 +18,6 @@ where: ContextVar[str] = ContextVar("where", default="nowhere")
 
 def seen(_: object) -> str:
     return f"{who.get()} {where.get()}"
-
-
-def test_laws() -> None:
-    check_joint(lambda stream: stream.with_context({who: "ada"}), lambda xs: xs, st.integers(), examples=15)
 
 
 def test_refuses_what_is_no_variable() -> None:

@@ -18,14 +18,6 @@ from penstock.testing import (
 from tests.operators.subjects import failure_of
 
 
-def test_laws() -> None:
-    check_joint(
-        lambda stream: stream.with_latest_from(Stream.just("x"), Stream.just("y")),
-        lambda xs: [(x, "x", "y") for x in xs],
-        st.integers(),
-    )
-
-
 def test_laws_behind_a_thread() -> None:
     check_joint(
         lambda stream: stream.publish_on(thread()).with_latest_from(Stream.just("x")),
