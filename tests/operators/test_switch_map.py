@@ -48,9 +48,10 @@ def test_completes_when_both_have() -> None:
 
 
 def test_of_elements_that_come_at_once_the_last_counts() -> None:
-    probe = subscribed(Stream.just("a", "b", "c").switch_map(lambda text: [text, text * 2]))
+    probe = subscribed(Stream.just("a", "b", "c").switch_map(lambda text: [text, text * 2]), 1)
+    assert probe.elements == ["a"]
     probe.request(9)
-    assert probe.elements == ["c", "cc"]
+    assert probe.elements == ["a", "c", "cc"]
     assert probe.completed
 
 
@@ -63,10 +64,10 @@ def both() -> tuple[ManualPublisher[int], list[ManualPublisher[str]], Stream[str
 def test_asks_upstream_for_everything_and_the_newest_for_what_is_asked_for() -> None:
     outer, inner, stream = both()
     probe = subscribed(stream)
+    assert outer.requested == 0
+    probe.request(2)
     assert outer.requested == 2**63 - 1
     outer.next(0)
-    assert inner[0].requests == []
-    probe.request(2)
     assert inner[0].requests == [2]
     inner[0].next("a")
     outer.next(1)

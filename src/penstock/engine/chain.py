@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 import threading
-from collections.abc import AsyncIterable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -193,7 +193,14 @@ def pull(chain: Chain, *, waits: bool = False, looks: bool = False) -> Opener[An
     clean = not chain.source.may_hold_none
     if opener is None or (not segment.total and clean and chain.watch is None):
         return opener
-    return lambda gate: segment.open(opener, gate, clean=clean)
+    nothing = reads_nothing(chain)
+
+    def open_segment(gate: Gate | None) -> Iterator[Any]:
+        if nothing and gate is not None:
+            gate.finish()
+        return segment.open(opener, gate, clean=clean)
+
+    return open_segment
 
 
 def pull_all(chains: tuple[Chain, ...], *, looks: bool = False) -> list[Opener[Any]] | None:

@@ -11,6 +11,7 @@ from penstock.engine.dropped import drop
 from penstock.engine.foreign import ForeignRelay
 from penstock.engine.loops import Bell, running
 from penstock.engine.outlet import Outlet, element_or_raise
+from penstock.engine.part import Part, chunks_of, height_of
 from penstock.engine.relay import Relay
 from penstock.errors import EmptyError, PenstockError
 from penstock.spec.interfaces import Subscriber, Subscription
@@ -56,7 +57,14 @@ class Inlet(Generic[A, B]):
             )
             outlet.open()
             return
-        self._wire(_InletSource(self._enter), subscriber)
+        self._wire(_InletSource(self._enter), _Exit(subscriber, self._left))
+
+    def _left(self) -> None:
+        """Cancel an upstream that the chain has not subscribed to when it was over."""
+        with self._lock:
+            upstream = None if self._relay is not None else self._upstream
+        if upstream is not None:
+            upstream.cancel()
 
     def _enter(self, front: Subscriber[Any]) -> None:
         relay = ForeignRelay(front)
@@ -118,6 +126,37 @@ class Inlet(Generic[A, B]):
             leg.on_complete()
         else:
             leg.on_error(error)
+
+
+class _Exit(Part):
+    """Stand behind the chain and see when it is over, since it may be before the chain has subscribed to anything."""
+
+    __slots__ = ("_downstream", "_over", "cancel", "height", "on_chunk", "on_next", "request")
+
+    def __init__(self, downstream: Subscriber[Any], over: Callable[[], None]) -> None:
+        self._downstream = downstream
+        self._over = over
+        self.height = height_of(downstream)
+        self.on_next = downstream.on_next
+        self.on_chunk = chunks_of(downstream)
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        self.request = subscription.request
+
+        def cancel() -> None:
+            subscription.cancel()
+            self._over()
+
+        self.cancel = cancel
+        self._downstream.on_subscribe(self)
+
+    def on_error(self, error: Exception, /) -> None:
+        self._over()
+        self._downstream.on_error(error)
+
+    def on_complete(self) -> None:
+        self._over()
+        self._downstream.on_complete()
 
 
 class _Ended:

@@ -24,7 +24,7 @@ class Following:
     last: bool
     """Whether the turn that gives it has no other to give."""
     at_once: bool = True
-    """Whether it is subscribed without waiting until somebody asks."""
+    """Whether it is subscribed without waiting until somebody asks for more than has come."""
 
 
 class Turn(Protocol):
@@ -41,6 +41,13 @@ class Sequence(Relay[Any]):
     def __init__(self, downstream: Subscriber[Any]) -> None:
         super().__init__(downstream)
         self._turns: list[Turn] = []
+        self._touched = False
+
+    def arrived(self, element: Any) -> None:
+        self._touched = True
+        downstream = self.downstream
+        if downstream is not None:
+            downstream.on_next(element)
 
     def completed(self) -> None:
         self._after(None)
@@ -63,7 +70,7 @@ class Sequence(Relay[Any]):
             if isinstance(following, Following):
                 if following.last:
                     self._turns.pop()
-                self.attach(following.connect, when_asked=not (begins or following.at_once))
+                self.attach(following.connect, when_asked=self._touched and not (begins or following.at_once))
                 return
             self._turns.pop()
             error = following

@@ -36,10 +36,12 @@ class CombineLatest(Source[tuple[Any, ...]]):
 
     def length(self) -> int | None:
         """Return zero if nothing has to be read of a stream that has no element."""
-        return 0 if is_empty(self.streams[0]) or all(map(reads_nothing, self.streams)) else None
+        return 0 if any(map(is_empty, self.streams)) or all(map(reads_nothing, self.streams)) else None
 
     def opener(self) -> Opener[tuple[Any, ...]] | None:
         """Iterate in turns, if each can be iterated."""
+        if any(map(is_empty, self.streams)):
+            return lambda _: iter(())
         openers = pull_all(self.streams, looks=True)
         if openers is None:
             return None

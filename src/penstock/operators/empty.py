@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.stage import Opener, Source
 
@@ -14,6 +14,8 @@ class Empty(Source[Any]):
 
     Emits never. Backpressures never. Completes when subscribed, without being asked. Cancels at once.
     """
+
+    clean: ClassVar[bool] = True
 
     def opener(self) -> Opener[Any]:
         """Iterate over nothing."""

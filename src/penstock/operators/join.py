@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from penstock.engine.arguments import count_given, function_given
 from penstock.engine.blame import blamed
-from penstock.engine.chain import Chain, pull_all, reads_nothing
+from penstock.engine.chain import Chain, is_empty, pull_all, reads_nothing
 from penstock.engine.lanes import NOTHING, Lanes
 from penstock.engine.opened import opened
 from penstock.errors import OverflowedError
@@ -55,12 +55,21 @@ class Join(Source[Pair]):
 
     def length(self) -> int | None:
         """Return zero if nothing has to be read of either."""
-        return 0 if reads_nothing(self.stream) and reads_nothing(self.other) else None
+        return 0 if self._vain or (reads_nothing(self.stream) and reads_nothing(self.other)) else None
 
     def opener(self) -> Opener[Pair] | None:
         """Iterate over one and then the other, if both can be iterated."""
+        if self._vain:
+            return lambda _: iter(())
         openers = pull_all((self.stream, self.other))
         return None if openers is None else lambda gate: self._one_by_one(openers, gate)
+
+    @property
+    def _vain(self) -> bool:
+        """Whether a stream that is needed is known to be empty."""
+        return (self.how in ("inner", "left") and is_empty(self.stream)) or (
+            self.how in ("inner", "right") and is_empty(self.other)
+        )
 
     def _one_by_one(self, openers: list[Opener[Any]], gate: Gate | None) -> Iterator[Pair]:
         match = _Match(self)
@@ -115,8 +124,12 @@ class _Match:
 
     @property
     def over(self) -> bool:
-        """Tell whether both sides have ended."""
-        return all(self.done)
+        """Tell whether no pair can follow: both sides have ended, or one that is needed has and holds nothing."""
+        return all(self.done) or any(map(self._vain, (_LEFT, _RIGHT)))
+
+    def _vain(self, side: int) -> bool:
+        """Tell whether a side has ended with nothing left to match, and the other is of no use without it."""
+        return self.done[side] and not self._counts[side] and not self._alone[1 - side]
 
     @property
     def held(self) -> int:

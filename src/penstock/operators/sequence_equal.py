@@ -135,4 +135,8 @@ class _SequenceEqualRun(Lanes):
         return answer
 
     def settled(self) -> bool:
+        if not self._answered:
+            for lane in self.lanes:
+                if not lane.queue and lane.done:
+                    lane.fail_if_failed()
         return self._answered

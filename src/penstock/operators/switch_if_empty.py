@@ -79,4 +79,4 @@ class _SwitchIfEmptyRun(Relay[Any]):
         if other is None:
             self.end()
         else:
-            self.attach(lambda leg: connect(other, leg), when_asked=not reads_nothing(other))
+            self.attach(lambda leg: connect(other, leg))

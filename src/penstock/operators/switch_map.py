@@ -25,9 +25,9 @@ class SwitchMap(Joint[A, B]):
     """Emit the elements of the publisher or iterable that the function returns for the newest element.
 
     Emits when the newest publisher does; the one before is cancelled when an element comes. Backpressures the newest
-    publisher when downstream does, of which at most `prefetch` elements are held; upstream is asked for everything.
-    Completes when upstream and the newest publisher have completed; fails with the first failure. Cancels upstream and
-    the newest publisher.
+    publisher when downstream does, of which at most `prefetch` elements are held; upstream is asked for everything,
+    once somebody asks. Completes when upstream and the newest publisher have completed; fails with the first failure.
+    Cancels upstream and the newest publisher.
     """
 
     fn: Callable[[A], Publisher[B] | Iterable[B] | AsyncIterable[B]]
@@ -88,10 +88,10 @@ class _SwitchMapRun(Part):
         self._step = step
         self._half = (step.prefetch + 1) // 2
         self._upstream: Subscription | None = None
-        self._done = False
+        self._done = self._begun = False
         self.newest: _Inner | None = None
         self._outlet: Outlet[Any] = Outlet(downstream)
-        self._outlet.on_request = self.ask
+        self._outlet.on_request = self._requested
         self._outlet.on_taken = self._taken
         self._outlet.on_cancel = self._cancel
 
@@ -100,8 +100,6 @@ class _SwitchMapRun(Part):
             return
         self._upstream = subscription
         self._outlet.open()
-        if not self._outlet.closed:
-            subscription.request(UNBOUNDED)
 
     def on_next(self, element: Any, /) -> None:
         element_or_raise(element, "on_next")
@@ -129,6 +127,15 @@ class _SwitchMapRun(Part):
             over = self.newest is None
         if over:
             self._outlet.complete()
+
+    def _requested(self, n: int) -> None:
+        """Ask upstream for everything when somebody asks for the first, and the newest for what is asked for."""
+        if not self._begun:
+            with self._outlet.lock:
+                begun, self._begun = self._begun, True
+            if not begun and self._upstream is not None:
+                self._upstream.request(UNBOUNDED)
+        self.ask(n)
 
     # The publishers.
 

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from penstock.engine.arguments import awaits, function_given
 from penstock.engine.blame import blamed
-from penstock.engine.chain import Chain, connect, connect_to, pull
+from penstock.engine.chain import Chain, connect, connect_to, pull, reads_nothing
 from penstock.engine.dropped import drop
 from penstock.engine.relay import Relay
 from penstock.engine.segment import close
@@ -54,7 +54,7 @@ class Using(Source[T], Generic[T, R]):
             given: Any = self.use(resource)
             opener = _opener_of(given)
             if opener is not None:
-                connect(Chain(_Items(run.held, opener)), run.leg)
+                connect(Chain(_Items(run.held, opener, _reads_nothing(given))), run.leg)
             elif isinstance(given, AsyncIterable) and not hasattr(given, "subscribe"):
                 connect(Chain(_AsyncItems(run.held, given)), run.leg)
             else:
@@ -71,6 +71,12 @@ def _opener_of(given: Any) -> Opener[Any] | None:
     if isinstance(given, Iterable) and not hasattr(given, "subscribe"):
         return lambda _: iter(given)
     return None
+
+
+def _reads_nothing(given: Any) -> bool:
+    """Tell whether it is known that nothing has to be read of what was made."""
+    chain = getattr(given, "chain", None)
+    return reads_nothing(chain) if isinstance(chain, Chain) else type(given) in (list, tuple) and not given
 
 
 class _Held:
@@ -122,6 +128,10 @@ class _Items(Source[Any]):
 
     held: _Held
     made: Opener[Any]
+    nothing: bool
+
+    def length(self) -> int | None:
+        return 0 if self.nothing else None
 
     def opener(self) -> Opener[Any]:
         return self._open

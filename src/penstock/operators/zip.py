@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from penstock.engine.arguments import count_given
-from penstock.engine.chain import Chain, pull_all, reads_nothing, unseen
+from penstock.engine.chain import Chain, is_empty, pull_all, reads_nothing, unseen
 from penstock.engine.lanes import Lanes
 from penstock.engine.opened import opened
 from penstock.engine.segment import no_item
@@ -34,10 +34,12 @@ class Zip(Source[tuple[Any, ...]]):
 
     def length(self) -> int | None:
         """Return zero if nothing has to be read of a stream that has no element."""
-        return 0 if reads_nothing(self.streams[0]) else None
+        return 0 if reads_nothing(self.streams[0]) or any(map(is_empty, self.streams)) else None
 
     def opener(self) -> Opener[tuple[Any, ...]] | None:
         """Iterate side by side, if each can be iterated."""
+        if any(map(is_empty, self.streams)):
+            return lambda _: iter(())
         openers = pull_all(self.streams, looks=True)
         if openers is None:
             return None
