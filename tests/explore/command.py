@@ -48,7 +48,7 @@ def explore(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--part", action="append", choices=tuple(PARTS), metavar="PART", help="all parts if none is named"
     )
-    parser.add_argument("--calls", help="only pairs of these calls, as in 'a.next|down.cancel'")
+    parser.add_argument("--calls", action="append", help="only this pair of calls, as in 'a.next|down.cancel'")
     parser.add_argument(
         "--preemptions", type=int, default=2, choices=(0, 1, 2, 3), help="how many are tried exhaustively"
     )
@@ -59,7 +59,7 @@ def explore(arguments: Sequence[str]) -> int:
     parser.add_argument("--share", metavar="I/N", help="run a fixed small share: the Ith of N")
     parser.add_argument("--kept", action="store_true", help="run the schedules again that have failed before")
     parser.add_argument("--keep", action="store_true", help="keep the schedules that fail")
-    parser.add_argument("--planted", metavar="CLASS", help="explore an outlet with a fault instead (planted.py)")
+    parser.add_argument("--planted", metavar="CLASS", action="append", help="an outlet with a fault (planted.py)")
     parser.add_argument("--list", action="store_true", help="list the parts")
     options = parser.parse_args(arguments)
     if options.list:
@@ -67,7 +67,7 @@ def explore(arguments: Sequence[str]) -> int:
         return 0
     if options.kept:
         return _told(kept.replayed())
-    parts = [planted(options.planted)] if options.planted else [PARTS[name] for name in options.part or PARTS]
+    parts = [planted(name) for name in options.planted or ()] or [PARTS[name] for name in options.part or PARTS]
     if options.share:
         return _told(_share(parts, *map(int, options.share.split("/"))))
     if options.jobs > 1 or options.schedules:
@@ -79,7 +79,7 @@ def explore(arguments: Sequence[str]) -> int:
         found += _told_apart(report.violations)
     if options.planted:
         for violation in found:
-            print(f"again: {'yes' if kept.fails_again(violation) else 'no'}")
+            print(f"again: {violation.scenario.part.name}: {'yes' if kept.fails_again(violation) else 'no'}")
     if options.keep:
         kept.keep(found)
     return 1 if found else 0
@@ -108,7 +108,7 @@ def _explored(part: Part, options: argparse.Namespace) -> Report:
     begun = monotonic()
     report = Report(part.name)
     for scenario in scenarios(part) if options.preemptions else ():
-        if options.calls is None or options.calls == "|".join(scenario.calls):
+        if options.calls is None or "|".join(scenario.calls) in options.calls:
             search = Search(scenario)
             if search.serial():
                 for _ in search.bounded(options.preemptions):
@@ -147,7 +147,7 @@ def _spread(parts: list[Part], options: argparse.Namespace) -> int:
     seed, preemptions, random = options.seed, options.preemptions, options.random
     while True:
         common = [f"--seed={seed}", f"--preemptions={preemptions}", f"--random={random}"]
-        common += [f"--calls={options.calls}"] if options.calls else []
+        common += [f"--calls={calls}" for calls in options.calls or ()]
         common += ["--keep"] if options.keep else []
         with ThreadPoolExecutor(options.jobs) as pool:
             for text in pool.map(_alone, [part.name for part in parts], repeat(common)):
