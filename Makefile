@@ -63,6 +63,10 @@ bench-operators: $(VENV)/installed-bench ## Measure every operator by itself
 bench-pair: $(VENV)/installed-bench ## Compare every row with another tree (BASE=a revision or a folder)
 	$(BIN)/python -m benchmarks.pair $(or $(BASE),HEAD) $(ARGS)
 
+.PHONY: fuzz
+fuzz: $(VENV)/installed-test ## Run random chains on every path against models (ARGS="--chains 1000")
+	$(BIN)/python -m tests.fuzz $(ARGS)
+
 .PHONY: docs
 docs: $(VENV)/installed-docs ## Build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache
 from itertools import cycle
 from typing import Any
 
 from penstock import Failed
 from penstock.testing import Probe, VerificationError
-from tests.fuzz.functions import Boom, Cold
 from tests.fuzz import paths
+from tests.fuzz.functions import Boom, Cold
 from tests.fuzz.grammar import Chain, names
 from tests.fuzz.models import DONE, Failure, Machine, UndeterminedError, World, open_lanes
 from tests.fuzz.paths import (
-    BLOCKING, HangError, Path, Runner, Site, broken, consumed, limited, probe_of,
-)  # fmt: skip
+    BLOCKING,
+    HangError,
+    Path,
+    Runner,
+    Site,
+    broken,
+    consumed,
+    limited,
+    probe_of,
+)
 from tests.fuzz.text import text
 
 UNBOUNDED = 2**63 - 1
@@ -221,7 +229,9 @@ class Check:
         if _plain(error) != _plain(wanted_error):
             raise DifferenceError("ends as its model", f"expected {_said(end)}, got {_spoken(error)} after {found}")
 
-    def _interleaved(self, lanes: list[tuple[list[Any], Any]], found: list[Any] | None, error: Exception | None) -> None:
+    def _interleaved(
+        self, lanes: list[tuple[list[Any], Any]], found: list[Any] | None, error: Exception | None
+    ) -> None:
         ends = [end for _, end in lanes if isinstance(end, Failure)]
         if bool(ends) != (error is not None) or (ends and _plain(error) not in [_plain(end.error) for end in ends]):
             wanted = " or ".join(_said(end) for end in ends or [DONE])
@@ -249,7 +259,7 @@ UNBOUNDED_PULLS = 1000
 def interleaves(lanes: list[list[Any]], found: list[Any], *, whole: bool) -> bool:
     """Tell whether a list is an interleaving of lists, or of beginnings of them."""
 
-    @lru_cache(maxsize=None)
+    @cache
     def fits(places: tuple[int, ...]) -> bool:
         place = sum(places)
         if place == len(found):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -220,15 +220,17 @@ class Breaks:
         return self.fn(*arguments)
 
 
-def nothing(*_: Any) -> None:
+@dataclass(frozen=True)
+class Nothing:
     """Do nothing."""
 
-
-def zero() -> int:
-    """Return the state to begin with."""
-    return 0
+    def __call__(self, *_: Any) -> None:
+        pass
 
 
-def all_of(iterator: Iterator[Any]) -> list[Any]:
-    """Return the rest."""
-    return list(iterator)
+@dataclass(frozen=True)
+class Zero:
+    """Give the state to begin with."""
+
+    def __call__(self) -> int:
+        return 0

@@ -10,8 +10,24 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 from tests.fuzz.functions import (
-    Add, Below, Breaks, Each, Key, Laps, Later, Leaps, Only, Pieces, Plus, Same, Smaller, Tupled, Turned, nothing, zero,
-)  # fmt: skip
+    Add,
+    Below,
+    Breaks,
+    Each,
+    Key,
+    Laps,
+    Later,
+    Leaps,
+    Nothing,
+    Only,
+    Pieces,
+    Plus,
+    Same,
+    Smaller,
+    Tupled,
+    Turned,
+    Zero,
+)
 
 T = TypeVar("T")
 
@@ -262,10 +278,10 @@ FLAT: list[Callable[[Grammar, int], list[Step]]] = [
     lambda g, _: [Step("flat_map", (g.breaking(Pieces(1 + g.below(2), bool(g.below(2)))),))],
     lambda g, _: [Step("map", (Pieces(1 + g.below(2), bool(g.below(2))),)), Step("flatten")],
     lambda g, _: [Step("map", (Tupled(),)), Step("starmap", (g.two(),))],
-    _step("tap", lambda g: g.breaking(nothing)),
-    lambda g, _: [Step("tap", (), (("on_complete", nothing), ("on_request", nothing), ("on_error", nothing)))],
+    _step("tap", lambda g: g.breaking(Nothing())),
+    lambda g, _: [Step("tap", (), (("on_complete", Nothing()), ("on_request", Nothing()), ("on_error", Nothing())))],
     _step("scan", Grammar.two, _number(3)),
-    lambda g, _: [Step("stateful_map", (g.breaking(Laps(g.below(3))), zero))],
+    lambda g, _: [Step("stateful_map", (g.breaking(Laps(g.below(3))), Zero()))],
     _step("take_while", Grammar.predicate),
     _step("take_last", _number(4)),
     _step("skip_while", Grammar.predicate),
@@ -284,7 +300,9 @@ FLAT: list[Callable[[Grammar, int], list[Step]]] = [
     _step("pairwise"),
     _step("ignore_elements"),
     lambda g, _: [Step("expand", (g.breaking(Smaller(1 + g.below(2))),))],
-    lambda g, _: [Step("map_batches", (g.breaking(Each(Add(1))) if g.below(2) else Only(g.predicate()), 1 + g.below(3)))],
+    lambda g, _: [
+        Step("map_batches", (g.breaking(Each(Add(1))) if g.below(2) else Only(g.predicate()), 1 + g.below(3)))
+    ],
     lambda g, _: [Step("reduce", (g.two(), 1) if g.below(2) else (g.two(),))],
     _step("count"),
     _step("to_list"),
@@ -302,7 +320,7 @@ FLAT: list[Callable[[Grammar, int], list[Step]]] = [
     _step("is_empty"),
     _step("all", Grammar.predicate),
     _step("any", Grammar.predicate),
-    _step("for_each", lambda g: g.breaking(nothing)),
+    _step("for_each", lambda g: g.breaking(Nothing())),
     _step("of_type", lambda g: Made("int")),
     _step("cast", lambda g: Made("int")),
     _step("materialize"),

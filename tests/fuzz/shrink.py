@@ -30,7 +30,7 @@ def run(g: Grammar) -> tuple[Chain, Path]:
 
 
 def shrunk(drawn: list[int], differs: Callable[[Chain, Path], bool], most: int = 400) -> tuple[Chain, Path] | None:
-    """Return the smallest run that differs, beginning with what a seed has drawn; None if that does not differ again."""
+    """Return the smallest run that differs, from what a seed has drawn on; None if that does not differ again."""
     database = InMemoryExampleDatabase()
     database.save(KEY, choices_to_bytes([*drawn, 0]))  # one too many, or hypothesis takes it for shrunk already
     quiet = settings(

@@ -1,0 +1,113 @@
+"""kept: what once differed, as small as hypothesis made it; replayed for ever."""
+
+from __future__ import annotations
+
+from tests.fuzz.functions import Add, Below, Breaks, Key, Later, Same, Smaller, Turned
+from tests.fuzz.grammar import Chain, Inner, Made, Src, Step
+from tests.fuzz.paths import Path
+
+ONE = (("prefetch", 1),)
+TWO = (("prefetch", 2),)
+CLOCK = (("clock", Made("clock")),)
+EMPTY = Chain(Src(1, ()))
+ZERO = Chain(Src(1, (0,)))
+FAILS = Chain(Src(1, (), "boom"))
+
+
+def _chain(items: tuple[int, ...], *steps: Step, error: str = "") -> Chain:
+    return Chain(Src(0, items, error), steps)
+
+
+def _using(chain: Chain) -> Chain:
+    return Chain(chain, (), "using")
+
+
+def _defer(chain: Chain) -> Chain:
+    return Chain(chain, (), "defer")
+
+
+def _step(name: str, *args: object, **options: object) -> Step:
+    return Step(name, args, tuple(options.items()))
+
+
+MAPPED = _step("map_async", Later(Add(0)), concurrency=1)
+PARALLEL = _step("parallel_mapped", 1, Add(0), Below(5))
+
+KEPT: list[tuple[Chain, Path]] = [
+    # An observed run is the run.
+    (_using(_chain((0, 0))), Path("break", observed=True)),
+    (_using(_chain(())), Path("all", ("sized",), observed=True)),
+    (_using(_chain(())), Path("for", observed=True)),
+    (Chain(_chain((0,)), (_step("buffer_until", Below(0)),), "using"), Path("cancel inside", observed=True)),
+    (_chain((0,)), Path("one", observed=True)),
+    (_chain(()), Path("all", observed=True)),
+    (_chain((), _step("contains", 0)), Path("all", ("asynchronous",), observed=True)),
+    (_chain((), _step("take", 1), _step("end_with", 20)), Path("for", ("asynchronous",), observed=True)),
+    (
+        _chain(
+            (0,),
+            Step(
+                "zip", (Chain(_using(Chain(Src(1, (0,)))), (Step("zip", (Chain(Src(2, (0,))),), ONE),), "defer"),), ONE
+            ),
+        ),
+        Path("for", ("sized",), observed=True),
+    ),
+    # Errors that refuse notes arrive.
+    (_chain((0,), error="cold"), Path("all")),
+    (_chain((), Step("count"), Step("map_error", (Turned("cold"),)), error="boom"), Path("all", ("asynchronous",))),
+    (_chain((0,), _step("expanded", Breaks(Smaller(1), 0, "cold"), 1), _step("retry", 1)), Path("all")),
+    (_chain((), Step("merged", (EMPTY,), ONE), Step("map_error", (Turned("cold"),)), error="boom"), Path("all")),
+    # What was produced before a failure is delivered before it.
+    (_chain((0, 0), _step("windows_whole", 3), error="boom"), Path("one")),
+    (_chain((0, 0), _step("windows_whole", 3), error="boom"), Path("for", ("foreign",))),
+    (_chain((0,), Step("concat_map", (Inner(ZERO),)), error="boom"), Path("all", ("threaded",))),
+    (_chain((0,), Step("zip", (EMPTY,), ONE), error="boom"), Path("for", ("foreign",))),
+    (_chain((0, 0), Step("zip", (ZERO,), TWO), error="boom"), Path("all", ("created",))),
+    (_chain((0,), Step("zip", (Chain(Src(1, (0,), "boom")), Chain(Src(2, ()))), TWO)), Path("inside")),
+    (_chain((0,), _step("buffer_timeout", 2, 5.0, clock=Made("clock")), error="boom"), Path("all")),
+    # Nothing is read before somebody asks.
+    *(
+        (_chain((0,), step), Path("all", (kind,)))
+        for kind in ("sized", "foreign", "asynchronous")
+        for step in (
+            MAPPED,
+            PARALLEL,
+            Step("publish_on", (Made("inline"),), ONE),
+            Step("merge", (EMPTY,), ONE),
+            Step("zip", (ZERO,), ONE),
+            Step("interleave", (ZERO,), ONE),
+            Step("merge_sorted", (ZERO,), (("key", Add(0)), *ONE)),
+            Step("sequence_equal", (ZERO, Same()), ONE),
+            Step("flat_map", (Inner(EMPTY),), (("concurrency", 1), *ONE)),
+            _step("switched_once", Inner(EMPTY)),
+        )
+    ),
+    # No hidden reading ahead.
+    (_chain((3, 0), _step("expand", Smaller(1))), Path("slices", ("foreign",), (2,))),
+    (
+        _chain((0,), Step("concat", (Chain(Src(1, ()), (Step("interleave", (Chain(Src(2, (0,))),), ONE),)),))),
+        Path("one", ("foreign",)),
+    ),
+    (
+        _chain((), Step("concat", (ZERO, Chain(Src(2, (0,)), (Step("zip", (Chain(Src(3, ())),), ONE),))))),
+        Path("one", ("foreign",)),
+    ),
+    (_chain((0, 0, 0, 0, 0, 0), _step("buffer", 2, 3)), Path("one", ("foreign",))),
+    # The end comes with the last element.
+    (_chain((0,), _step("with_latest_from_one")), Path("one")),
+    (_chain((0,), _step("expanded", Smaller(1), 1)), Path("one")),
+    (_chain((0,), Step("merged", (EMPTY,), ONE)), Path("one")),
+    (_chain((0,), _step("partition_both", Below(0))), Path("one")),
+    (_chain((0,), _step("metrics", "here", registry=Made("registry"))), Path("one", ("just",))),
+    (_defer(_using(_chain((0,)))), Path("one")),
+    (Chain(_chain(()), (_step("subscribe_on", Made("inline")), _step("start_with", 20)), "defer"), Path("one")),
+    # An end with nothing before it is told unasked.
+    (_chain((), _step("flat_map", Smaller(1))), Path("all")),
+    (_chain((0,), _step("take", 0), _step("flatten")), Path("all")),
+    (_using(_chain(())), Path("all", ("wrapped",))),
+    (_defer(_chain(())), Path("all")),
+    (_chain((0,), Step("merge_sorted", (FAILS,), (("key", Add(0)), *ONE))), Path("all")),
+    (_chain((), Step("sequence_equal", (FAILS, Same()), ONE)), Path("all")),
+    (_chain((), _step("subscribe_on", Made("pool")), _step("expand", Smaller(1))), Path("all")),
+    (_chain((0,), _step("joined", EMPTY, Key(1), "left")), Path("one")),
+]
