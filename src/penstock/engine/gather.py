@@ -133,7 +133,7 @@ class Gather(Part):
         """Say that no more inputs will be added."""
         with self.lock:
             self._open_ended = False
-            over = not self._inputs
+            over = not self._inputs and not self._over
         if over:
             self.outlet.complete()
 
@@ -191,7 +191,7 @@ class Gather(Part):
             source.done = True
             used_up = not source.queued
             self._inputs.discard(source)
-            over = not self._inputs and not self._open_ended
+            over = not self._inputs and not self._open_ended and not self._over
         if over:
             self.outlet.complete()
         if used_up:
@@ -200,11 +200,14 @@ class Gather(Part):
     def failed(self, source: Input, error: Exception) -> None:
         """End the whole with the error of one input."""
         with self.lock:
+            self._over = True  # before it is no input any more, so that nobody takes the last to have completed
             self._inputs.discard(source)
         self.fail(error)
 
     def fail(self, error: Exception) -> None:
         """End the whole with an error, after what is queued, and cancel all inputs."""
+        with self.lock:
+            self._over = True
         self.outlet.complete(error)
         self.cancel_inputs()
 

@@ -252,9 +252,9 @@ class PushRun(Part):
         with self._lock:
             if self._over:
                 return
+            upstream = self._upstream  # before the one who delivers lets go of it
             self._over = self._stop = True
             self._refusal = error
-        upstream = self._upstream
         if upstream is not None:
             upstream.cancel()
         if not self._busy:

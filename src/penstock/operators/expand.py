@@ -137,7 +137,7 @@ class _ExpandRun(Gather):
 
     def on_error(self, error: Exception, /) -> None:
         element_or_raise(error, "on_error")
-        self._done = True
+        self._upstream = None  # it has ended
         self.fail(error)
 
     def on_complete(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -118,10 +119,14 @@ class _SequenceEqualRun(Lanes):
             return None
         if one.queue and other.queue:
             return NOTHING if self._same(one.take(), other.take()) else self._answer(False)
-        ended = [lane.over for lane in self.lanes]
-        if not any(ended) or not all(lane.queue or lane.done for lane in self.lanes):
+        done = [lane.done for lane in self.lanes]  # before their queues, since what is there came before the end
+        waiting = [bool(lane.queue) for lane in self.lanes]
+        if all(waiting) or not all(map(operator.or_, done, waiting)):
             return None
-        return self._answer(all(ended))
+        for lane, waits in zip(self.lanes, waiting, strict=True):
+            if not waits:
+                lane.fail_if_failed()
+        return self._answer(not any(waiting))
 
     def _same(self, one: Any, other: Any) -> bool:
         equal = self._step.equal

@@ -118,8 +118,9 @@ class _SwitchMapRun(Part):
 
     def on_error(self, error: Exception, /) -> None:
         element_or_raise(error, "on_error")
-        self._done = True
-        self._fail(error)
+        self._outlet.complete(error)
+        self._done = True  # only now, so that the newest one does not complete it
+        self._cancel()
 
     def on_complete(self) -> None:
         with self._outlet.lock:
