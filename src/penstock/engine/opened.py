@@ -48,10 +48,8 @@ class opened:  # noqa: N801  reads as a word: `with opened(openers, gate) as ite
     def left_in_all(self) -> bool:
         """Tell whether another row of one item of each may have to be read to find the end."""
         for iterator, inner in zip(self._iterators, self._inners, strict=True):
-            if used_up(inner):
-                return False
-            if type(iterator) not in SIZED:
-                return True  # it is read before those after it, and may fail
+            if used_up(inner) and (type(iterator) in SIZED or iterator is self._iterators[0]):
+                return False  # those that know what they have left are read before the others
         return True
 
 

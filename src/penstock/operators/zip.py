@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, ClassVar
 
 from penstock.engine.arguments import count_given
@@ -13,7 +14,7 @@ from penstock.engine.lanes import Lanes
 from penstock.engine.opened import opened
 from penstock.engine.segment import no_item
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Gate, Opener, Source
+from penstock.stage import SIZED, Gate, Opener, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +57,18 @@ def _side_by_side(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tup
     iterators = inputs.__enter__()
     if gate is not None:
         gate.left = inputs.left_in_all
-    rows = builtins.zip(*iterators, strict=False)
+    rows = _rows(iterators)
     # Where nothing has to be closed, the built-in alone is the fastest there is.
     return _closing(rows, inputs) if any(hasattr(each, "close") for each in iterators) else rows
+
+
+def _rows(iterators: list[Iterator[Any]]) -> Iterator[tuple[Any, ...]]:
+    """Pair them; those that know what they have left are read first, so that nothing is read in vain of the others."""
+    places = sorted(builtins.range(len(iterators)), key=lambda place: type(iterators[place]) not in SIZED)
+    rows = builtins.zip(*[iterators[place] for place in places], strict=False)
+    if places == sorted(places):
+        return rows
+    return map(itemgetter(*[places.index(place) for place in builtins.range(len(places))]), rows)
 
 
 def _closing(rows: Iterator[tuple[Any, ...]], inputs: opened) -> Iterator[tuple[Any, ...]]:
@@ -74,7 +84,7 @@ def _looked_through(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[t
     with inputs as iterators:
         if gate is not None:
             gate.left = inputs.left_in_all
-        rows = builtins.zip(*iterators, strict=False)
+        rows = _rows(iterators)
         if len(iterators) == 2:
             for row in rows:
                 one, other = row
@@ -101,4 +111,7 @@ class _ZipRun(Lanes):
         return tuple([lane.take() for lane in self.lanes])
 
     def settled(self) -> bool:
-        return any(lane.over for lane in self.lanes if not lane.queue)
+        over = [lane for lane in self.lanes if lane.done and not lane.queue]
+        if over and all(lane.error is not None for lane in over):
+            over[0].fail_if_failed()
+        return bool(over)

@@ -174,8 +174,14 @@ def whatever_is_raised_arrives(case: Case) -> None:
     for error in errors:
         for take in (_signalled, _looped):
             found = take(case, case.over(case.upstream(error)), error)
-            if found is not error and not (take is _looped and isinstance(error, StopIteration)):
+            stopped = isinstance(error, StopIteration) and (take is _looped or _cause_of(found) is error)
+            if found is not error and not stopped:
                 raise case.broken(f"and {error!r}: got {found!r}")
+
+
+def _cause_of(error: Exception | None) -> BaseException | None:
+    """Return what a stop became the cause of, where something raised it that must not stop."""
+    return None if error is None else error.__cause__
 
 
 def _signalled(case: Case, stream: Stream[Any], error: Exception) -> Exception | None:
