@@ -8,20 +8,10 @@ import sys
 import time
 
 from tests.fuzz import paths
-from tests.fuzz.search import Options, Tally, work
+from tests.fuzz.search import Options, Tally, patient, worked
 
 SHARE = 500
 """How many chains a process runs before it asks for more."""
-
-
-def patient(seconds: float) -> None:
-    """Set how long a process waits before it calls a silence a hang."""
-    paths.PATIENCE = seconds
-
-
-def worked(share: tuple[Options, int, int]) -> Tally:
-    """Run a share of the chains."""
-    return work(*share)
 
 
 def main() -> int:

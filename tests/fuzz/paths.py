@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -207,20 +206,23 @@ class HangError(Exception):
     """Report that nothing came for a long time."""
 
 
-@contextmanager
-def limited() -> Iterator[None]:
-    """Raise HangError in a main thread that waits too long; a timer of whoever called goes on."""
+class limited:
+    """Raise HangError in a main thread that waits too long; a timer that was set before goes on.
 
-    def ring(*_: object) -> None:
+    It is no generator, because contextlib sets attributes of the exceptions that pass, which some of them refuse.
+    """
+
+    def __enter__(self) -> None:
+        self._handler = signal.signal(signal.SIGALRM, self._ring)
+        self._before = signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+
+    def __exit__(self, *_: object) -> None:
+        signal.setitimer(signal.ITIMER_REAL, *self._before)
+        signal.signal(signal.SIGALRM, self._handler)
+
+    @staticmethod
+    def _ring(*_: object) -> None:
         raise HangError(f"nothing came for {PATIENCE} seconds")
-
-    handler = signal.signal(signal.SIGALRM, ring)
-    before = signal.setitimer(signal.ITIMER_REAL, PATIENCE)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, *before)
-        signal.signal(signal.SIGALRM, handler)
 
 
 class Runner:

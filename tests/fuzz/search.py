@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from penstock import set_on_dropped
+from tests.fuzz import paths
 from tests.fuzz.check import DifferenceError, check, expression
 from tests.fuzz.grammar import Chain, Grammar, Seeded, names
 from tests.fuzz.paths import Path, Runner
@@ -73,8 +74,14 @@ def differs_by(runner: Runner, chain: Chain, path: Path, law: str, options: Opti
     return False
 
 
-def work(options: Options, first: int, last: int) -> Tally:
+def patient(seconds: float) -> None:
+    """Set how long a process waits before it calls a silence a hang."""
+    paths.PATIENCE = seconds
+
+
+def worked(share: tuple[Options, int, int]) -> Tally:
     """Run the chains of some seeds."""
+    options, first, last = share
     logging.disable()
     set_on_dropped(lambda _: None)
     runner = Runner()
