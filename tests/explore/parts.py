@@ -406,7 +406,7 @@ def timer(bench: Bench) -> None:
 @part(FRESH, ("set",), late=False)
 def alarm(bench: Bench) -> None:
     clock = bench.virtual_clock()
-    one = Alarm(clock, lambda: bench.results.append("rang"))
+    one = Alarm(clock, lambda *_: bench.results.append("rang"), lambda error: bench.fault(repr(error)))
     bench.outlives = True
     bench.call("set", lambda: one.set(1.0))
     bench.call("set_later", lambda: one.set(2.0))
@@ -605,7 +605,7 @@ def create_latest(bench: Bench) -> None:
     _create(bench, Overflow.LATEST)
 
 
-@part(FRESH, ASKED, OPEN)
+@part(FRESH, ASKED, OPEN, loose=True)
 def create_drop(bench: Bench) -> None:
     _create(bench, Overflow.DROP)
 
