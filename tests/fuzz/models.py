@@ -995,6 +995,11 @@ def expanded(world: World, up: Opener, fn: Any, concurrency: int) -> Iterator[An
 def joined(world: World, up: Opener, other: Opener, key: Any, how: str) -> Iterator[Any]:
     def pairs() -> Iterator[Any]:
         (left, end), (right, other_end) = lane(up), lane(other)
+        needed = [(left, end)] * (how in ("inner", "left")) + [(right, other_end)] * (how in ("inner", "right"))
+        if any(not xs and not isinstance(x, Failure) for xs, x in needed) and isinstance(end, Failure) != isinstance(
+            other_end, Failure
+        ):
+            raise UndeterminedError("join: one input is empty, so that no pair can come, and the other fails")
         if failures := [x for x in (end, other_end) if isinstance(x, Failure)]:
             raise _one_failure(failures)
         yield from ((x, y) for x in left for y in right if key(x) == key(y))

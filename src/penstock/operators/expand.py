@@ -15,7 +15,7 @@ from penstock.engine.demand import UNBOUNDED
 from penstock.engine.gather import Gather, Input
 from penstock.engine.outlet import accepts, element_or_raise
 from penstock.engine.segment import close_quietly
-from penstock.engine.spread import PLAIN, READ_AHEAD, items_of
+from penstock.engine.spread import PLAIN, items_of
 from penstock.errors import OverflowedError
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
 from penstock.stage import Body, Joint, Sight, Stage
@@ -49,8 +49,8 @@ class Expand(Stage[T, T]):
         count_given("expand", "size", self.size, 1)
 
     def demand(self, n: int) -> int:
-        """Ask for few elements, since one may become many."""
-        return n if n == UNBOUNDED else min(n, READ_AHEAD)
+        """Ask for one element at a time, since one may become many."""
+        return n if n == UNBOUNDED else 1
 
     def levels(self, root: T) -> Iterator[T]:
         """Give an element and all that come of it."""

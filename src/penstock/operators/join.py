@@ -242,10 +242,19 @@ class _JoinRun(Lanes):
     def held(self) -> int:
         return super().held() + self._match.held
 
+    def _end_completed(self) -> None:
+        """Note which sides have completed; that may be the end, whatever becomes of the other."""
+        for side, lane in enumerate(self.lanes):
+            if lane.done and not lane.queue and lane.error is None and not self._match.done[side]:
+                self._pairs.extend(self._match.end(side))
+
     def make(self) -> Any:
+        self._end_completed()
         if self._pairs:
             return self._pairs.popleft()
         match, stuck = self._match, 0
+        if match.over:
+            return None
         for side in (_RIGHT, _LEFT):
             lane = self.lanes[side]
             if lane.queue:
@@ -263,11 +272,12 @@ class _JoinRun(Lanes):
         return None
 
     def settled(self) -> bool:
-        match = self._match
-        for side in (_RIGHT, _LEFT):
-            if not match.done[side] and self.lanes[side].over:
-                self._pairs.extend(match.end(side))
-        return not self._pairs and match.over
+        self._end_completed()
+        if not self._pairs and not self._match.over:
+            for lane in self.lanes:
+                if lane.done and not lane.queue:
+                    lane.fail_if_failed()
+        return not self._pairs and self._match.over
 
     def forget(self) -> None:
         self._pairs.clear()
