@@ -54,6 +54,7 @@ KEPT: list[tuple[Chain, Path]] = [
     ),
     # Errors that refuse notes arrive.
     (_chain((0,), error="cold"), Path("all")),
+    (_chain((), error="cold"), Path("for")),
     (_chain((), Step("count"), Step("map_error", (Turned("cold"),)), error="boom"), Path("all", ("asynchronous",))),
     (_chain((0,), _step("expanded", Breaks(Smaller(1), 0, "cold"), 1), _step("retry", 1)), Path("all")),
     (_chain((), Step("merged", (EMPTY,), ONE), Step("map_error", (Turned("cold"),)), error="boom"), Path("all")),
@@ -101,7 +102,12 @@ KEPT: list[tuple[Chain, Path]] = [
     (_chain((0,), _step("metrics", "here", registry=Made("registry"))), Path("one", ("just",))),
     (_defer(_using(_chain((0,)))), Path("one")),
     (Chain(_chain(()), (_step("subscribe_on", Made("inline")), _step("start_with", 20)), "defer"), Path("one")),
+    (
+        _chain((1,), Step("merge_sorted", (Chain(Src(1, (0,), "boom")),), (("key", Add(0)), *ONE))),
+        Path("one", ("foreign",)),
+    ),
     # An end with nothing before it is told unasked.
+    (_using(_chain(())), Path("all")),
     (_chain((), _step("flat_map", Smaller(1))), Path("all")),
     (_chain((0,), _step("take", 0), _step("flatten")), Path("all")),
     (_using(_chain(())), Path("all", ("wrapped",))),
