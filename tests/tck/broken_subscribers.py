@@ -15,7 +15,7 @@ from tests.tck.broken_subscribers_sound import Asynchronous, Sound, StopAndWait,
 # something undone are waited for.
 PROMPT = Limits(elements=50, timeout=5, quiet=0.001)
 WAITED_FOR = Limits(elements=50, timeout=0.5, quiet=0.001)
-THREADED = Limits(elements=50, timeout=5, quiet=0.1)
+THREADED = Limits(elements=50, timeout=5, quiet=0.3)
 
 
 class NeverAsks(Sound):
