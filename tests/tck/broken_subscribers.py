@@ -14,8 +14,8 @@ from tests.tck.broken_subscribers_sound import Asynchronous, Sound, StopAndWait,
 # Synchronous ones do everything at once, so the shortest quiet shows that nothing more comes; only ones that leave
 # something undone are waited for.
 PROMPT = Limits(elements=50, timeout=5, quiet=0.001)
-WAITED_FOR = Limits(elements=50, timeout=0.2, quiet=0.001)
-THREADED = Limits(elements=50, timeout=5, quiet=0.1)
+WAITED_FOR = Limits(elements=50, timeout=0.5, quiet=0.001)
+THREADED = Limits(elements=50, timeout=5, quiet=0.3)
 
 
 class NeverAsks(Sound):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,32 +16,38 @@ from penstock.tck.trial import Trial, run_trials
 class Machine:
     """Be a machine on which a process gets so much of each turn that it waits."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, share: Callable[[float], float]) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, share: Callable[[float], float], late: float = 0.0) -> None:
         self.ran = 0.0
+        self.now = 0.0
+        self.late = late
         self.share = share
         self.turns = 0
-        monkeypatch.setattr(patience.time, "process_time", lambda: self.ran)
+        monkeypatch.setattr(
+            patience, "time", SimpleNamespace(process_time=lambda: self.ran, monotonic=lambda: self.now)
+        )
 
     def wait(self, seconds: float) -> bool:
         self.turns += seconds > 0
         self.ran += self.share(seconds)
+        self.now += seconds + self.late
         return False
 
 
 @pytest.mark.parametrize(
-    ("share", "turns"),
+    ("share", "late", "turns"),
     [
-        (lambda _: 0.0, 20),  # all wait
-        (lambda seconds: seconds / 1000, 20),  # that is what waiting takes
-        (lambda seconds: seconds, 20),  # it never stops
-        (lambda seconds: seconds / 4, 80),  # three others are as busy
-        (lambda seconds: 100.0, 20),  # it is held up
+        (lambda _: 0.0, 0.0, 20),  # all wait
+        (lambda seconds: seconds / 1000, 0.0, 20),  # that is what waiting takes
+        (lambda seconds: seconds, 0.0, 20),  # it never stops
+        (lambda seconds: seconds / 4, 0.0, 80),  # three others are as busy
+        (lambda seconds: seconds / 1000, 1.0, 200),  # a hundred others are as busy
+        (lambda seconds: 100.0, 100.0, 200),  # it is held up
     ],
 )
 def test_a_turn_counts_for_as_long_as_the_process_ran(
-    monkeypatch: pytest.MonkeyPatch, share: Callable[[float], float], turns: int
+    monkeypatch: pytest.MonkeyPatch, share: Callable[[float], float], late: float, turns: int
 ) -> None:
-    machine = Machine(monkeypatch, share)
+    machine = Machine(monkeypatch, share, late)
     assert not Patience(2.0).wait(machine.wait)
     assert abs(machine.turns - turns) <= 1  # these are sums of fractions
 

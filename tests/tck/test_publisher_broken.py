@@ -13,7 +13,7 @@ from tests.tck import broken_publishers as broken
 from tests.tck.correct_publishers import FailsAfter, PascalPublisher, SyncPublisher, SyncRun, numbers
 
 QUICK = Limits(elements=200, timeout=5, quiet=0.01)
-HANGING = Limits(elements=200, timeout=0.3, quiet=0.01)
+HANGING = Limits(elements=200, timeout=0.5, quiet=0.01)
 
 
 def nothing():

@@ -41,6 +41,7 @@ class Activity:
         self.changed = threading.Condition()
         self.count = 0
         self.misses = 0
+        self.waiting = 0  # those who wait here: they have a bound of their own, so they do not stand still
 
     def pulse(self) -> None:
         """Tell everyone who waits that something happened."""
@@ -51,7 +52,11 @@ class Activity:
     def wait_until(self, holds: Callable[[], bool], patience: float) -> bool:
         """Wait until `holds()`, looked at after every pulse; tell whether it came to hold."""
         with self.changed:
-            return Patience(patience).wait(lambda seconds: self.changed.wait_for(holds, seconds))
+            self.waiting += 1
+            try:
+                return Patience(patience).wait(lambda seconds: self.changed.wait_for(holds, seconds))
+            finally:
+                self.waiting -= 1
 
     def rest(self, quiet: float, patience: float, until: Callable[[], bool] = lambda: False) -> bool:
         """Wait until nothing has happened for `quiet` seconds; tell whether that, or `until`, came in time."""

@@ -2,8 +2,8 @@
 
 A subject that gets a tenth of a busy machine has ten times as long, and one that is held up together with the whole
 process, by a collection of many objects or a suspended computer, is not blamed for it: who waits does so in turns, and
-a turn counts for as long as the process ran in it, but for no more than a turn. One in which it did not run counts in
-full: then everybody waits.
+a turn counts for as long as the process ran in it, but for no more than a turn. One in which it hardly ran counts in
+full, for then everybody waits; unless even who waits was woken late, and all had to stand in line.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable
 _TURNS = 20
 _SHORTEST = 0.001
 _AT_REST = 0.0003  # seconds in a turn that waiting itself may take
+_LATE = 0.1  # of a turn that took twice as long as it should
 
 
 class Patience:
@@ -32,9 +33,12 @@ class Patience:
         """Call `wait` with the seconds of a turn until it is true or the time is over; tell which."""
         turn = self._turn
         while self._passed < self._until:
-            before = time.process_time()
+            began, before = time.monotonic(), time.process_time()
             if wait(turn):
                 return True
             ran = time.process_time() - before
-            self._passed += ran if max(turn / 50, _AT_REST) < ran < turn else turn
+            if max(turn / 50, _AT_REST) < ran < turn:
+                self._passed += ran
+            else:
+                self._passed += turn if time.monotonic() - began < 2 * turn else turn * _LATE
         return wait(0)

@@ -116,9 +116,15 @@ class _Watched:
     def returns(self, environment: Environment, step: Callable[[], object]) -> bool:
         """Run `step`; tell whether it returned rather than stand still for the timeout."""
         done = threading.Event()
+
+        def turn(seconds: float) -> bool:
+            if environment.activity.waiting:
+                environment.stay_alive()
+            return done.wait(seconds)
+
         environment.stay_alive()
         self._steps.put((step, done))
-        if environment.patience.wait(done.wait):
+        if environment.patience.wait(turn):
             return True
         self._steps.put(None)  # it ends once it is free again
         self._start()
