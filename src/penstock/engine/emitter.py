@@ -43,16 +43,20 @@ BUFFER, DROP, LATEST, ERROR = Overflow
 class Emitter(Generic[T]):
     """Take elements from callbacks on any thread and pass them on under demand."""
 
-    __slots__ = ("_direct", "_on_close", "_operator", "_overflow", "_overflowed", "_seat", "_size", "_terminated")
+    __slots__ = (
+        "_came", "_direct", "_on_close", "_operator", "_overflow", "_overflowed", "_seat", "_size", "_terminated",
+    )  # fmt: skip
 
-    def __init__(self, operator: str, seat: Seat, overflow: Overflow, size: int) -> None:
+    def __init__(self, operator: str, seat: Seat, overflow: Overflow, size: int, kept: int = 0) -> None:
         self._operator = operator
         self._seat = seat
         self._overflow = overflow
-        self._size = size
+        self._size = size + kept
+        self._came = kept
+        """How many elements were taken under DROP, what was kept for the subscriber included."""
         self._terminated = False
         self._overflowed = False
-        # Under DROP whether an element was asked for is decided under the lock, for one after the other.
+        # Under DROP whether an element was asked for is decided first, for one after the other.
         self._direct = overflow is not DROP
         self._on_close: list[Callable[[], None]] = []
         seat.on_close = self._closed
@@ -74,10 +78,35 @@ class Emitter(Generic[T]):
             raise TypeError("emit: None is not an element (rule 2.13)")
         if self.hand_on(element):
             return OK
-        with self._seat.lock:
-            result = self.put(element)
+        seat = self._seat
+        if self._overflow is DROP:
+            with seat.lock:
+                result = self._drops()
+            if result is OK and not seat.hand_on(seat.pass_on, element, seat.on_taken):
+                with seat.lock:
+                    result = self._over() or OK
+                    if result is OK:
+                        seat.queue.append(element)
+        else:
+            with seat.lock:
+                result = self.put(element)
         self.tell()
         return result
+
+    def _over(self) -> EmitResult | None:
+        """Say why nothing is taken any more; under the seat's lock it stays so."""
+        return TERMINATED if self._terminated else CANCELLED if self._seat.closed else None
+
+    def _drops(self) -> EmitResult:
+        """Say whether an element is taken under DROP: if it was asked for and nothing waits; one at a time."""
+        seat = self._seat
+        over = self._over()
+        if over is not None:
+            return over
+        if seat.queue or self._came >= seat.asked:
+            return OVERFLOW
+        self._came += 1
+        return OK
 
     def hand_on(self, element: T) -> bool:
         """Deliver an element past the queue, if it was asked for and nobody is at work; tell whether it was."""
@@ -97,10 +126,9 @@ class Emitter(Generic[T]):
         """Queue an element by the policy, without telling anybody; one at a time."""
         seat = self._seat
         queue = seat.queue
-        if self._terminated:
-            return TERMINATED
-        if seat.closed:
-            return CANCELLED
+        over = self._over()
+        if over is not None:
+            return over
         # Demand is no room: a subscriber that asks for everything may still be slow to take it.
         if self._overflow is LATEST and queue:
             try:
@@ -109,7 +137,7 @@ class Emitter(Generic[T]):
                 queue.append(element)
                 return OK
             return OVERFLOW
-        if self._overflow is DROP and (queue or not seat.demand):
+        if self._overflow is DROP and self._drops() is not OK:
             return OVERFLOW
         if len(queue) < self._size:
             queue.append(element)
@@ -147,12 +175,8 @@ class Emitter(Generic[T]):
     def end(self, error: Exception | None) -> EmitResult:
         """End the stream after what waits, with a failure or without."""
         with self._seat.lock:
-            if self._terminated:
-                result = TERMINATED
-            elif self._seat.closed:
-                result = CANCELLED
-            else:
-                result = OK
+            result = self._over() or OK
+            if result is OK:
                 self._terminated = True
                 self._direct = False
         if result is OK:

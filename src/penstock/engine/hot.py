@@ -61,7 +61,7 @@ class Hot:
         """Add a subscriber; it gets what is kept first."""
         seat = Seat(downstream)
         with self._lock:
-            emitter: Emitter[Any] = Emitter("subject", seat, overflow, size + len(self._kept))
+            emitter: Emitter[Any] = Emitter("subject", seat, overflow, size, len(self._kept))
             emitter.on_close(lambda: self._leave(emitter))
             seat.queue.extend(self._kept)
             terminated, error = self._terminated, self._error

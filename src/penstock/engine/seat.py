@@ -141,10 +141,11 @@ class Seat(Outlet[Any]):
         super().wake()
 
     def _schedule(self) -> None:
-        if self._context is None:
+        context = self._context
+        if context is None:
             self._drain()
         else:
-            run_in(self._context, self._drain)
+            run_in(context, self._drain)
 
     def _let_go(self) -> Subscriber[Any] | None:
         self.pass_on = nobody  # rule 3.13
