@@ -120,7 +120,7 @@ class Gather(Part):
             self._inputs.add(source)
         return source
 
-    def requested(self, _: int) -> None:
+    def requested(self, _: int, /) -> None:
         """Fill the windows when somebody asks for the first time."""
         if not self.asked:
             self.asked = True

@@ -131,7 +131,7 @@ class Inlet(Generic[A, B]):
 class _Exit(Part):
     """Stand behind the chain and see when it is over, since it may be before the chain has subscribed to anything."""
 
-    __slots__ = ("_downstream", "_over", "cancel", "height", "on_chunk", "on_next", "request")
+    __slots__ = ("_downstream", "_over", "_subscription", "height", "on_chunk", "on_next")
 
     def __init__(self, downstream: Subscriber[Any], over: Callable[[], None]) -> None:
         self._downstream = downstream
@@ -141,14 +141,15 @@ class _Exit(Part):
         self.on_chunk = chunks_of(downstream)
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
-        self.request = subscription.request
-
-        def cancel() -> None:
-            subscription.cancel()
-            self._over()
-
-        self.cancel = cancel
+        self._subscription = subscription
         self._downstream.on_subscribe(self)
+
+    def request(self, n: int, /) -> None:
+        self._subscription.request(n)
+
+    def cancel(self) -> None:
+        self._subscription.cancel()
+        self._over()
 
     def on_error(self, error: Exception, /) -> None:
         self._over()

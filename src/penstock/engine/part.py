@@ -16,7 +16,7 @@ class Part:
     __slots__ = ()
     height: int = 0
     """How many parts a signal given to this subscriber passes in one call."""
-    on_chunk: Callable[[list[Any]], None] | None = None
+    on_chunk: Any = None
     """What takes several elements in one call, each of them asked for; None if it takes them one by one."""
 
     def pending(self) -> int:

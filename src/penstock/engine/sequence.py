@@ -79,9 +79,10 @@ class Sequence(Relay[Any]):
 
 def sequence_before(downstream: Subscriber[Any]) -> Sequence:
     """Return the sequence whose next upstream is about to be subscribed with this subscriber, or a new one."""
-    relay = downstream.relay if isinstance(downstream, Leg) else None
-    if isinstance(relay, Sequence) and relay.leg is downstream and downstream.subscription is None:
-        return relay
+    if isinstance(downstream, Leg) and downstream.subscription is None:
+        relay = downstream.relay
+        if isinstance(relay, Sequence) and relay.leg is downstream:
+            return relay
     return Sequence(downstream)
 
 

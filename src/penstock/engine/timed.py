@@ -39,7 +39,7 @@ class Timed(Part):
         """Hold an element, counting it as arrived, or put it into the outlet."""
         raise NotImplementedError
 
-    def rang(self, what: Any) -> None:
+    def rang(self, what: Any, /) -> None:
         """Do what the alarm was set for."""
         raise NotImplementedError
 
@@ -56,7 +56,7 @@ class Timed(Part):
         """Look at a request."""
         self.ask()
 
-    def taken(self, count: int) -> None:
+    def taken(self, count: int, /) -> None:
         """Let go of what was delivered."""
         with self.lock:
             self.credit.held -= count
