@@ -65,6 +65,10 @@ KEPT: list[tuple[Chain, Path]] = [
     (_chain((0,), Step("zip", (EMPTY,), ONE), error="boom"), Path("for", ("foreign",))),
     (_chain((0, 0), Step("zip", (ZERO,), TWO), error="boom"), Path("all", ("created",))),
     (_chain((0,), Step("zip", (Chain(Src(1, (0,), "boom")), Chain(Src(2, ()))), TWO)), Path("inside")),
+    (
+        _chain((), _step("joined", Chain(Src(1, (), "boom"), (_step("subscribe_on", Made("pool")),)), Key(1), "inner")),
+        Path("for", ("sized",)),
+    ),
     (_chain((0,), _step("buffer_timeout", 2, 5.0, clock=Made("clock")), error="boom"), Path("all")),
     # Nothing is read before somebody asks.
     *(
@@ -101,6 +105,7 @@ KEPT: list[tuple[Chain, Path]] = [
     (_chain((0,), _step("partition_both", Below(0))), Path("one")),
     (_chain((0,), _step("metrics", "here", registry=Made("registry"))), Path("one", ("just",))),
     (_defer(_using(_chain((0,)))), Path("one")),
+    (_chain((), _step("switch_if_empty", _using(ZERO))), Path("one")),
     (Chain(_chain(()), (_step("subscribe_on", Made("inline")), _step("start_with", 20)), "defer"), Path("one")),
     (
         _chain((1,), Step("merge_sorted", (Chain(Src(1, (0,), "boom")),), (("key", Add(0)), *ONE))),

@@ -778,7 +778,7 @@ def map_async(world: World, up: Opener, later: Any, concurrency: int) -> Iterato
 
 
 def map_async_unordered(world: World, up: Opener, later: Any, concurrency: int) -> Iterator[Any]:
-    return _gathered(world, lambda: [partial(map_, world, up, later.fn)])
+    return _gathered(world, lambda: [lambda: map_async(world, up, later, concurrency)])
 
 
 def parallel_mapped(world: World, up: Opener, rails: int, fn: Any, predicate: Any) -> Iterator[Any]:

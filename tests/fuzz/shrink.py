@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,8 @@ from tests.fuzz.grammar import Chain, Drawn, Grammar
 from tests.fuzz.paths import Path, path
 
 KEY = b"found"
+SECONDS = 60.0
+"""How long to go on; what was found is as good as it is then."""
 
 
 @st.composite
@@ -40,7 +43,8 @@ def shrunk(drawn: list[int], differs: Callable[[Chain, Path], bool], most: int =
         phases=(Phase.reuse, Phase.shrink),
         suppress_health_check=list(HealthCheck),
     )
+    until = time.monotonic() + SECONDS
     try:
-        return find(runs(), lambda made: differs(*made), settings=quiet, database_key=KEY)
+        return find(runs(), lambda made: time.monotonic() < until and differs(*made), settings=quiet, database_key=KEY)
     except HypothesisException:  # not found again, or not every time
         return None
