@@ -77,6 +77,6 @@ def test_it_can_be_renewed_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_trial_that_holds_up_the_whole_process_is_not_given_up() -> None:
     """A collection of many objects does so, and so does this: no other thread runs meanwhile."""
-    trial: Trial[object] = Trial("1.1", "adds", lambda _: sum(range(5_000_000)) and None)
-    (outcome,) = run_trials([trial], lambda environment: environment, Limits(timeout=0.01))
+    trial: Trial[object] = Trial("1.1", "adds", lambda _: sum(range(30_000_000)) and None)
+    (outcome,) = run_trials([trial], lambda environment: environment, Limits(timeout=0.2))
     assert (outcome.status, outcome.detail) == (Status.PASSED, "")
