@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -255,10 +255,58 @@ def test_an_interruption_is_heard(kind: str, way: str, called: str) -> None:
 @each_called
 @each_way
 @pytest.mark.parametrize("kind", INTERRUPTIONS)
-def test_an_interruption_on_another_thread_is_heard(kind: str, way: str, called: str, dropped: list[Dropped]) -> None:
+def test_an_interruption_on_another_thread_is_heard(kind: str, way: str, called: str) -> None:
     interruption = INTERRUPTIONS[kind]("now")
     stream = CALLED[called](Stream.range(3).publish_on(thread()), raising(interruption)).publish_on(thread())
     error = raised_by(way, stream)
-    assert type(error) is InterruptionError or (error is interruption and way == "async for")  # on that loop
-    if error is interruption:
-        dropped[:] = [one for one in dropped if type(one.error) is not InterruptionError]  # nobody is left to hear it
+    assert error is interruption or type(error) is InterruptionError
+
+
+@each_called
+@each_way
+def test_an_interruption_where_it_is_subscribed_on_another_thread_is_heard(way: str, called: str) -> None:
+    interruption = SystemExit("now")
+    error = raised_by(way, CALLED[called](Stream.range(3), raising(interruption)).subscribe_on(thread()))
+    assert error is interruption or type(error) is InterruptionError
+
+
+def fails(_: object) -> Any:
+    raise KeyError("first")
+
+
+OPENED: dict[str, Callable[[Callable[[], Iterator[int]]], Stream[Any]]] = {
+    "from_iterable": lambda opened: Stream.from_iterable(opened()),
+    "defer": lambda opened: Stream.defer(opened),
+    "flat_map": lambda opened: Stream.just(0).flat_map(lambda _: opened()),
+    "flat_map, concurrently": lambda opened: Stream.just(0).flat_map(lambda _: opened(), concurrency=2),
+    "concat_map": lambda opened: Stream.just(0).concat_map(lambda _: opened()),
+    "switch_map": lambda opened: Stream.just(0).switch_map(lambda _: opened()),
+    "expand": lambda opened: Stream.just(0).expand(lambda n: opened() if n == 0 else ()).skip(1),
+    "zip": lambda opened: Stream.from_iterable(opened()).zip(Stream.range(9)),
+    "concat": lambda opened: Stream.from_iterable(opened()).concat(Stream.empty()),
+    "merge": lambda opened: Stream.from_iterable(opened()).merge(Stream.empty()),
+    "publish_on": lambda opened: Stream.from_iterable(opened()).publish_on(thread()),
+    "using": lambda opened: Stream.using(opened, lambda items: items, lambda items: items.close()),  # type: ignore[attr-defined]
+}
+
+
+@pytest.mark.parametrize("name", OPENED)
+@each_way
+@pytest.mark.parametrize("kind", [*HOSTILE, "StopIteration", "RuntimeError"])
+def test_an_error_of_closing_does_not_hide_the_first(kind: str, way: str, name: str, dropped: list[Dropped]) -> None:
+    closing: Exception = {**HOSTILE, "StopIteration": StopIteration, "RuntimeError": RuntimeError}[kind]()
+    closed: list[str] = []
+
+    class Opened(Iterator[int]):
+        def __next__(self) -> int:
+            return 1
+
+        def close(self) -> None:
+            closed.append(name)
+            raise closing
+
+    error = raised_by(way, OPENED[name](Opened).map(fails))
+    assert type(error) is KeyError
+    assert name in closed
+    assert all(one.error is closing or one.error.__cause__ is closing for one in dropped)  # type: ignore[union-attr]
+    dropped.clear()

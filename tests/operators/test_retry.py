@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -234,3 +235,26 @@ def test_a_jitter_that_gives_no_duration_fails_it() -> None:
 def test_refuses_wrong_options(options: dict[str, Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=f"^{message}$"):
         Stream.range(3).retry(1, **options)
+
+
+class LostError(Exception):
+    """Be a failure that can be seen to be forgotten."""
+
+    alive: ClassVar[weakref.WeakSet[LostError]] = weakref.WeakSet()
+
+    def __init__(self) -> None:
+        self.alive.add(self)
+
+
+def test_a_thousand_failures_are_not_kept() -> None:
+    seen: list[int] = []
+
+    def connect() -> Stream[int]:
+        seen.append(len(LostError.alive))
+        raise LostError
+
+    error = failure_of(Stream.defer(connect).retry(1_000))
+    assert len(seen) == 1_001
+    assert max(seen) <= 3
+    assert isinstance(error.__cause__, LostError)
+    assert error.__cause__.__cause__ is None

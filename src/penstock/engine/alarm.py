@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from math import inf, nan
@@ -9,6 +10,7 @@ from threading import Lock
 from typing import Any
 
 from penstock.engine.clocks import Cancel, Clock
+from penstock.engine.cold_paths import interruption
 from penstock.engine.dropped import drop
 
 
@@ -116,10 +118,16 @@ class Alarm:
                 return  # meanwhile, by another thread
             if left <= 0:
                 self._due = self._what = None
-        if left <= 0:
-            ring(what)
-        else:
+        if left > 0:
             self._move(due, what, left)
+            return
+        returned = False
+        try:
+            ring(what)
+            returned = True
+        finally:
+            if not returned and not isinstance(sys.exception(), Exception):
+                self._failed(interruption())
 
     def _failed(self, error: Exception) -> None:
         with self._lock:

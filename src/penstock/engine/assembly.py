@@ -108,6 +108,10 @@ class Traced(Part):
         """Pass the subscription on."""
         self._downstream.on_subscribe(subscription)
 
+    def stand_aside(self) -> Subscriber[Any]:
+        """Return the subscriber."""
+        return self._downstream
+
     def on_error(self, error: Exception, /) -> None:
         """Note where it was built, and pass the error on."""
         if isinstance(error, BaseException):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from threading import Lock
 from typing import Any
 
-from penstock.engine.cold_paths import interruption, rejected, signal_end, welcome
+from penstock.engine.cold_paths import interruption, left_alone, rejected, signal_end, welcome
 from penstock.engine.demand import UNBOUNDED, add, legal
 from penstock.engine.drain import BATCH
 from penstock.engine.dropped import drop
 from penstock.engine.loops import Future, Loop, Task, lease_loop
-from penstock.engine.part import left_alone
 from penstock.engine.segment import Segment
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import AsyncOpener, Gate

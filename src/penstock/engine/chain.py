@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from penstock.engine.assembly import Assembly, Traced
 from penstock.engine.async_run import AsyncRun
 from penstock.engine.blame import describe, operator_name
+from penstock.engine.cold_paths import interruption, left_alone
 from penstock.engine.drain import READY, Run
 from penstock.engine.fed import FedRun
 from penstock.engine.flat import HIGHEST, here, run_all
@@ -262,10 +263,17 @@ def _connect(chain: Chain, subscriber: Subscriber[Any]) -> None:
     if chain.places or chain.watch is not None:
         front = _seen(chain, 0 if connects else ITERATED if async_opener is None else AWAITED, first, front)
     if connects:
+        returned = False
         try:
             chain.source.connect(front)
+            returned = True
         except Exception as error:  # noqa: BLE001  rule 1.9: before it signals anything, or never
+            returned = True
             refuse(front, error)
+        finally:
+            if not returned and isinstance(front, Part):  # subscribed or not: it takes one subscription, and one end
+                refuse(front, interruption())
+                left_alone(front)
     elif opener is not None:
         Run(segment, opener, 0 if segment.never_asks else chain.source.length(), front).start()
     elif segment.never_asks or async_opener is None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.engine.dropped import drop
+from penstock.engine.part import Part
 from penstock.errors import InterruptionError
 from penstock.spec.interfaces import Subscriber, Subscription
 
@@ -35,7 +36,7 @@ def rejected(signal: str, error: Exception) -> None:
 
 def too_late(error: Exception | None) -> None:
     """Hand an error that nobody is left to be told of to the hook."""
-    if error is not None:
+    if error is not None and not isinstance(error, InterruptionError):  # which passes on its own way
         drop("an error came after the end or the cancel", error)
 
 
@@ -46,13 +47,37 @@ def interruption(by: BaseException | None = None) -> InterruptionError:
 
 def signal_end(subscriber: Subscriber[Any], error: BaseException | None) -> None:
     """Signal completion or a failure; what the subscriber raises then goes to the hook (rule 2.13)."""
+    returned = False
     try:
         if error is None:
             subscriber.on_complete()
         else:
             subscriber.on_error(error)  # type: ignore[arg-type]
+        returned = True
     except Exception as failure:  # noqa: BLE001
+        returned = True
         rejected("on_complete" if error is None else "on_error", failure)
+    finally:
+        if not returned:
+            left_alone(subscriber)
+
+
+def left_alone(subscriber: object) -> None:
+    """Tell a part that it will hear no more, not even an end.
+
+    It does hear of a KeyboardInterrupt or its like, which passes here: a function that was called there may have
+    raised it, and those behind wait for an end.
+    """
+    if isinstance(subscriber, Part):
+        passing = sys.exception()
+        if passing is None or isinstance(passing, Exception):
+            subscriber.gone()
+            return
+        behind = subscriber.stand_aside()
+        if behind is subscriber:
+            signal_end(subscriber, interruption())  # type: ignore[arg-type]
+        else:
+            left_alone(behind)
 
 
 def nobody(_: Any, /) -> None:

@@ -26,10 +26,10 @@ from itertools import chain, islice
 from threading import Lock
 from typing import Any
 
-from penstock.engine.cold_paths import interruption, rejected, signal_end, welcome
+from penstock.engine.cold_paths import interruption, left_alone, rejected, signal_end, welcome
 from penstock.engine.demand import UNBOUNDED, add, legal
 from penstock.engine.dropped import drop
-from penstock.engine.part import Part, chunks_of, left_alone
+from penstock.engine.part import Part, chunks_of
 from penstock.engine.segment import STARVED, Segment, close
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Gate, Opener

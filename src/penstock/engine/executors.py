@@ -79,7 +79,7 @@ class _ThreadWorker:
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._closed = False
-        started(partial(_work, self._tasks), name)
+        started(partial(_work, self._tasks, name), name)
 
     def submit(self, task: Task, /) -> None:
         with self._lock:
@@ -93,10 +93,16 @@ class _ThreadWorker:
                 self._tasks.put(None)
 
 
-def _work(tasks: SimpleQueue[Task | None]) -> None:
-    while (task := tasks.get()) is not None:
-        _guarded(task)
-        del task  # an idle thread must not keep the last subscriber alive (rule 3.13)
+def _work(tasks: SimpleQueue[Task | None], name: str) -> None:
+    ended = False
+    try:
+        while (task := tasks.get()) is not None:
+            _guarded(task)
+            del task  # an idle thread must not keep the last subscriber alive (rule 3.13)
+        ended = True
+    finally:
+        if not ended:  # a task raised SystemExit or its like, which ends this thread and no other task
+            hand_over(partial(_work, tasks, name), partial(started, name=name))
 
 
 @dataclass(frozen=True, slots=True)

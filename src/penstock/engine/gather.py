@@ -68,6 +68,9 @@ class _Unpack(Part):
         # Only who takes chunks itself gets them: the others may cancel between two elements.
         self.on_chunk: Callable[[list[tuple[Input, Any]]], None] | None = self._pass_chunk if self._chunk else None
 
+    def stand_aside(self) -> Subscriber[Any]:
+        return self._downstream
+
     def on_subscribe(self, subscription: Subscription, /) -> None:
         self._downstream.on_subscribe(subscription)
 

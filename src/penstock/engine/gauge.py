@@ -217,6 +217,10 @@ class Gauge(Part):
         """Know that nobody is told anything any more."""
         self._over(None, whole=False)
 
+    def stand_aside(self) -> Subscriber[Any] | None:
+        """Know that it is over."""
+        return self._over(None, whole=False)
+
     def _over(self, error: BaseException | None, *, whole: bool) -> Subscriber[Any] | None:
         """Keep the numbers and let go of the subscriber (rule 3.13), which is returned, once."""
         on_end, self._on_end = self._on_end, None

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from penstock.engine.cold_paths import rejected, signal_end, too_late, welcome
+from penstock.engine.cold_paths import interruption, left_alone, rejected, signal_end, too_late, welcome
 from penstock.engine.demand import UNBOUNDED, add, legal
 from penstock.engine.dropped import drop
 from penstock.engine.part import Part, chunks_of
@@ -111,7 +111,13 @@ class Outlet(Part, Generic[T]):
             if self.closed:
                 return  # rule 3.6
             self.asked = add(self.asked, n)
-        self.on_request(n)
+        returned = False
+        try:
+            self.on_request(n)
+            returned = True
+        finally:
+            if not returned:  # a KeyboardInterrupt or its like passes, and those below may be on another thread
+                self.fail_now(interruption())
         self.wake()
 
     def cancel(self) -> None:
@@ -292,10 +298,12 @@ class Outlet(Part, Generic[T]):
 
     def _abandon(self) -> None:
         """Leave nothing open behind a subscriber that raised, or a KeyboardInterrupt and its like, which pass."""
+        downstream = None
         try:
-            self._let_go()
+            downstream = self._let_go()
         finally:
             self.on_cancel()
+            left_alone(downstream)
 
     def _let_go(self) -> Subscriber[T] | None:
         """Forget the subscriber and what is queued (rule 3.13)."""

@@ -26,6 +26,10 @@ class Part:
     def gone(self) -> None:
         """Be told that nothing will be signalled any more, not even an end."""
 
+    def stand_aside(self) -> object:
+        """Return the subscriber behind, and be over, if all that is done here is to pass signals on; else itself."""
+        return self
+
 
 def height_of(subscriber: object) -> int:
     """Return how many parts a signal given to this subscriber passes in one call."""
@@ -35,9 +39,3 @@ def height_of(subscriber: object) -> int:
 def chunks_of(subscriber: object) -> Callable[[list[Any]], None] | None:
     """Return what takes several elements in one call, or None."""
     return subscriber.on_chunk if isinstance(subscriber, Part) else None
-
-
-def left_alone(subscriber: object) -> None:
-    """Tell a part that stands before a subscriber that nothing will be signalled any more, not even an end."""
-    if isinstance(subscriber, Part):
-        subscriber.gone()

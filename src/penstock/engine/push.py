@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator
 from threading import Lock
 from typing import Any
 
-from penstock.engine.cold_paths import interruption, nobody, rejected, signal_end, too_late, welcome
+from penstock.engine.cold_paths import interruption, left_alone, nobody, rejected, signal_end, too_late, welcome
 from penstock.engine.demand import UNBOUNDED, add, legal
 from penstock.engine.drain import Run
 from penstock.engine.dropped import drop
 from penstock.engine.outlet import accepts, element_or_raise
-from penstock.engine.part import Part, height_of, left_alone
+from penstock.engine.part import Part, height_of
 from penstock.engine.segment import STARVED, Segment
 from penstock.spec.interfaces import Subscriber, Subscription
 

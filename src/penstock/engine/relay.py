@@ -16,7 +16,7 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from penstock.engine.cold_paths import rejected, signal_end, too_late, welcome
+from penstock.engine.cold_paths import interruption, left_alone, rejected, signal_end, too_late, welcome
 from penstock.engine.demand import UNBOUNDED, add, legal
 from penstock.engine.dropped import drop
 from penstock.engine.outlet import element_or_raise
@@ -230,7 +230,7 @@ class Relay(Part, Generic[T]):
         except Exception as error:  # noqa: BLE001  rule 2.13
             rejected("on_next", error)
         finally:
-            if not returned:
+            if not returned and not isinstance(self._error, InterruptionError):  # which was raised here, not below
                 self._give_up()
             self._delivered()
 
@@ -259,9 +259,10 @@ class Relay(Part, Generic[T]):
     def _give_up(self) -> None:
         """Let go of everything behind a subscriber that raised, or a KeyboardInterrupt and its like, which pass."""
         with self._lock:
-            self.downstream = None
+            downstream, self.downstream = self.downstream, None
         self.cancel()
         self._release()
+        left_alone(downstream)
 
     def end(self, error: Exception | None = None, *, cancel: bool = False) -> None:
         """Signal the end once, after a signal that is being delivered; `cancel` upstream if it has not ended."""
@@ -323,7 +324,13 @@ class Relay(Part, Generic[T]):
                     self._attaching = False
                     return
                 leg = self.leg = Leg(self)
+            returned = False
             try:
                 following(leg)
+                returned = True
             except Exception as error:  # noqa: BLE001  rule 1.9: a failure to subscribe is signalled
+                returned = True
                 self.failed(error)
+            finally:
+                if not returned:
+                    self.end(interruption(), cancel=True)

@@ -73,6 +73,10 @@ class _Elsewhere(Part):
     def on_subscribe(self, subscription: Subscription, /) -> None:
         _closing(self._downstream.on_subscribe, self._worker)(_Requests(subscription, self, self._worker))
 
+    def stand_aside(self) -> Subscriber[Any]:
+        self._worker.close()
+        return self._downstream
+
     def on_error(self, error: Exception, /) -> None:
         self._worker.close()
         self._downstream.on_error(self.failure or error)

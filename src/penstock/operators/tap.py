@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.arguments import function_given
 from penstock.engine.blame import blamed
+from penstock.engine.cold_paths import interruption
 from penstock.engine.dropped import drop
 from penstock.engine.relay import Leg, Relay
 from penstock.spec.interfaces import Subscriber, Subscription
@@ -82,11 +83,17 @@ class _TapRun(Relay[Any]):
     def arrived(self, element: Any) -> None:
         fn = self._step.on_next
         if fn is not None:
+            returned = False
             try:
                 fn(element)
+                returned = True
             except Exception as error:  # noqa: BLE001  rule 1.4
+                returned = True
                 self.end(blamed(error, self._step, fn), cancel=True)
                 return
+            finally:
+                if not returned:
+                    self.end(interruption(), cancel=True)
         super().arrived(element)
 
     def failed(self, error: Exception) -> None:

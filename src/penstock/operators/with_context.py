@@ -100,6 +100,9 @@ class _Below(Part):
         on_chunk = chunks_of(downstream)
         self.on_chunk = None if on_chunk is None else lambda elements: self._context.copy().run(on_chunk, elements)
 
+    def stand_aside(self) -> Subscriber[Any]:
+        return self._downstream
+
     def on_subscribe(self, subscription: Subscription, /) -> None:
         above = subscription if subscription is None else _Above(subscription, self._inner)
         self._context.copy().run(self._downstream.on_subscribe, above)
