@@ -22,6 +22,7 @@ subscriber cancelled are gone, so that a run that is over leaves nothing open.
 from __future__ import annotations
 
 from collections import deque
+from contextvars import copy_context
 from threading import Lock
 from typing import Any
 
@@ -29,8 +30,10 @@ from penstock.engine.alarm import Alarm
 from penstock.engine.clocks import Clock
 from penstock.engine.cold_paths import too_late
 from penstock.engine.demand import UNBOUNDED
-from penstock.engine.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.outlet import Outlet, element_or_raise
 from penstock.engine.part import Part, height_of
+from penstock.engine.seat import Seat
+from penstock.engine.upstream import Upstream
 from penstock.errors import OverflowedError, PenstockError
 from penstock.spec.interfaces import Subscriber, Subscription
 
@@ -63,19 +66,14 @@ class Branch:
         self._trunk.claim(self, downstream)
 
 
-def _ignore(_: Any, /) -> None:
-    """Do nothing."""
+class _Lane(Seat):
+    """Be a seat whose failure is told to others as well, so that one told to nobody here is not lost."""
 
-
-class _Lane(Outlet[Any]):
-    """Be an outlet whose failure is told to others as well, so that one told to nobody here is not lost."""
-
-    __slots__ = ("_trunk", "deliver", "rest")
+    __slots__ = ("_trunk", "rest")
 
     def __init__(self, trunk: Trunk, downstream: Subscriber[Any]) -> None:
         super().__init__(downstream)
         self._trunk = trunk
-        self.deliver = downstream.on_next
         self.rest: list[Any] = []
         """What was in the queue when it was let go of."""
 
@@ -91,7 +89,6 @@ class _Lane(Outlet[Any]):
         with self.lock:
             self.rest.extend(self.queue)
             self.queue.clear()
-        self.deliver = _ignore  # rule 3.13
         return super()._let_go()
 
 
@@ -125,7 +122,10 @@ class Trunk(Part):
         self._orphans: dict[Branch, None] = {}
         self._open: dict[Branch, None] = {}  # in the order of their beginning
         self._hungry = 0
-        self._upstream: Subscription | None = None
+        self._upstream = Upstream()
+        self._opened = False
+        self._context = copy_context()
+        """Where elements come."""
         self.done = False
         self._failed = False
         self._claimed = 0
@@ -139,6 +139,7 @@ class Trunk(Part):
         self._watched = False
         self._alarm = Alarm(clock, self._look, self.fail)
         self.outer = _Lane(self, downstream)
+        self.outer.joins(self._context)
         self.outer.also_held = lambda: self._held
         self.outer.on_request = lambda _: self.ask()
         self.outer.on_taken = self._sent
@@ -149,6 +150,9 @@ class Trunk(Part):
     def came(self, element: Any) -> None:
         """Put an element into the branch it belongs to."""
         raise NotImplementedError
+
+    def entered(self, branch: Branch) -> None:
+        """Know of a branch that takes elements; under the lock."""
 
     def left(self, branch: Branch) -> None:
         """Forget a branch that takes no more elements; under the lock."""
@@ -184,14 +188,18 @@ class Trunk(Part):
         with self.lock:
             if self.outer.closed or self.done:
                 return None
-            self._open[branch] = None
-            self._orphans[branch] = None
+            self._enter(branch)
         return branch
+
+    def _enter(self, branch: Branch) -> None:
+        self._open[branch] = None
+        self._orphans[branch] = None
+        self.entered(branch)
 
     def hand_on(self, branch: Branch, element: Any) -> bool:
         """Give an element straight to who waits for it, if nothing stands in the way; tell whether it was."""
         outlet = branch.outlet
-        if outlet is None or not outlet.idle or not outlet.hand_on(outlet.deliver, element, _ignore):
+        if outlet is None or not outlet.give(element):
             return False
         self._came += 1
         if not outlet.demand:
@@ -215,7 +223,7 @@ class Trunk(Part):
                     self._unclaimed += count
             ask = self._asked - self._came <= self._low
         outlet = branch.outlet
-        if outlet is not None and outlet.idle:
+        if outlet is not None:
             outlet.wake()
         if ask:
             self.ask()
@@ -244,10 +252,8 @@ class Trunk(Part):
         branches = self._finish(error)
         if branches is None:
             return
-        upstream = self._upstream
         try:
-            if upstream is not None:
-                upstream.cancel()
+            self._upstream.cancel()
         finally:
             if now and not self.outer.closed:
                 self._heard = True
@@ -258,13 +264,11 @@ class Trunk(Part):
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         """Take the subscription, and ask for what is wanted."""
-        if not accepts(subscription, self._upstream):
-            return
-        self._upstream = subscription
-        self.outer.open()
-        if self.done:  # something else has ended it before
-            subscription.cancel()
-        self.ask()
+        self._upstream.take(subscription)
+        if not self._opened:  # something else may have ended it before; then it is told of that
+            self._opened = True
+            self.outer.open()
+            self.ask()
 
     def on_next(self, element: Any, /) -> None:
         """Take an element."""
@@ -350,6 +354,7 @@ class Trunk(Part):
     def claim(self, branch: Branch, downstream: Subscriber[Any]) -> None:
         """Let a subscriber have a branch, or tell it why not."""
         outlet = _Lane(self, downstream)
+        outlet.joins(self._context)
         outlet.queue = branch.queue
         outlet.on_request = lambda _: self._requested(branch)
         outlet.on_taken = lambda count: self._taken(branch, count)
@@ -411,8 +416,7 @@ class Trunk(Part):
             heir = branch.heir = self.heir(branch)
             if heir is not None:
                 heir.done = self.done
-                self._open[heir] = None
-                self._orphans[heir] = None
+                self._enter(heir)
 
     def _closed(self, branch: Branch) -> None:
         outlet = branch.outlet
@@ -480,11 +484,9 @@ class Trunk(Part):
             alone = self.outer.closed and not self._open and not self.done
             if alone:
                 self.done = True
-            upstream = self._upstream
         if alone:
             self._release()
-            if upstream is not None:
-                upstream.cancel()
+            self._upstream.cancel()
 
     # Demand, and the stall.
 
@@ -497,8 +499,7 @@ class Trunk(Part):
     def ask(self) -> None:
         """Ask upstream for what there is room for, if anybody wants anything."""
         with self.lock:
-            upstream = self._upstream
-            if upstream is None or self.done:
+            if self.done or not self._upstream.here:
                 return
             owed = self._asked - self._came
             room = min(self._size - self._held, self.most()) - owed
@@ -509,7 +510,7 @@ class Trunk(Part):
             if not stuck:
                 self._stuck_since = None
         if asks:
-            upstream.request(room)
+            self._upstream.request(room)
         elif stuck:
             self._watch()
 

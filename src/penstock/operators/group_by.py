@@ -136,14 +136,14 @@ class _GroupByRun(Trunk):
             return None
         group = self.branch(key)
         if group is not None:
-            with self.lock:
-                self._groups[key] = group
             self.send(group)
         return group
 
     def heir(self, branch: Branch) -> Branch:
-        group = self._groups[branch.key] = Branch(self, branch.key)
-        return group
+        return Branch(self, branch.key)
+
+    def entered(self, branch: Branch) -> None:
+        self._groups[branch.key] = branch
 
     def made(self, branch: Branch) -> object:
         return self._step.make(branch.key, Chain(_Group(branch)))
