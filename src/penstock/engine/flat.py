@@ -17,6 +17,18 @@ HIGHEST = 24
 """How many joints may pass a signal on in one call before it takes a fresh stack."""
 
 
+class _Here(threading.local):
+    """Count the calls that this thread is in the middle of, and hold the subscriptions that wait for others."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.connects = 0
+        self.deferred: deque[Call] = deque()
+
+
+here = _Here()
+
+
 class Flat(threading.local):
     """Run calls of one kind on this thread, none of them inside another."""
 
@@ -27,9 +39,11 @@ class Flat(threading.local):
             self.waiting.append(call)
             return
         self.waiting = deque((call,))
+        here.calls += 1
         try:
             run_all(self.waiting)
         finally:
+            here.calls -= 1
             self.waiting = None
 
 
@@ -44,17 +58,6 @@ working = Flat()
 _KINDS = (opening, asking, cancelling, working)
 
 
-class _Here(threading.local):
-    """Count the subscriptions that this thread is in the middle of, and hold those that wait for them."""
-
-    def __init__(self) -> None:
-        self.connects = 0
-        self.deferred: deque[Call] = deque()
-
-
-here = _Here()
-
-
 def run_all(calls: deque[Call]) -> None:
     """Run calls until none is left; when one is interrupted the others still run, then the interruption passes."""
     try:
@@ -67,7 +70,7 @@ def run_all(calls: deque[Call]) -> None:
 
 def busy() -> bool:
     """Tell whether this thread is in the middle of something that would have to be put aside."""
-    return bool(here.connects) or any(kind.waiting is not None for kind in _KINDS)
+    return here.calls > 0 or here.connects > 0
 
 
 class aside:  # noqa: N801  reads as a word: `with aside():`
@@ -76,13 +79,13 @@ class aside:  # noqa: N801  reads as a word: `with aside():`
     __slots__ = ("_before", "_waiting")
 
     def __enter__(self) -> None:
-        self._before = (here.connects, here.deferred)
-        here.connects, here.deferred = 0, deque()
+        self._before = dict(vars(here))
+        here.__init__()  # type: ignore[misc]
         self._waiting = [kind.waiting for kind in _KINDS]
         for kind in _KINDS:
             kind.waiting = None
 
     def __exit__(self, *exc: object) -> None:
-        here.connects, here.deferred = self._before
+        vars(here).update(self._before)
         for kind, waiting in zip(_KINDS, self._waiting, strict=True):
             kind.waiting = waiting

@@ -149,16 +149,20 @@ class PushRun(Part):
             returned = True
         except Exception as error:  # noqa: BLE001  rules 1.4 and 2.13
             returned = True
-            if pushing:
-                self._fail(error)
-            else:
-                self._abandon()
-                rejected("on_next", error)
+            self._failed(error, pushing=pushing)
         finally:
             if not returned:
                 self._interrupted() if pushing else self._abandon()
         self._rest()
         return left_out
+
+    def _failed(self, error: Exception, *, pushing: bool) -> None:
+        """End with the failure of a stage, or behind a subscriber that raised."""
+        if pushing:
+            self._fail(error)
+        else:
+            self._abandon()
+            rejected("on_next", error)
 
     def on_error(self, error: Exception, /) -> None:
         """Pass a failure on."""
@@ -346,16 +350,43 @@ class CountedRun(PushRun):
         """Push an element through."""
         if element is None:
             element_or_raise(element, "on_next")
-        self.on_chunk([element])
+        self._busy = True
+        if self._stop:
+            self._rest()
+            return  # rule 2.8
+        pushing, returned = True, False
+        try:
+            made = self._push(element)
+            if made is not STARVED:
+                pushing = False
+                self.deliver(made)
+            returned = True
+        except Exception as error:  # noqa: BLE001  rules 1.4 and 2.13
+            returned = True
+            self._failed(error, pushing=pushing)
+        finally:
+            if not returned:
+                self._interrupted() if pushing else self._abandon()
+        self._busy = False
+        if self._refusal is not None:
+            self._signal_refusal()
+        self._arrived += 1
+        if self._last or self._arrived >= self._asked:
+            self._go_on()
 
     def on_chunk(self, elements: list[Any], /) -> None:
         """Push several elements through, one after the other; leave upstream behind the last one."""
         self._push_all(elements)
         self._arrived += len(elements)
+        if self._last or self._arrived >= self._asked:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """End behind the last element, or ask for more if nothing is owed."""
         if self._last:
             self._leave()
             self._finish()
-        elif self._arrived >= self._asked:
+        else:
             self._ask()
 
     def on_error(self, error: Exception, /) -> None:

@@ -162,7 +162,9 @@ class Relay(Part, Generic[T]):
             first = not self._demand
             self._demand = add(self._demand, n)
             upstream = None if self._opening else self._upstream
-            waiting, self._later = self._later, None
+            waiting = self._later
+            if waiting is not None:
+                self._later = None
         self.requested(n, first)
         if upstream is not None:
             upstream.request(n)

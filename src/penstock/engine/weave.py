@@ -139,6 +139,12 @@ class Weaver:
         """Whether the run asks at its gate what is left to read."""
         return self.form not in {"free", "push"}
 
+    @property
+    def placed(self) -> bool:
+        """Whether the loop has anything to say there: it may end, or be in the middle of what a stage adds."""
+        adds = (body.ends or body.each or body.head or body.tail for body in self.bodies)
+        return self.gated and any(adds)
+
     def slot(self) -> str:
         """Return where the loop says which iterator it is in the middle of."""
         self.slots += 1
@@ -146,7 +152,7 @@ class Weaver:
 
     def last_follows(self) -> None:
         """Say that nothing more is read of upstream."""
-        if self.gated:
+        if self.placed:
             self.line("place.finished()")
 
     def elements(self, first: int, first_end: int) -> None:
@@ -280,7 +286,7 @@ class Weaver:
         self.line("try:")
         self.depth += 1
         place = len(self.lines)
-        if self.gated:
+        if self.placed:
             self.line("")  # the place, once its loops are known
         for index, body in enumerate(self.bodies):
             for variable, initial in body.state:
@@ -301,7 +307,7 @@ class Weaver:
         self.end()
         self.depth = 1
         self.leaves()
-        if self.gated:
+        if self.placed:
             self.lines[place] = f"{2 * _STEP_IN}place = gate.place({self.slots})"
         names = "".join(f", {name}" for name in self.fields.values())
         start = "async def" if self.form == "async" else "def"

@@ -51,9 +51,12 @@ class Repeat(Source[Any]):
         while self.times is None or runs < self.times:
             if runs and not self.goes_on():
                 return
-            iterator, inner = open_inner(opener, gate)
-            if gate is not None and runs + 1 == self.times:
-                gate.left = partial(left_in, inner)
+            if gate is None:
+                iterator = opener(None)
+            else:
+                iterator, inner = open_inner(opener, gate)
+                if runs + 1 == self.times:
+                    gate.left = partial(left_in, inner)
             if hasattr(iterator, "close"):
                 yield from iterator  # a loop, which has looked for None
             else:
