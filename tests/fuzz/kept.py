@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fuzz.functions import Add, Below, Breaks, Key, Later, Same, Smaller, Turned
+from tests.fuzz.functions import Add, Below, Breaks, Key, Later, Pieces, Same, Smaller, Turned
 from tests.fuzz.grammar import Chain, Inner, Made, Src, Step
 from tests.fuzz.paths import Path
 
@@ -98,6 +98,12 @@ KEPT: list[tuple[Chain, Path]] = [
         Path("one", ("foreign",)),
     ),
     (_chain((0, 0, 0, 0, 0, 0), _step("buffer", 2, 3)), Path("one", ("foreign",))),
+    (_chain((8, 8, 2), _step("map", Pieces(2)), _step("flatten")), Path("slices", ("foreign",), (2,))),
+    (_chain((8, 8, 2), _step("flat_map", Pieces(2))), Path("slices", ("late",), (2,))),
+    (
+        _chain((), Step("interleave", (Chain(Src(1, (0, 0, 0, 0))),), TWO), _step("contains", 0)),
+        Path("one", ("foreign",)),
+    ),
     # The end comes with the last element.
     (_chain((0,), _step("with_latest_from_one")), Path("one")),
     (_chain((0,), _step("expanded", Smaller(1), 1)), Path("one")),
@@ -117,6 +123,7 @@ KEPT: list[tuple[Chain, Path]] = [
     (_chain((0,), _step("take", 0), _step("flatten")), Path("all")),
     (_using(_chain(())), Path("all", ("wrapped",))),
     (_defer(_chain(())), Path("all")),
+    (_chain((0,), _step("take", 0), _step("repeat", 1)), Path("all")),
     (_chain((0,), Step("merge_sorted", (FAILS,), (("key", Add(0)), *ONE))), Path("all")),
     (_chain((), Step("sequence_equal", (FAILS, Same()), ONE)), Path("all")),
     (_chain((), _step("subscribe_on", Made("pool")), _step("expand", Smaller(1))), Path("all")),

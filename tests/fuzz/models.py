@@ -778,7 +778,7 @@ def map_async(world: World, up: Opener, later: Any, concurrency: int) -> Iterato
 
 
 def map_async_unordered(world: World, up: Opener, later: Any, concurrency: int) -> Iterator[Any]:
-    return _gathered(world, lambda: [lambda: map_async(world, up, later, concurrency)])
+    return _gathered(world, lambda: _lane_each(world, up, lambda x: lambda: iter([call(later.fn, x)])))
 
 
 def parallel_mapped(world: World, up: Opener, rails: int, fn: Any, predicate: Any) -> Iterator[Any]:
@@ -941,8 +941,11 @@ def with_latest_from_one(world: World, up: Opener) -> Iterator[Any]:
 
 def lane(up: Opener) -> tuple[list[Any], Any]:
     """Run to the end and return the elements and the end: DONE or the Failure."""
-    run = up()
-    some = []
+    some: list[Any] = []
+    try:
+        run = up()
+    except Failure as failure:
+        return some, failure
     while True:
         x = step(run)
         if x is DONE or isinstance(x, Failure):
@@ -965,6 +968,11 @@ def merge_lanes(world: World, *ups: Opener, prefetch: int) -> list[Opener]:
 
 
 def flat_map_lanes(world: World, up: Opener, fn: Any, concurrency: int, prefetch: int) -> list[Opener]:
+    return _lane_each(world, up, fn)
+
+
+def _lane_each(world: World, up: Opener, fn: Any) -> list[Opener]:
+    """Return a lane for each element, and one for the end of upstream, which may fail before any of them has."""
     some, end = lane(up)
     lanes: list[Opener] = []
     try:
