@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from threading import Event, Lock
 from typing import Any, Generic, TypeVar
 
+from penstock.engine.cold_paths import nobody
 from penstock.engine.dropped import drop
 from penstock.engine.foreign import ForeignRelay
 from penstock.engine.loops import Bell, running
@@ -35,12 +36,13 @@ class _InletSource(Source[Any]):
 class Inlet(Generic[A, B]):
     """Be a Processor over a chain: a subscriber in front of it, a publisher behind it, one of each."""
 
-    __slots__ = ("_lock", "_relay", "_subscribed", "_upstream", "_wire")
+    __slots__ = ("_lock", "_over", "_relay", "_subscribed", "_upstream", "_wire")
 
     def __init__(self, wire: Callable[[Source[Any], Subscriber[Any]], None]) -> None:
         self._wire = wire
         self._lock = Lock()
         self._subscribed = False
+        self._over = False
         self._upstream: Subscription | None = None
         self._relay: Relay[Any] | None = None
 
@@ -62,6 +64,7 @@ class Inlet(Generic[A, B]):
     def _left(self) -> None:
         """Cancel an upstream that the chain has not subscribed to when it was over."""
         with self._lock:
+            self._over = True
             upstream = None if self._relay is not None else self._upstream
         if upstream is not None:
             upstream.cancel()
@@ -82,12 +85,12 @@ class Inlet(Generic[A, B]):
         """Take the one upstream."""
         element_or_raise(subscription, "on_subscribe")
         with self._lock:
-            taken = self._upstream is not None
-            if not taken:
-                self._upstream = subscription
             relay = self._relay
-        if taken:
-            subscription.cancel()  # rule 2.5
+            unwanted = self._upstream is not None or (self._over and relay is None)
+            if not unwanted:
+                self._upstream = subscription
+        if unwanted:
+            subscription.cancel()  # rule 2.5, or the chain was cancelled before it came to this
             return
         if relay is not None:
             if relay.leg is None:
@@ -134,30 +137,47 @@ class _Exit(Part):
     __slots__ = ("_downstream", "_over", "_subscription", "height", "on_chunk", "on_next")
 
     def __init__(self, downstream: Subscriber[Any], over: Callable[[], None]) -> None:
-        self._downstream = downstream
+        self._downstream: Subscriber[Any] | None = downstream
         self._over = over
+        self._subscription: Subscription | None = None
         self.height = height_of(downstream)
-        self.on_next = downstream.on_next
+        self.on_next: Callable[[Any], None] = downstream.on_next
         self.on_chunk = chunks_of(downstream)
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         self._subscription = subscription
-        self._downstream.on_subscribe(self)
+        if self._downstream is not None:
+            self._downstream.on_subscribe(self)
 
     def request(self, n: int, /) -> None:
-        self._subscription.request(n)
+        subscription = self._subscription
+        if subscription is not None:
+            subscription.request(n)
 
     def cancel(self) -> None:
-        self._subscription.cancel()
-        self._over()
+        subscription = self._subscription
+        self._let_go()
+        if subscription is not None:
+            subscription.cancel()
 
     def on_error(self, error: Exception, /) -> None:
-        self._over()
-        self._downstream.on_error(error)
+        downstream = self._let_go()
+        if downstream is not None:
+            downstream.on_error(error)
 
     def on_complete(self) -> None:
+        downstream = self._let_go()
+        if downstream is not None:
+            downstream.on_complete()
+
+    def _let_go(self) -> Subscriber[Any] | None:
+        """Forget both ends (rule 3.13)."""
+        downstream = self._downstream
+        self._downstream = self._subscription = None
+        self.on_next = nobody
+        self.on_chunk = None if self.on_chunk is None else nobody
         self._over()
-        self._downstream.on_complete()
+        return downstream
 
 
 class _Ended:
