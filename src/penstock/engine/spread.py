@@ -29,6 +29,15 @@ def _closing(iterator: Any) -> Iterator[Any]:
         iterator.close()
 
 
+class Made:
+    """What a stage makes of an element; to look for its end is to call the stage's function, and reads no source."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: Iterator[Any]) -> None:
+        self.items = items
+
+
 class Iterated:
     """A stream of penstock's, which a loop may iterate; an object of a user's with such a method is none."""
 
@@ -47,6 +56,8 @@ def items_of(given: Any, gate: Gate | None, operator: str = "flat_map") -> tuple
     if type(given) in PLAIN:
         iterator: Iterator[Any] | None = iter(given)
         return iterator, iterator  # type: ignore[return-value]
+    if type(given) is Made:
+        return given.items, None
     if not hasattr(given, "subscribe"):
         iterator = iter(given)
         return _closed_when_used_up(iterator), iterator

@@ -15,7 +15,7 @@ from penstock.engine.demand import UNBOUNDED
 from penstock.engine.gather import Gather, Input
 from penstock.engine.outlet import accepts, element_or_raise
 from penstock.engine.segment import close_quietly
-from penstock.engine.spread import PLAIN, items_of
+from penstock.engine.spread import PLAIN, Made, items_of
 from penstock.errors import OverflowedError
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
 from penstock.stage import Body, Joint, Sight, Stage
@@ -35,8 +35,8 @@ class Expand(Stage[T, T]):
 
     Emits when the iterable at hand has another item. Backpressures when downstream does. At most `size` elements wait
     to be expanded; one more fails it with OverflowedError. Completes when upstream has completed and nothing is left to
-    expand; one element of upstream is expanded to the last before the next is asked for. Cancels when downstream
-    cancels, closing the iterable at hand.
+    expand, for which the function is called once more than was asked for; one element of upstream is expanded to the
+    last before the next is asked for. Cancels when downstream cancels, closing the iterable at hand.
     """
 
     fn: Callable[[T], Iterable[T]]
@@ -52,8 +52,11 @@ class Expand(Stage[T, T]):
         """Ask for one element at a time, since one may become many."""
         return n if n == UNBOUNDED else 1
 
-    def levels(self, root: T) -> Iterator[T]:
+    def levels(self, root: T) -> Made:
         """Give an element and all that come of it."""
+        return Made(self._levels(root))
+
+    def _levels(self, root: T) -> Iterator[T]:
         fn, size = self.fn, self.size
         waiting = deque((root,))
         items: Iterable[T] = ()
@@ -199,7 +202,7 @@ class _ExpandRun(Gather):
                 # Nobody asks below: publishers without elements must not make this run ahead of demand.
                 if (
                     not self._free
-                    or not (self.outlet.demand or over)
+                    or not (self.outlet.demand or over or (self._done and not self.outlet.queue))
                     or (self._done and not self._waiting and not over)
                 ):
                     return
