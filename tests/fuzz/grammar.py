@@ -345,6 +345,8 @@ FLAT: list[Callable[[Grammar, int], list[Step]]] = [
     _step("on_backpressure_buffer", lambda g: 1000),
     _step("checkpoint", lambda g: "here"),
     _step("checked"),
+    _step("log", lambda g: "fuzz"),
+    _step("with_context", lambda g: {}),
     lambda g, _: [Step("metrics", ("here",), (("registry", Made("registry")),))],
     lambda g, _: [Step("observed", (Made("recorder"),))],
     lambda g, _: [Step("timeout", (5.0,), (("clock", Made("clock")),))],

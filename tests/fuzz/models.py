@@ -1098,6 +1098,7 @@ MODELS: dict[str, Callable[..., Iterator[Any]]] = {
     "keep_alive": same,
     "last": last,
     "limit_rate": same,
+    "log": same,
     "map": map_,
     "map_async": map_async,
     "map_async_unordered": map_async_unordered,
@@ -1155,6 +1156,7 @@ MODELS: dict[str, Callable[..., Iterator[Any]]] = {
     "windows_begun": windows_begun,
     "windows_listed": windows_listed,
     "windows_whole": windows_whole,
+    "with_context": same,
     "with_latest_from_one": with_latest_from_one,
     "zip": zip_,
 }

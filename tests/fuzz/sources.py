@@ -249,6 +249,23 @@ def subject(tracker: Tracker) -> Stream[Any]:
     return made  # type: ignore[no-any-return]
 
 
+def stepped(tracker: Tracker) -> Stream[Any]:
+    """Return a stream that calls a function for each item; such a run has nothing to close."""
+    source = tracker.source
+    if source.flaky:
+        return Stream.from_iterable(Unsized(tracker))
+
+    def step(place: int) -> tuple[Any, int] | None:
+        if place < len(source.items):
+            tracker.reads += 1
+            return source.items[place], place + 1
+        if source.error:
+            raise error(source.error)
+        return None
+
+    return Stream.generate(0, step)
+
+
 def iterable(tracker: Tracker) -> Any:
     """Return a list, or an iterable that fails."""
     return Unsized(tracker) if tracker.source.error else list(tracker.source.items)
@@ -287,6 +304,7 @@ KINDS: dict[str, Kind] = {
     "unsized": Kind(lambda t: Stream.from_iterable(Unsized(t)), raw=Unsized),
     "foreign": Kind(lambda t: Stream.from_publisher(Foreign(t)), completes=True, fails=True, raw=Foreign),
     "generated": Kind(lambda t: Stream.from_iterable(Generated(t)), raw=Generated),
+    "stepped": Kind(stepped),
     "late": Kind(lambda t: Stream.from_publisher(Foreign(t, late=True)), raw=lambda t: Foreign(t, late=True)),
     "just": Kind(just, completes=True),
     "wrapped": Kind(lambda t: Stream.from_publisher(Only(listed(t))), completes=True, raw=lambda t: Only(listed(t))),
