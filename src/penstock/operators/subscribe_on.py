@@ -59,19 +59,19 @@ def _closing(signal: Callable[[Any], None], worker: Worker) -> Callable[[Any], N
 class _Elsewhere(Part):
     """Stand before the subscriber: elements pass untouched, requests go by way of the worker."""
 
-    __slots__ = ("_downstream", "_worker", "failure", "height", "on_next")
+    __slots__ = ("_downstream", "_failures", "_worker", "height", "on_next")
 
     def __init__(self, downstream: Subscriber[Any], worker: Worker) -> None:
         self._downstream = downstream
         self._worker = worker
-        self.failure: Exception | None = None
+        self._failures: list[Exception] = []
         """What the worker raised, which is why upstream fails."""
         self.height = height_of(downstream) + 1
         harmless = isinstance(downstream, Boundary)  # it only queues
         self.on_next = downstream.on_next if harmless else _closing(downstream.on_next, worker)
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
-        _closing(self._downstream.on_subscribe, self._worker)(_Requests(subscription, self, self._worker))
+        _closing(self._downstream.on_subscribe, self._worker)(_Requests(subscription, self._failures, self._worker))
 
     def stand_aside(self) -> Subscriber[Any]:
         self._worker.close()
@@ -79,7 +79,7 @@ class _Elsewhere(Part):
 
     def on_error(self, error: Exception, /) -> None:
         self._worker.close()
-        self._downstream.on_error(self.failure or error)
+        self._downstream.on_error(self._failures[0] if self._failures else error)
 
     def on_complete(self) -> None:
         self._worker.close()
@@ -89,11 +89,11 @@ class _Elsewhere(Part):
 class _Requests:
     """Be the subscription handed on: requests run on the worker, a cancel at once."""
 
-    __slots__ = ("_front", "_subscription", "_worker")
+    __slots__ = ("_failures", "_subscription", "_worker")
 
-    def __init__(self, subscription: Subscription, front: _Elsewhere, worker: Worker) -> None:
+    def __init__(self, subscription: Subscription, failures: list[Exception], worker: Worker) -> None:
         self._subscription = subscription
-        self._front = front
+        self._failures = failures
         self._worker = worker
 
     def request(self, n: int, /) -> None:
@@ -101,7 +101,7 @@ class _Requests:
         try:
             self._worker.submit(lambda: subscription.request(n))
         except Exception as error:  # noqa: BLE001  an executor of the user's, or one without a thread
-            self._front.failure = error
+            self._failures.append(error)
             subscription.request(0)  # rule 3.9: upstream ends with an error for it, after what it is signalling
 
     def cancel(self) -> None:
