@@ -253,7 +253,7 @@ def test_signals_after_a_cancel_are_ignored() -> None:
 @pytest.mark.parametrize("breach", [Breach.EXCEED_DEMAND, Breach.NONE_ELEMENT])
 def test_flat_map_holds_its_publishers_to_the_contract_too(breach: Breach, dropped: list[Any]) -> None:
     upstream: ManualPublisher[Any] = ManualPublisher(breach)
-    probe = subscribed(Stream.just(1).flat_map(lambda _: upstream, concurrency=1, prefetch=2))
+    probe = subscribed(Stream.just(1).flat_map(lambda _: upstream, concurrency=1, prefetch=2), 1)
     if breach is Breach.EXCEED_DEMAND:
         upstream.next(0, 1, 2)
         probe.request(5)
