@@ -255,7 +255,7 @@ def test_flat_map_holds_its_publishers_to_the_contract_too(breach: Breach, dropp
     upstream: ManualPublisher[Any] = ManualPublisher(breach)
     probe = subscribed(Stream.just(1).flat_map(lambda _: upstream, concurrency=1, prefetch=2), 1)
     if breach is Breach.EXCEED_DEMAND:
-        upstream.next(0, 1, 2)
+        upstream.next(0, 1, 2, 3)
         probe.request(5)
         assert str(probe.error) == "rule 1.1: the publisher sent an element that was not requested"
     else:
