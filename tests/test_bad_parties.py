@@ -253,9 +253,9 @@ def test_signals_after_a_cancel_are_ignored() -> None:
 @pytest.mark.parametrize("breach", [Breach.EXCEED_DEMAND, Breach.NONE_ELEMENT])
 def test_flat_map_holds_its_publishers_to_the_contract_too(breach: Breach, dropped: list[Any]) -> None:
     upstream: ManualPublisher[Any] = ManualPublisher(breach)
-    probe = subscribed(Stream.just(1).flat_map(lambda _: upstream, concurrency=1, prefetch=2))
+    probe = subscribed(Stream.just(1).flat_map(lambda _: upstream, concurrency=1, prefetch=2), 1)
     if breach is Breach.EXCEED_DEMAND:
-        upstream.next(0, 1, 2)
+        upstream.next(0, 1, 2, 3)
         probe.request(5)
         assert str(probe.error) == "rule 1.1: the publisher sent an element that was not requested"
     else:

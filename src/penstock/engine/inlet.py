@@ -170,6 +170,9 @@ class _Exit(Part):
         if downstream is not None:
             downstream.on_complete()
 
+    def stand_aside(self) -> Subscriber[Any] | None:
+        return self._let_go()
+
     def _let_go(self) -> Subscriber[Any] | None:
         """Forget both ends (rule 3.13)."""
         downstream = self._downstream
