@@ -119,8 +119,6 @@ class _GroupByRun(Trunk):
                 return
             if self.put(group, elements):
                 return
-            with self.lock:
-                self.left(group)  # it may have been cancelled before it was known here
 
     def _begin(self, key: Hashable) -> Branch | None:
         """Open a group and send it out."""
