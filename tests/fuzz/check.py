@@ -56,6 +56,7 @@ class Check:
         self.determined = True
         self.lanes: list[tuple[list[Any], Any]] | None = None
         self.bound: Machine | None = None
+        self.probe: Probe[Any] | None = None
 
     def _world(self, *, ahead: bool = False) -> World:
         return World(self.path, ahead=ahead)
@@ -90,6 +91,8 @@ class Check:
             raise DifferenceError("hangs", str(hang)) from None
         except UndeterminedError:  # seen only where a model looks further than it was asked to
             self.determined = False
+            if self.probe is not None:
+                self.probe.cancel()
         except DifferenceError:
             raise
         except Exception as error:
@@ -113,7 +116,7 @@ class Check:
             self._same("elements before a break", wanted, found)
 
     def _asking(self, stream: Any) -> None:
-        probe = probe_of(self.path)
+        probe = self.probe = probe_of(self.path)
         mode = self.path.mode
         ask = self._ask
         if mode == "thread":

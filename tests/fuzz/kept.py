@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fuzz.functions import Add, Below, Breaks, Key, Later, Pieces, Same, Smaller, Turned
+from tests.fuzz.functions import Add, Below, Breaks, Each, Key, Later, Pieces, Same, Smaller, Turned
 from tests.fuzz.grammar import Chain, Inner, Made, Src, Step
 from tests.fuzz.paths import Path
 
@@ -34,6 +34,18 @@ MAPPED = _step("map_async", Later(Add(0)), concurrency=1)
 PARALLEL = _step("parallel_mapped", 1, Add(0), Below(5))
 
 KEPT: list[tuple[Chain, Path]] = [
+    # What a stream of nothing emits is not nothing.
+    *(
+        (_chain((), _step("count"), between, step), Path("for"))
+        for between in (
+            _step("with_latest_from_one"),
+            _step("metrics", "here", registry=Made("registry")),
+            _step("with_context", {}),
+            _step("observed", Made("recorder")),
+            _step("subscribe_on", Made("inline")),
+        )
+        for step in (Step("zip", (ZERO,), ONE), Step("combined_last", (FAILS,), ONE), Step("interleave", (ZERO,), ONE))
+    ),
     # An observed run is the run.
     (_using(_chain((0, 0))), Path("break", observed=True)),
     (_using(_chain(())), Path("all", ("sized",), observed=True)),
@@ -100,6 +112,8 @@ KEPT: list[tuple[Chain, Path]] = [
     (_chain((0, 0, 0, 0, 0, 0), _step("buffer", 2, 3)), Path("one", ("foreign",))),
     (_chain((8, 8, 2), _step("map", Pieces(2)), _step("flatten")), Path("slices", ("foreign",), (2,))),
     (_chain((8, 8, 2), _step("flat_map", Pieces(2))), Path("slices", ("late",), (2,))),
+    (_chain((0, 0, 0, 0), _step("sliding", 3, 2)), Path("one", ("foreign",))),
+    (_chain((0, 0, 0, 0), _step("skip", 1), _step("map_batches", Each(Add(1)), 2)), Path("one", ("foreign",))),
     (
         _chain((), Step("interleave", (Chain(Src(1, (0, 0, 0, 0))),), TWO), _step("contains", 0)),
         Path("one", ("foreign",)),
@@ -110,6 +124,8 @@ KEPT: list[tuple[Chain, Path]] = [
     (_chain((0,), Step("merged", (EMPTY,), ONE)), Path("one")),
     (_chain((0,), _step("partition_both", Below(0))), Path("one")),
     (_chain((0,), _step("metrics", "here", registry=Made("registry"))), Path("one", ("just",))),
+    (_chain((0,), _step("with_context", {})), Path("one", ("just",))),
+    (_chain((0, 0), Step("zip", (Chain(Src(1, (0,)), (_step("map", Add(0)),)),), ONE)), Path("one")),
     (_defer(_using(_chain((0,)))), Path("one")),
     (_chain((), _step("switch_if_empty", _using(ZERO))), Path("one")),
     (Chain(_chain(()), (_step("subscribe_on", Made("inline")), _step("start_with", 20)), "defer"), Path("one")),
@@ -124,6 +140,8 @@ KEPT: list[tuple[Chain, Path]] = [
     (_using(_chain(())), Path("all", ("wrapped",))),
     (_defer(_chain(())), Path("all")),
     (_chain((0,), _step("take", 0), _step("repeat", 1)), Path("all")),
+    (_chain((0,), _step("take", 0), _step("with_context", {})), Path("all")),
+    (_chain((0,), _step("take", 0)), Path("all", observed=True)),
     (_chain((0,), Step("merge_sorted", (FAILS,), (("key", Add(0)), *ONE))), Path("all")),
     (_chain((), Step("sequence_equal", (FAILS, Same()), ONE)), Path("all")),
     (_chain((), _step("subscribe_on", Made("pool")), _step("expand", Smaller(1))), Path("all")),

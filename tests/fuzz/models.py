@@ -58,6 +58,8 @@ class World:
         self.plain = path.plain
         self.reads: Counter[int] = Counter()
         self.opened: Counter[int] = Counter()
+        self.lanes = 0
+        """In how many operators that run several streams at a time this is."""
         self.looking = False
         """Whether only what needs no subscription may be looked at."""
         self._steps = 0
@@ -153,6 +155,8 @@ def _source(world: World, source: Src) -> Iterator[Any]:
 def _read(world: World, source: Src) -> Iterator[Any]:
     while world.looking and not world.plain(source):
         yield WAIT
+    if source.flaky and world.lanes:
+        raise UndeterminedError("which run of a flaky source is the first is open where several run at a time")
     world.opened[source.number] += 1
     fails = source.fails(world.opened[source.number])
     for item in source.items:
@@ -791,6 +795,8 @@ def replay(world: World, up: Opener, count: int) -> Opener:
     state = ["fresh"]
 
     def run() -> Iterator[Any]:
+        while world.looking:
+            yield WAIT
         if state[0] == "completed":
             yield from _items(world, list(kept))
             return
@@ -956,7 +962,9 @@ def lane(up: Opener) -> tuple[list[Any], Any]:
 def _gathered(world: World, lanes: Callable[[], list[Opener]]) -> Iterator[Any]:
     """Emit the elements of all lanes, sorted, once they are known."""
     yield from world.pause()
+    world.lanes += 1
     found = [lane(up) for up in lanes()]
+    world.lanes -= 1
     failures = [end for _, end in found if isinstance(end, Failure)]
     if failures:
         raise _one_failure(failures)
@@ -997,7 +1005,7 @@ def flat_mapped(world: World, up: Opener, fn: Any, concurrency: int, prefetch: i
 
 
 def expanded(world: World, up: Opener, fn: Any, concurrency: int) -> Iterator[Any]:
-    return _gathered(world, lambda: [partial(expand, world, up, fn)])
+    return _gathered(world, lambda: _lane_each(world, up, lambda x: partial(expand, world, lambda: iter([x]), fn)))
 
 
 def joined(world: World, up: Opener, other: Opener, key: Any, how: str) -> Iterator[Any]:
@@ -1199,6 +1207,7 @@ def open_lanes(world: World, chain: Chain) -> list[tuple[list[Any], Any]] | None
     if not chain.steps or chain.steps[-1].name not in OPEN_LANES or not chain.steps[-1].options:
         return None
     world.asked = True
+    world.lanes = 1
     one = chain.steps[-1]
     up = opener(world, Chain(chain.source, chain.steps[:-1], chain.start))
     arguments = [_argument(world, argument) for argument in one.args]
