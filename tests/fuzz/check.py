@@ -7,7 +7,7 @@ from functools import cache
 from itertools import cycle
 from typing import Any
 
-from penstock import Failed
+from penstock import Failed, Next, Recorder
 from penstock.testing import Probe, VerificationError
 from tests.fuzz import paths
 from tests.fuzz.functions import Boom, Cold
@@ -77,8 +77,6 @@ class Check:
                 self.bound = None if names(self.chain) & ASK_AT_ONCE else Machine(self._world(ahead=True), self.chain)
         stream = self.site.stream(self.chain)
         if self.path.observed:
-            from penstock import Recorder
-
             stream = stream.observed(Recorder())
         try:
             if self.path.mode in BLOCKING:
@@ -286,6 +284,8 @@ def _plain(value: Any) -> Any:
             return type(value)
         case Failed(error):
             return ("failed", _plain(error))
+        case Next(element):
+            return ("next", _plain(element))
         case list():
             return [_plain(one) for one in value]
         case tuple():
