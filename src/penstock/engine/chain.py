@@ -169,7 +169,8 @@ def is_empty(chain: Chain) -> bool:
     """Tell whether a chain is known to complete without an element."""
     stages = [step for step in chain.steps if isinstance(step, Stage)]
     adds = len(stages) < len(chain.steps) or any(stage.body.head or stage.body.tail for stage in stages)
-    return not adds and reads_nothing(chain) and _opener_of(chain.source) is not None
+    # A source that holds chains may read nothing of them and emit what their steps add.
+    return not adds and not _inner_chains(chain.source) and reads_nothing(chain) and chain.source.opener() is not None
 
 
 def unseen(chain: Chain) -> bool:
@@ -333,6 +334,10 @@ class Items(Source[Any]):
     def opener(self) -> Opener[Any]:
         """Iterate over the items."""
         return lambda _: iter(self.items)
+
+    def length(self) -> int | None:
+        """Return the length of a list or a tuple."""
+        return len(self.items) if isinstance(self.items, list | tuple) else None
 
 
 @dataclass(frozen=True, slots=True)

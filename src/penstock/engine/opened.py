@@ -47,15 +47,24 @@ class opened:  # noqa: N801  reads as a word: `with opened(openers, gate) as ite
 
     def left_in_all(self) -> bool:
         """Tell whether another row of one item of each may have to be read to find the end."""
-        for iterator, inner in zip(self._iterators, self._inners, strict=True):
-            if used_up(inner) and (type(iterator) in SIZED or iterator is self._iterators[0]):
-                return False  # those that know what they have left are read before the others
-        return True
+        inners = list(zip(self._iterators, self._inners, strict=True))
+        if any(used_up(inner) for iterator, inner in inners if type(iterator) in SIZED):
+            return False  # those that know what they have left are read before the others
+        others = [inner for iterator, inner in inners if type(iterator) not in SIZED]
+        return not (others and used_up(others[0]))
 
 
 def left_in(inner: object) -> bool:
     """Tell whether what `open_inner` opened may have more."""
     return not used_up(inner)
+
+
+def open_through(opener: Opener[Any], gate: Gate | None) -> Iterator[Any]:
+    """Open the one run that a source passes on element by element."""
+    iterator = opener(gate)
+    if gate is not None:
+        gate.opened(iterator)
+    return iterator
 
 
 def open_inner(opener: Opener[Any], gate: Gate | None) -> tuple[Iterator[Any], object]:

@@ -8,10 +8,6 @@ from typing import Any
 
 from penstock.stage import SIZED, Gate, InnerGate
 
-READ_AHEAD = 16
-"""How many elements such a stage asks of a joint at a time."""
-
-
 PLAIN = frozenset((list, tuple, range, str, bytes, dict, set, frozenset, GeneratorType))
 """What needs no second look: a loop takes it as it is."""
 

@@ -13,7 +13,6 @@ from penstock.engine.chain import at_hand, connect_to
 from penstock.engine.demand import UNBOUNDED
 from penstock.engine.gather import Gather
 from penstock.engine.outlet import accepts, element_or_raise
-from penstock.engine.spread import READ_AHEAD
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
 from penstock.stage import Body, Joint, Sight, Stage
 
@@ -38,8 +37,8 @@ class FlatMap(Stage[A, B]):
         function_given("flat_map", "fn", self.fn)
 
     def demand(self, n: int) -> int:
-        """Ask for few elements, since one may become many."""
-        return n if n == UNBOUNDED else min(n, READ_AHEAD)
+        """Ask for one element at a time, since one may become many."""
+        return n if n == UNBOUNDED else 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from penstock.engine.demand import UNBOUNDED
-from penstock.engine.spread import READ_AHEAD
 from penstock.stage import Body, Sight, Stage
 
 T = TypeVar("T")
@@ -26,5 +25,5 @@ class Flatten(Stage[Iterable[T], T]):
     loop: ClassVar[Body] = Body(each="v")
 
     def demand(self, n: int) -> int:
-        """Ask for few elements, since one may hold many items."""
-        return n if n == UNBOUNDED else min(n, READ_AHEAD)
+        """Ask for one element at a time, since one may hold many items."""
+        return n if n == UNBOUNDED else 1

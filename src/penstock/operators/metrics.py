@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.engine.arguments import name_given
 from penstock.engine.chain import Chain, connect, pull, reads_nothing
+from penstock.engine.opened import open_through
 from penstock.engine.registry import REGISTRY, Registry, Tally
 from penstock.engine.relay import Relay
 from penstock.engine.segment import close
@@ -39,7 +40,11 @@ class Metrics(Source[Any]):
     def opener(self) -> Opener[Any] | None:
         """Iterate, counting."""
         opener = pull(self.stream)
-        return None if opener is None else lambda gate: _counted(self.registry.begin(self.name), opener(gate))
+        return (
+            None
+            if opener is None
+            else lambda gate: _counted(self.registry.begin(self.name), open_through(opener, gate))
+        )
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Subscribe, counting."""

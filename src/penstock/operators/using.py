@@ -142,6 +142,8 @@ class _Items(Source[Any]):
         done = False
         try:
             iterator = self.made(gate)
+            if gate is not None:
+                gate.opened(iterator)
             try:
                 for element in iterator:  # noqa: UP028  `yield from` would close it as well, and twice
                     yield element

@@ -13,6 +13,7 @@ from typing import Any
 from penstock.engine.arguments import stays_here
 from penstock.engine.chain import Chain, connect, pull, reads_nothing
 from penstock.engine.context import run_in
+from penstock.engine.opened import open_through
 from penstock.engine.part import Part, chunks_of, height_of
 from penstock.engine.segment import close
 from penstock.spec.interfaces import Subscriber, Subscription
@@ -47,7 +48,7 @@ class WithContext(Source[Any]):
     def opener(self) -> Opener[Any] | None:
         """Iterate, every element in that context."""
         opener = pull(self.stream)
-        return None if opener is None else lambda gate: _stepping(self._context(), partial(opener, gate))
+        return None if opener is None else lambda gate: _stepping(self._context(), partial(open_through, opener, gate))
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Subscribe in that context, and go back to the subscriber's with each signal."""
