@@ -160,7 +160,7 @@ def reads_nothing(chain: Chain) -> bool:
         return False
     _depth.pulls += 1
     try:
-        return chain.source.length() == 0
+        return chain.source.length() == 0 or chain.head.never_asks
     finally:
         _depth.pulls -= 1
 

@@ -158,5 +158,11 @@ class _MergeSortedRun(Lanes):
             self._wanted.discard(place)
         return not self._wanted
 
+    def settled(self) -> bool:
+        for lane in self.lanes:
+            if lane.done and not lane.queue:
+                lane.fail_if_failed()  # without its next element none of the others can be the first
+        return super().settled()
+
     def forget(self) -> None:
         self._heads.clear()
