@@ -148,7 +148,7 @@ class FedRun(Run):
         return self._iterator
 
     def _look_for_end(self) -> bool:
-        if self._error is not None and self._used_up and not self._heads:
+        if self._error is not None and self._used_up and not self._heads and self._iterator is None:
             self._fail()
             return True
         return super()._look_for_end()

@@ -154,6 +154,8 @@ class Weaver:
         """Say that nothing more is read of upstream."""
         if self.placed:
             self.line("place.finished()")
+        elif self.gated:
+            self.line("gate.finish()")
 
     def elements(self, first: int, first_end: int) -> None:
         """Write what happens to one element `v` from stage `first` on; `first_end` is -1 inside nested loops."""
