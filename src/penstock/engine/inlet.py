@@ -141,7 +141,7 @@ class _Exit(Part):
         self._over = over
         self._subscription: Subscription | None = None
         self.height = height_of(downstream)
-        self.on_next: Callable[[Any], None] = downstream.on_next
+        self.on_next = downstream.on_next
         self.on_chunk = chunks_of(downstream)
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
