@@ -156,7 +156,8 @@ def test_is_cancelled_before_the_first_request(name: str) -> None:
     probe: Probe[Any] = Probe()
     high(name, Stream.never().tap(on_cancel=lambda: cancelled.append("cancel"))).subscribe(probe)
     probe.cancel()
-    assert cancelled == ["cancel"]
+    opened = "switch_map" not in name  # which makes a stream of an element, and nothing is read unasked
+    assert cancelled == ["cancel"] * opened
     assert probe.signals == []
 
 

@@ -47,7 +47,7 @@ def alive() -> Counter[str]:
     found: Counter[str] = Counter()
     for each in gc.get_objects():
         kind = type(each)
-        if kind.__module__.startswith("penstock."):
+        if str(kind.__module__).startswith("penstock."):  # some classes have a descriptor of that name
             found[f"{kind.__module__}.{kind.__qualname__}"] += 1
         elif getattr(getattr(each, "__code__", None), "co_filename", "").startswith("<penstock"):
             found["compiled functions"] += 1
