@@ -48,6 +48,27 @@ NESTED: dict[str, Step] = {
     "take_until": lambda stream: stream.take_until(Stream.never()),
     "using": lambda stream: Stream.using(object, lambda _: stream, noop),
 }
+# Stages of which one element takes several of the source, or of which several make one.
+GATHERING: dict[str, Step] = {
+    "sliding": lambda stream: stream.sliding(4),
+    "sliding that overlaps": lambda stream: stream.sliding(3, 2),
+    "sliding apart": lambda stream: stream.sliding(2, 5),
+    "buffer": lambda stream: stream.buffer(3),
+    "buffer that overlaps": lambda stream: stream.buffer(3, 2),
+    "buffer apart": lambda stream: stream.buffer(2, 3),
+    "filter and buffer": lambda stream: stream.filter(lambda n: n % 3 > 0).buffer(2),
+    "skip and map_batches": lambda stream: stream.skip(1).map_batches(lambda batch: batch, 2),
+    "map_batches and take": lambda stream: stream.map_batches(lambda batch: batch, 2).take(3),
+    "buffer and flat_map": lambda stream: stream.buffer(2, 3).flat_map(lambda items: items),
+    "take and flat_map": lambda stream: stream.take(4).flat_map(lambda n: [n, n]),
+    "pairwise and buffer": lambda stream: stream.pairwise().buffer(2),
+    "sliding and sliding": lambda stream: stream.sliding(2, 3).sliding(3, 2),
+    "skip, sliding, filter and buffer": lambda stream: (
+        stream.skip(2).sliding(3, 2).filter(lambda three: sum(three) % 2 > 0).buffer(2)
+    ),
+    "element_at": lambda stream: stream.skip(2).filter(lambda n: n % 2 > 0).element_at(2),
+    "single": lambda stream: stream.filter(lambda n: n > 5).single(),
+}
 
 
 def stack() -> int:
@@ -56,6 +77,12 @@ def stack() -> int:
     while frame is not None:
         frame, found = frame.f_back, found + 1
     return found
+
+
+def sequences() -> int:
+    """Count the relays of streams that follow each other; other tests may keep some of theirs."""
+    gc.collect()
+    return sum(isinstance(part, Sequence) for part in gc.get_objects())
 
 
 @pytest.mark.parametrize("count", [1, 23, 25, 200])
@@ -75,6 +102,22 @@ def test_a_request_reads_as_many_as_it_asks_for(name: str, count: int) -> None:
         assert items.taken == asked
     probe.cancel()
     assert items.opened == items.closed
+
+
+@pytest.mark.parametrize("requests", [(1, 1, 1, 1, 1, 1), (2, 1, 3), (3, 3), (1, 4), (5,)])
+@pytest.mark.parametrize("name", GATHERING)
+def test_stages_behind_a_joint_read_what_the_loop_reads(name: str, requests: tuple[int, ...]) -> None:
+    sources = looped, signalled = Items(40), Items(40)
+    loop = subscribed(GATHERING[name](Stream.from_iterable(looped)))
+    signals = subscribed(GATHERING[name](Stream.from_iterable(signalled).do_finally(noop)))
+    for asked in requests:
+        loop.request(asked)
+        signals.request(asked)
+        assert signals.elements == loop.elements
+        assert signalled.taken == looped.taken
+    loop.cancel()
+    signals.cancel()
+    assert [items.opened for items in sources] == [items.closed for items in sources]
 
 
 @pytest.mark.parametrize("name", [name for name in JOINTS if name != "delay"])
@@ -97,14 +140,14 @@ def test_ten_thousand_joints_in_a_row(name: str) -> None:
 
 
 def test_pages_that_follow_each_other_in_a_recursion_take_neither_stack_nor_memory() -> None:
-    here, opened, deepest, most = stack(), 0, 0, 0
+    before, here, opened, deepest, most = sequences(), stack(), 0, 0, 0
 
     def page() -> Stream[int]:
         nonlocal opened, deepest, most
         opened += 1
         deepest = max(deepest, stack() - here)
         if opened % 5_000 == 0:
-            most = max(most, sum(isinstance(part, Sequence) for part in gc.get_objects()))
+            most = max(most, sequences() - before)
         return Stream.just(1, 2).concat(Stream.defer(page))
 
     assert sum(1 for _ in page().take(20_000)) == 20_000
@@ -114,14 +157,14 @@ def test_pages_that_follow_each_other_in_a_recursion_take_neither_stack_nor_memo
 
 
 def test_replacements_that_follow_each_other_in_a_recursion_take_neither_stack_nor_memory() -> None:
-    here, attempts, deepest, most = stack(), 0, 0, 0
+    before, here, attempts, deepest, most = sequences(), stack(), 0, 0, 0
 
     def attempt() -> Stream[int]:
         nonlocal attempts, deepest, most
         attempts += 1
         deepest = max(deepest, stack() - here)
         if attempts % 2_500 == 0:
-            most = max(most, sum(isinstance(part, Sequence) for part in gc.get_objects()))
+            most = max(most, sequences() - before)
         if attempts == 5_000:
             return Stream.just(7)
         return Stream.error(ValueError(attempts)).on_error_resume(lambda _: Stream.defer(attempt))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fuzz.functions import Add, Below, Breaks, Key, Later, Pieces, Same, Smaller, Turned
+from tests.fuzz.functions import Add, Below, Breaks, Each, Key, Later, Pieces, Same, Smaller, Turned
 from tests.fuzz.grammar import Chain, Inner, Made, Src, Step
 from tests.fuzz.paths import Path
 
@@ -111,6 +111,13 @@ KEPT: list[tuple[Chain, Path]] = [
     ),
     (_chain((8, 8, 2), _step("map", Pieces(2)), _step("flatten")), Path("slices", ("foreign",), (2,))),
     (_chain((8, 8, 2), _step("flat_map", Pieces(2))), Path("slices", ("late",), (2,))),
+    (_chain((0, 0, 0, 0, 0, 0), _step("buffer", 2, 3)), Path("one", ("foreign",))),
+    (_chain((0, 0, 0, 0), _step("sliding", 3, 2)), Path("one", ("foreign",))),
+    (_chain((0, 0, 0, 0), _step("skip", 1), _step("map_batches", Each(Add(1)), 2)), Path("one", ("foreign",))),
+    (
+        _chain((), Step("interleave", (Chain(Src(1, (0, 0, 0, 0))),), TWO), _step("contains", 0)),
+        Path("one", ("foreign",)),
+    ),
     # The end comes with the last element.
     (_chain((0,), _step("with_latest_from_one")), Path("one")),
     (_chain((0,), _step("expanded", Smaller(1), 1)), Path("one")),

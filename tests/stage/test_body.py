@@ -271,7 +271,7 @@ def test_a_body_is_equal_to_itself_alone() -> None:
     body = Body("skip")
     assert {body, body} == {body}
     assert {body, Body("skip")} != {body}
-    assert repr(body) == "Body(do='skip', state=(), head=None, each=None, ends=None, room=None, tail=None)"
+    assert repr(body) == "Body(do='skip', state=(), head=None, each=None, ends=None, room=None, lacks=None, tail=None)"
 
 
 NAMES = sorted(found.name for found in pkgutil.iter_modules(penstock.operators.__path__))

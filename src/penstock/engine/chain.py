@@ -135,6 +135,21 @@ def _cuts(stages: Sequence[Stage[Any, Any]]) -> list[int]:
     return [*stops[MOST_LOOPS - 1 : -1 : MOST_LOOPS], stops[-1]]
 
 
+def _parts(chain: Chain, start: int, stop: int) -> list[int]:
+    """Return where each of the runs ends that these stages need behind a joint.
+
+    A loop that is fed does not tell how its stages stand, so those that count stand in front of it.
+    """
+    whole = chain.segment(start, stop)
+    cuts = _cuts(whole.stages)
+    if whole.expands and (whole.gathers or whole.capped):
+        at = next(index for index, stage in enumerate(whole.stages) if stage.body.each is not None)
+        front = chain.segment(start, start + at)
+        if at and (front.gathers or front.capped or whole.stages[at].demand(1) > 1):
+            return sorted({at, *cuts})
+    return cuts
+
+
 class _Depth(threading.local):
     def __init__(self) -> None:
         self.pulls = 0
@@ -314,7 +329,7 @@ def _wire(chain: Chain, first: int, subscriber: Subscriber[Any]) -> Subscriber[A
         start = stop
         while start > first and isinstance(steps[start - 1], Stage):
             start -= 1
-        for part in reversed([start, *[start + cut for cut in _cuts(steps[start:stop])[:-1]]]):  # type: ignore[arg-type]
+        for part in reversed([start, *[start + cut for cut in _parts(chain, start, stop)[:-1]]]):
             if seen:
                 subscriber = _seen(chain, part, stop, subscriber)
             segment = chain.segment(part, stop)

@@ -102,10 +102,11 @@ class Lane(Filled):
         self._lanes.ended(self)
 
     def take(self) -> Any:
-        """Take the next element out of the queue."""
-        element = self.queue.popleft()
-        self.credit(1)
-        return element
+        """Take the next element out of the queue; more is asked for when what is made of it was delivered."""
+        self._taken += 1
+        if self._taken == self._half:
+            self._lanes.due.append(self)
+        return self.queue.popleft()
 
     def cancel(self) -> None:
         """Ask for nothing more; a failure that nobody was told of is not swallowed."""
@@ -129,6 +130,8 @@ class Lanes(Part):
         self._begun = False
         self.idle = False
         self.news = False
+        self.due: list[Lane] = []
+        """The lanes that half a window was taken of; whoever makes asks for more."""
         self.outlet: Outlet[Any] = Outlet(downstream)
         self.outlet.on_request = self._requested
         self.outlet.on_taken = self._taken
@@ -248,6 +251,8 @@ class Lanes(Part):
                 if element is not NOTHING:
                     made.append(element)
                     room -= 1
+                elif not made:
+                    self._fill()
             settled = not self.over and self.settled()
         except _Reached as reached:
             self._end(made, reached.error)
@@ -261,6 +266,13 @@ class Lanes(Part):
             elif made:
                 outlet.queue.extend(made)
                 outlet.wake()
+            self._fill()
+
+    def _fill(self) -> None:
+        """Ask for more of the lanes that half a window was taken of."""
+        due, self.due = self.due, []
+        for lane in due:
+            lane.credit(0)
 
     def _end(self, made: list[Any], error: Exception | None) -> None:
         """End after what was made, and cancel the inputs."""

@@ -40,7 +40,7 @@ class PushRun(Part):
     """Be the subscriber of a joint and the subscription of what follows it."""
 
     __slots__ = (
-        "_busy", "_lock", "_over", "_push", "_refusal", "_rooms", "_segment", "_stop", "_subscriber", "_tails",
+        "_busy", "_lock", "_over", "_push", "_refusal", "_segment", "_stands", "_stop", "_subscriber", "_tails",
         "_unbounded", "_upstream", "deliver", "height",
     )  # fmt: skip
 
@@ -60,7 +60,7 @@ class PushRun(Part):
         self._upstream: Subscription | None = None
         self._push: Callable[[Any], Any] = nobody
         self._tails: Callable[[], Iterator[Any]] = tuple  # type: ignore[assignment]
-        self._rooms: Callable[[], dict[int, int]] = dict
+        self._stands: Callable[[], dict[int, int]] = dict
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         """Take the subscription, or refuse a second one."""
@@ -80,7 +80,7 @@ class PushRun(Part):
 
     def _begin(self) -> None:
         """Set the variables of the stages."""
-        self._push, self._tails, self._rooms = self._segment.open_pushed(self)  # pyright: ignore[reportArgumentType]  it binds what slots hold
+        self._push, self._tails, self._stands = self._segment.open_pushed(self)  # pyright: ignore[reportArgumentType]  it binds what slots hold
 
     def last(self) -> None:
         """Be told by a stage that nothing more is read of upstream."""
@@ -221,7 +221,7 @@ class PushRun(Part):
         subscriber = self._subscriber
         self._subscriber = self._upstream = None
         self.deliver = self._push = nobody
-        self._tails, self._rooms = tuple, dict  # type: ignore[assignment]
+        self._tails, self._stands = tuple, dict  # type: ignore[assignment]
         assert subscriber is not None
         return subscriber
 
@@ -454,12 +454,12 @@ class CountedRun(PushRun):
         upstream.request(want)
 
     def _want(self, demand: int, owed: int) -> int:
-        segment, rooms = self._segment, self._rooms()
-        if segment.capped and not rooms and self._asked:
-            return 1 - owed  # it takes only so many, and nobody knows how many of those it has had
+        segment = self._segment
+        if segment.uncounted and self._asked:
+            return 1 - owed
         if segment.gathers and owed > 0:
-            return 0  # it holds an unknown part of what it needs
-        return segment.demand(demand, rooms) - owed
+            return 0  # how many it lacks is known when all have come
+        return segment.demand(demand, self._stands()) - owed
 
     def cancel(self) -> None:
         """End without a signal."""

@@ -8,12 +8,13 @@ from typing import Any, Final, Protocol
 
 from penstock.engine import weave
 from penstock.engine.blame import Where, blame
+from penstock.engine.demand import UNBOUNDED
 from penstock.engine.dropped import drop
 from penstock.engine.spread import PLAIN, items_of
 from penstock.engine.weave_push import PushWeaver
 from penstock.stage import AsyncOpener, Gate, Opener, Stage
 
-_NO_ROOMS: Mapping[int, int] = {}
+_AT_FIRST: Mapping[int, int] = {}
 
 
 class _Starved:
@@ -103,7 +104,7 @@ class Segment:
 
     __slots__ = (
         "_plans", "_trace", "calls", "capped", "ends", "expands", "first", "gathers", "headed", "never_asks",
-        "stages", "tailed", "total",
+        "stages", "tailed", "total", "uncounted",
     )  # fmt: skip
 
     def __init__(
@@ -133,16 +134,25 @@ class Segment:
         caps = [stage.cap for stage in self.stages]
         self.capped = any(cap is not None for cap in caps)
         """Whether a stage will only ever take so many elements."""
+        self.uncounted = any(stage.cap is not None and stage.body.room is None for stage in self.stages)
+        """Whether such a stage does not say how many it has taken."""
         self.never_asks = 0 in caps
         """Whether a stage takes none at all, so that the end needs no request."""
         self._plans: dict[tuple[weave.Form, bool], list[Prepared]] = {}
 
-    def demand(self, n: int, rooms: Mapping[int, int] = _NO_ROOMS) -> int:
-        """Return how many elements to ask of upstream when `n` are wanted below; a stage may have room for so many."""
+    def demand(self, n: int, stands: Mapping[int, int] = _AT_FIRST) -> int:
+        """Return how many elements to ask of upstream when `n` are wanted below.
+
+        `stands` says how the stages stand: how many elements one still takes, or lacks for its next one.
+        """
         for index in range(len(self.stages) - 1, -1, -1):
-            n = self.stages[index].demand(n)
-            if index in rooms:
-                n = min(n, rooms[index])
+            stage = self.stages[index]
+            n = stage.demand(n)
+            if index in stands:
+                if stage.body.room is not None:
+                    n = min(n, stands[index])
+                elif n < UNBOUNDED:
+                    n += stands[index] - stage.demand(1)
         return n
 
     @property

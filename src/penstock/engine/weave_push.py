@@ -15,8 +15,8 @@ can be pushed through a function. For `map(f)`, `filter(p)`, `take(2)`:
                 return v
             except Exception as error: ...        # names the stage and the function by the line it happened in
         def tails(): ...                          # a generator of what follows when nothing more is read
-        def rooms(): return {2: s2_left}          # how many elements each stage still takes that takes only so many
-        return push, tails, rooms
+        def stands(): return {2: s2_left}         # how many elements each stage still takes, or lacks for its next one
+        return push, tails, stands
 """
 
 from __future__ import annotations
@@ -120,8 +120,9 @@ class PushWeaver(Weaver):
         self.begin()
         self.functions()
         self.function("tails", "", [], self.tails)
-        rooms = [f"{index}: {self.fill(index, body.room)}" for index, body in enumerate(self.bodies) if body.room]
-        self.line(f"return push, tails, lambda: {{{', '.join(rooms)}}}")
+        counts = [(index, body.room or body.lacks) for index, body in enumerate(self.bodies)]
+        stands = [f"{index}: {self.fill(index, count)}" for index, count in counts if count]
+        self.line(f"return push, tails, lambda: {{{', '.join(stands)}}}")
         names = "".join(f", {name}" for name in self.fields.values())
         self.lines[0] = f"def run({self.arguments}{names}):"
         return "\n".join(self.lines)

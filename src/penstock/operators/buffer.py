@@ -12,19 +12,25 @@ from penstock.stage import Body, Stage
 T = TypeVar("T")
 
 _ITEMS = ("items", "[]")
+_LACKS = "{count} - len({items})"
 _REST = "({items},) if {items} else ()"
 _SIDE_BY_SIDE = Body(
-    "{items}.append(v)\nif len({items}) < {count}: skip\nv = {items}\n{items} = []", state=(_ITEMS,), tail=_REST
+    "{items}.append(v)\nif len({items}) < {count}: skip\nv = {items}\n{items} = []",
+    state=(_ITEMS,),
+    lacks=_LACKS,
+    tail=_REST,
 )
 _APART = Body(
     "if {left}:\n    {left} -= 1\n    skip\n"
     "{items}.append(v)\nif len({items}) < {count}: skip\nv = {items}\n{items} = []\n{left} = {gap}",
     state=(_ITEMS, ("left", "0")),
+    lacks="{left} + {count} - len({items})",
     tail=_REST,
 )
 _OVERLAPPING = Body(
     "{items}.append(v)\nif len({items}) < {count}: skip\nv = {items}\n{items} = v[{step}:]",
     state=(_ITEMS,),
+    lacks=_LACKS,
     tail="{begun}({items})",
 )
 

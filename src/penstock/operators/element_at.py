@@ -26,6 +26,7 @@ class ElementAt(Stage[T, T]):
         "if {left}:\n    {left} -= 1\n    skip\n{found} = True",
         state=(("left", "{index}"), ("found", "False")),
         ends="{found}",
+        room="{left} + 1",
         tail="() if {found} else {otherwise}",
     )
 

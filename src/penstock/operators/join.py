@@ -32,8 +32,9 @@ class Join(Source[Pair]):
     side that found none, paired with None, once the other stream has completed. If both can be iterated, the other
     stream is read first. Backpressures when downstream does; an element is held while the other stream goes on. At most
     `size` elements of each stream are held, besides `prefetch` that wait: a stream that has no room waits for the other
-    one to complete, and if both have none, it fails with OverflowedError. Completes when both streams have completed;
-    fails with the first failure. Cancels both streams.
+    one to complete, and if both have none, it fails with OverflowedError. Completes when no pair can follow any more:
+    both streams have completed, or one has and the other's elements would find none. Fails with the first failure.
+    Cancels both streams.
     """
 
     stream: Chain

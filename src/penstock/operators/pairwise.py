@@ -20,5 +20,7 @@ class Pairwise(Stage[T, tuple[T, T]]):
 
     # None is never an element, so it can stand for "nothing yet".
     loop: ClassVar[Body] = Body(
-        "if {last} is None:\n    {last} = v\n    skip\n{last}, v = v, ({last}, v)", state=(("last", "None"),)
+        "if {last} is None:\n    {last} = v\n    skip\n{last}, v = v, ({last}, v)",
+        state=(("last", "None"),),
+        lacks="1 if {last} is not None else 2",
     )

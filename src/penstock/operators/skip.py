@@ -20,7 +20,9 @@ class Skip(Stage[T, T]):
     """
 
     count: int
-    loop: ClassVar[Body] = Body("if {left}:\n    {left} -= 1\n    skip", state=(("left", "{count}"),))
+    loop: ClassVar[Body] = Body(
+        "if {left}:\n    {left} -= 1\n    skip", state=(("left", "{count}"),), lacks="{left} + 1"
+    )
 
     def __post_init__(self) -> None:
         count_given("skip", "count", self.count, 0)

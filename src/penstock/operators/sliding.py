@@ -14,11 +14,13 @@ T = TypeVar("T")
 _OVERLAPPING = Body(
     "{items}.append(v)\nif len({items}) < {count}: skip\nv = tuple({items})\ndel {items}[:{step}]",
     state=(("items", "[]"),),
+    lacks="{count} - len({items})",
 )
 _APART = Body(
     "if {left}:\n    {left} -= 1\n    skip\n"
     "{items}.append(v)\nif len({items}) < {count}: skip\nv = tuple({items})\n{items}.clear()\n{left} = {gap}",
     state=(("items", "[]"), ("left", "0")),
+    lacks="{left} + {count} - len({items})",
 )
 
 

@@ -51,6 +51,8 @@ class Body:
     """A condition: once true, no further element is asked of upstream."""
     room: str | None = None
     """An expression: how many elements of upstream it will still take, where it counts them."""
+    lacks: str | None = None
+    """An expression: how many more elements of upstream its next one takes, where it counts them."""
     tail: str | None = None
     """An expression: its items follow when upstream has completed."""
 
@@ -80,7 +82,7 @@ class Body:
         if "stop" in do.words and self.ends is None:
             raise ValueError("Body: do: stop needs `ends`, a condition that is true by then")
         readings.append(do)
-        for part in ("head", "each", "ends", "room", "tail"):
+        for part in ("head", "each", "ends", "room", "lacks", "tail"):
             text: str | None = getattr(self, part)
             if text is not None:
                 readings.append(Reading(part, text, variables, element=part == "each").expression())
