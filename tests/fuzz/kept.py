@@ -46,6 +46,21 @@ KEPT: list[tuple[Chain, Path]] = [
         )
         for step in (Step("zip", (ZERO,), ONE), Step("combined_last", (FAILS,), ONE), Step("interleave", (ZERO,), ONE))
     ),
+    # A stream that passes nothing on needs no request to end, whatever it stands in.
+    *(
+        (_chain((), step, follows), Path("one"))
+        for step in (
+            _step("cache"),
+            _step("checked"),
+            _step("partition_first", Below(0)),
+            _step("retry", 1),
+            _step("share"),
+            _step("skip_until_now"),
+            _step("subscribe_on", Made("inline")),
+            _step("take_until_never"),
+        )
+        for follows in (_step("repeat", 2), _step("switch_if_empty", EMPTY), _step("concat", EMPTY))
+    ),
     # An observed run is the run.
     (_using(_chain((0, 0))), Path("break", observed=True)),
     (_using(_chain(())), Path("all", ("sized",), observed=True)),

@@ -285,6 +285,11 @@ def just(tracker: Tracker) -> Stream[Any]:
     return listed(tracker) if source.error else Stream.just(*source.items) if source.items else Stream.empty()
 
 
+def bare(tracker: Tracker) -> Any:
+    """Return a list, or what fails as the plainest stream does."""
+    return listed(tracker) if tracker.source.error else iterable(tracker)
+
+
 @dataclass(frozen=True)
 class Kind:
     """Be a way to give items: whether it knows its end with its last item, a completion or a failure; what it holds."""
@@ -299,7 +304,7 @@ class Kind:
 
 
 KINDS: dict[str, Kind] = {
-    "listed": Kind(listed, completes=True, raw=iterable),
+    "listed": Kind(listed, completes=True, raw=bare),
     "sized": Kind(lambda t: Stream.from_iterable(Sized(t)), raw=Sized),  # only built-in lists know their end
     "unsized": Kind(lambda t: Stream.from_iterable(Unsized(t)), raw=Unsized),
     "foreign": Kind(lambda t: Stream.from_publisher(Foreign(t)), completes=True, fails=True, raw=Foreign),

@@ -175,7 +175,8 @@ def reads_nothing(chain: Chain) -> bool:
         return False
     _depth.pulls += 1
     try:
-        return chain.source.length() == 0 or chain.head.never_asks
+        source: Any = chain.source
+        return source.length() == 0 or chain.head.never_asks or (source.passes and reads_nothing(source.stream))
     finally:
         _depth.pulls -= 1
 
@@ -291,7 +292,7 @@ def _connect(chain: Chain, subscriber: Subscriber[Any]) -> None:
                 refuse(front, interruption())
                 left_alone(front)
     elif opener is not None:
-        Run(segment, opener, 0 if segment.never_asks else chain.source.length(), front).start()
+        Run(segment, opener, 0 if reads_nothing(chain) else None, front).start()
     elif segment.never_asks or async_opener is None:
         Run(segment, lambda _: iter(()), 0, front).start()  # needs no event loop to end at once
     else:

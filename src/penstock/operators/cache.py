@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.arguments import count_given
 from penstock.engine.chain import Chain
@@ -25,6 +25,7 @@ class Cache(Source[Any]):
     stream: Chain
     size: int = 10_000
     hub: Hub = field(default_factory=Hub, compare=False, repr=False)
+    passes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         count_given("cache", "size", self.size, 1)

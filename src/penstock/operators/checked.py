@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.chain import Chain, connect
 from penstock.spec.interfaces import Subscriber
@@ -19,6 +19,7 @@ class Checked(Source[Any]):
     """
 
     stream: Chain
+    passes: ClassVar[bool] = True
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Put a monitor between the two."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.arguments import name_given
-from penstock.engine.chain import Chain, connect, pull, reads_nothing
+from penstock.engine.chain import Chain, connect, pull
 from penstock.engine.opened import open_through
 from penstock.engine.registry import REGISTRY, Registry, Tally
 from penstock.engine.relay import Relay
@@ -27,15 +27,12 @@ class Metrics(Source[Any]):
     stream: Chain
     name: str
     registry: Registry = REGISTRY
+    passes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         name_given("metrics", self.name)
         if not isinstance(self.registry, Registry):
             raise TypeError(f"metrics: registry must be a Registry, got {self.registry!r}")
-
-    def length(self) -> int | None:
-        """Return zero if nothing has to be read of the stream."""
-        return 0 if reads_nothing(self.stream) else None
 
     def opener(self) -> Opener[Any] | None:
         """Iterate, counting."""

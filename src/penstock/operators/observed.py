@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from penstock.engine.chain import Chain, connect, pull, reads_nothing
+from penstock.engine.chain import Chain, connect, pull
 from penstock.engine.observe import Observer
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Opener, Source
@@ -21,10 +21,7 @@ class Observed(Source[Any]):
 
     stream: Chain
     observer: Observer
-
-    def length(self) -> int | None:
-        """Return zero if nothing has to be read of the stream."""
-        return 0 if reads_nothing(self.stream) else None
+    passes: ClassVar[bool] = True
 
     def opener(self) -> Opener[Any] | None:
         """Iterate, seen."""

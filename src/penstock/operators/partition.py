@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.arguments import count_given, function_given
 from penstock.engine.blame import blamed
@@ -31,6 +31,7 @@ class Partition(Source[Any]):
     size: int = 256
     slow: Slow = Slow.ERROR
     fork: Fork = field(default_factory=Fork, compare=False, repr=False)
+    passes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         function_given("partition", "predicate", self.predicate)

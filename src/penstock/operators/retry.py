@@ -10,7 +10,7 @@ from penstock.engine.alarm import Alarm
 from penstock.engine.arguments import count_given, function_given
 from penstock.engine.blame import blamed, caused_by
 from penstock.engine.caught import When, caught, when_given
-from penstock.engine.chain import Chain, connect
+from penstock.engine.chain import Chain, connect, reads_nothing
 from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.relay import Relay
 from penstock.spec.interfaces import Subscriber
@@ -52,6 +52,10 @@ class Retry(Source[Any]):
             raise ValueError(f"retry: jitter must be between 0 and 1, got {self.jitter!r}")
         if self.max_delay is not None:
             seconds_of("retry", "max_delay", self.max_delay)
+
+    def length(self) -> int | None:
+        """Return zero if nothing has to be read, or waited for, in any attempt."""
+        return 0 if self.times is not None and not self.backoff and reads_nothing(self.stream) else None
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Start the first attempt."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.arguments import count_given
 from penstock.engine.chain import Chain
@@ -27,6 +27,7 @@ class Share(Source[Any]):
     size: int = 256
     slow: Slow = Slow.ERROR
     hub: Hub = field(default_factory=Hub, compare=False, repr=False)
+    passes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         count_given("share", "size", self.size, 1)

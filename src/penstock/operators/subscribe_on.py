@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.boundary import Boundary
 from penstock.engine.chain import Chain, connect
@@ -25,6 +25,7 @@ class SubscribeOn(Source[Any]):
 
     stream: Chain
     executor: Executor
+    passes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.executor, Executor):

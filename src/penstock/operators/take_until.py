@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.chain import Chain, connect
 from penstock.engine.notice import Notice
@@ -23,6 +23,7 @@ class TakeUntil(Source[Any]):
 
     stream: Chain
     other: Chain
+    passes: ClassVar[bool] = True
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Subscribe to the other one, then to the stream."""

@@ -8,10 +8,10 @@ from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.arguments import stays_here
-from penstock.engine.chain import Chain, connect, pull, reads_nothing
+from penstock.engine.chain import Chain, connect, pull
 from penstock.engine.context import run_in
 from penstock.engine.opened import open_through
 from penstock.engine.part import Part, chunks_of, height_of
@@ -32,15 +32,12 @@ class WithContext(Source[Any]):
 
     stream: Chain
     values: tuple[tuple[ContextVar[Any], Any], ...]
+    passes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for variable, _ in self.values:
             if not isinstance(variable, ContextVar):
                 raise TypeError(f"with_context: each variable must be a ContextVar, got {variable!r}")
-
-    def length(self) -> int | None:
-        """Return zero if nothing has to be read of the stream."""
-        return 0 if reads_nothing(self.stream) else None
 
     def __reduce__(self) -> tuple[Callable[..., WithContext], tuple[Chain, tuple[Any, ...]]]:
         return (_found_again, (self.stream, tuple((*_place_of(variable), value) for variable, value in self.values)))

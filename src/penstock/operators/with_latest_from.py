@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from penstock.engine.chain import Chain, connect, pull_all, reads_nothing
+from penstock.engine.chain import Chain, connect, pull_all
 from penstock.engine.cold_paths import too_late
 from penstock.engine.demand import UNBOUNDED
 from penstock.engine.opened import opened
@@ -33,10 +33,7 @@ class WithLatestFrom(Source[tuple[Any, ...]]):
     stream: Chain
     others: tuple[Chain, ...]
     clean: ClassVar[bool] = True
-
-    def length(self) -> int | None:
-        """Return zero if nothing has to be read of the stream."""
-        return 0 if reads_nothing(self.stream) else None
+    passes: ClassVar[bool] = True
 
     def opener(self) -> Opener[tuple[Any, ...]] | None:
         """Iterate side by side, if each can be iterated."""

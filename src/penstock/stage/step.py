@@ -74,6 +74,8 @@ class Source(Generic[T]):
     __slots__ = ()
     clean: ClassVar[bool] = False
     """Whether None can never be among the elements, so that nobody has to look."""
+    passes: ClassVar[bool] = False
+    """Whether it needs no request to end where the stream in its field `stream` needs none."""
 
     @property
     def may_hold_none(self) -> bool:
