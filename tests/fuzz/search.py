@@ -15,7 +15,7 @@ from tests.fuzz.grammar import Chain, Grammar, Seeded, names
 from tests.fuzz.paths import Path, Runner
 from tests.fuzz.shrink import run, shrunk
 
-PATHS = 8
+PATHS = 4
 """On how many paths each chain runs."""
 
 
