@@ -134,6 +134,12 @@ KEPT: list[tuple[Chain, Path]] = [
         Path("one", ("foreign",)),
     ),
     # The end comes with the last element.
+    *(
+        (_chain((0, 0), *between, Step("zip", (Chain(Src(1, items), (step,)),), ONE)), Path("one", (kind,)))
+        for between in ((), (_step("map", Add(0)),))
+        for items, step in (((), _step("is_empty")), ((0,), _step("map", Add(0))))
+        for kind in ("listed", "sized")
+    ),
     (_chain((0,), _step("with_latest_from_one")), Path("one")),
     (_chain((0,), _step("expanded", Smaller(1), 1)), Path("one")),
     (_chain((0,), Step("merged", (EMPTY,), ONE)), Path("one")),

@@ -857,6 +857,8 @@ def zip_(world: World, *ups: Opener, prefetch: int) -> Iterator[Any]:
     runs = [_ahead(world, up(), prefetch) for up in ups]
     while True:
         row = [step(run) for run in runs]
+        while world.looking and DONE in row[1:] and row[0] is not DONE:
+            yield WAIT  # what a stream gives that reads nothing is not known before it is subscribed
         if any(x is DONE or isinstance(x, Failure) for x in row):
             row = [_forced(world, run) if x is WAIT else x for run, x in zip(runs, row, strict=True)]
             failures = [x for x in row if isinstance(x, Failure)]

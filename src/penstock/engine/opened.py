@@ -12,13 +12,15 @@ from penstock.stage import SIZED, Gate, InnerGate, Opener, used_up
 class opened:  # noqa: N801  reads as a word: `with opened(openers, gate) as iterators:`
     """Open a run of each for the time of a block; if one fails to open, those before it are closed."""
 
-    __slots__ = ("_gate", "_inners", "_iterators", "_openers")
+    __slots__ = ("_gate", "_inners", "_iterators", "_openers", "looked_at")
 
     def __init__(self, openers: Sequence[Opener[Any]], gate: Gate | None) -> None:
         self._openers = openers
         self._gate = gate
         self._iterators: list[Iterator[Any]] = []
         self._inners: list[object] = []
+        self.looked_at = False
+        """Whether the end is looked for, which must not read anything."""
 
     def __enter__(self) -> list[Iterator[Any]]:
         complete = False
@@ -46,12 +48,22 @@ class opened:  # noqa: N801  reads as a word: `with opened(openers, gate) as ite
         return not used_up(self._inners[0])
 
     def left_in_all(self) -> bool:
-        """Tell whether another row of one item of each may have to be read to find the end."""
-        inners = list(zip(self._iterators, self._inners, strict=True))
-        if any(used_up(inner) for iterator, inner in inners if type(iterator) in SIZED):
-            return False  # those that know what they have left are read before the others
-        others = [inner for iterator, inner in inners if type(iterator) not in SIZED]
-        return not (others and used_up(others[0]))
+        """Tell whether something has to be read to know whether another row of one item of each follows."""
+        self.looked_at = any(map(used_up, self._inners))
+        return not self.looked_at
+
+    def row(self) -> tuple[Any, ...] | None:
+        """Return one item of each, of those that need not read for it first; None if one has no more."""
+        self.looked_at = False
+        places = sorted(range(len(self._iterators)), key=lambda place: not used_up(self._inners[place]))
+        found: dict[int, Any] = {}
+        for place in places:
+            for item in self._iterators[place]:
+                found[place] = item
+                break
+            else:
+                return None
+        return tuple([found[place] for place in range(len(places))])
 
 
 def left_in(inner: object) -> bool:

@@ -59,7 +59,7 @@ def _side_by_side(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tup
         gate.left = inputs.left_in_all
     rows = _rows(iterators)
     # Where nothing has to be closed, the built-in alone is the fastest there is.
-    return _closing(rows, inputs) if any(hasattr(each, "close") for each in iterators) else rows
+    return _closing(rows, inputs, gate) if any(hasattr(each, "close") for each in iterators) else rows
 
 
 def _rows(iterators: list[Iterator[Any]]) -> Iterator[tuple[Any, ...]]:
@@ -71,11 +71,22 @@ def _rows(iterators: list[Iterator[Any]]) -> Iterator[tuple[Any, ...]]:
     return map(itemgetter(*[places.index(place) for place in builtins.range(len(places))]), rows)
 
 
-def _closing(rows: Iterator[tuple[Any, ...]], inputs: opened) -> Iterator[tuple[Any, ...]]:
+def _closing(rows: Iterator[tuple[Any, ...]], inputs: opened, gate: Gate | None) -> Iterator[tuple[Any, ...]]:
     try:
-        yield from rows
+        yield from rows if gate is None else _ending(rows, inputs)
     finally:
         inputs.__exit__()
+
+
+def _ending(rows: Iterator[tuple[Any, ...]], inputs: opened) -> Iterator[tuple[Any, ...]]:
+    """Pass rows on; where the end is looked for, read those first that need not read for it."""
+    for row in rows:
+        yield row
+        while inputs.looked_at:
+            last = inputs.row()
+            if last is None:
+                return
+            yield last
 
 
 def _looked_through(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tuple[Any, ...]]:
@@ -84,7 +95,7 @@ def _looked_through(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[t
     with inputs as iterators:
         if gate is not None:
             gate.left = inputs.left_in_all
-        rows = _rows(iterators)
+        rows = _rows(iterators) if gate is None else _ending(_rows(iterators), inputs)
         if len(iterators) == 2:
             for row in rows:
                 one, other = row
