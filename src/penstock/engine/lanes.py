@@ -78,6 +78,10 @@ class Lane(Filled):
             element_or_raise(element, "on_next")
         self.put(element)
         lanes = self._lanes
+        if lanes.side_by_side:
+            for lane in lanes.lanes:
+                if not lane.queue:
+                    return  # nothing can be made of it before that one brings something
         lanes.news = True
         if lanes.idle:
             lanes.wake()
@@ -120,6 +124,8 @@ class Lanes(Part):
 
     hasty = False
     """Whether the end may come before all inputs are subscribed."""
+    side_by_side = False
+    """Whether nothing can be made while one of the lanes is empty."""
 
     def __init__(self, downstream: Subscriber[Any], count: int, window: int) -> None:
         self.height = height_of(downstream) + 1
@@ -128,6 +134,8 @@ class Lanes(Part):
         self.asked = False
         """Whether somebody has asked for anything."""
         self._begun = False
+        self._full = True
+        """Whether nothing was made for want of room or of demand."""
         self.idle = False
         self.news = False
         self.due: list[Lane] = []
@@ -185,7 +193,8 @@ class Lanes(Part):
         self.tell()
 
     def _taken(self, _: int) -> None:
-        self.tell()
+        if self._full:
+            self.tell()
 
     def tell(self) -> None:
         """Say that something has come, and see to it unless somebody does."""
@@ -240,6 +249,7 @@ class Lanes(Part):
     def _make_some(self) -> None:
         """Make what is asked for, up to a window of it, and have it delivered."""
         outlet, make = self.outlet, self.make
+        self._full = True  # until it is known otherwise: room may be made this moment
         with outlet.lock:
             room = min(outlet.demand, self.window) - len(outlet.queue)
         made: list[Any] = []
@@ -253,6 +263,7 @@ class Lanes(Part):
                     room -= 1
                 elif not made:
                     self._fill()
+            self._full = room <= 0
             settled = not self.over and self.settled()
         except _Reached as reached:
             self._end(made, reached.error)

@@ -114,6 +114,7 @@ class _ZipRun(Lanes):
     """Make a tuple of one element of each lane."""
 
     hasty = True
+    side_by_side = True
 
     def make(self) -> Any:
         for lane in self.lanes:
