@@ -61,6 +61,15 @@ KEPT: list[tuple[Chain, Path]] = [
         )
         for follows in (_step("repeat", 2), _step("switch_if_empty", EMPTY), _step("concat", EMPTY))
     ),
+    (
+        _chain(
+            (),
+            _step("switch_if_empty", Chain(Src(1, (0,)))),
+            _step("map", Add(0)),
+            Step("zip", (Chain(Src(2, ()), (_step("with_latest_from_one"),)),), ONE),
+        ),
+        Path("all"),
+    ),
     # An observed run is the run.
     (_using(_chain((0, 0))), Path("break", observed=True)),
     (_using(_chain(())), Path("all", ("sized",), observed=True)),
@@ -126,6 +135,7 @@ KEPT: list[tuple[Chain, Path]] = [
     ),
     (_chain((8, 8, 2), _step("map", Pieces(2)), _step("flatten")), Path("slices", ("foreign",), (2,))),
     (_chain((8, 8, 2), _step("flat_map", Pieces(2))), Path("slices", ("late",), (2,))),
+    (_chain((0, 1, 0, 0, 0, 0), _step("parallel_mapped", 2, Add(0), Below(1))), Path("one", ("sized",))),
     (_chain((0, 0, 0, 0, 0, 0), _step("buffer", 2, 3)), Path("one", ("foreign",))),
     (_chain((0, 0, 0, 0), _step("sliding", 3, 2)), Path("one", ("foreign",))),
     (_chain((0, 0, 0, 0), _step("skip", 1), _step("map_batches", Each(Add(1)), 2)), Path("one", ("foreign",))),

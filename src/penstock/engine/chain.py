@@ -183,10 +183,17 @@ def reads_nothing(chain: Chain) -> bool:
 
 def is_empty(chain: Chain) -> bool:
     """Tell whether a chain is known to complete without an element."""
-    stages = [step for step in chain.steps if isinstance(step, Stage)]
-    adds = len(stages) < len(chain.steps) or any(stage.body.head or stage.body.tail for stage in stages)
+    source: Any = chain.source
+    while not _adds(chain) and source.passes:
+        chain, source = source.stream, source.stream.source
     # A source that holds chains may read nothing of them and emit what their steps add.
-    return not adds and not _inner_chains(chain.source) and reads_nothing(chain) and chain.source.opener() is not None
+    known = not _adds(chain) and not _inner_chains(source)
+    return known and reads_nothing(chain) and source.opener() is not None
+
+
+def _adds(chain: Chain) -> bool:
+    """Tell whether a step may emit something that no element has led to."""
+    return any(isinstance(step, Joint) or step.body.head or step.body.tail for step in chain.steps)
 
 
 def unseen(chain: Chain) -> bool:

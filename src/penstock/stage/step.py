@@ -75,7 +75,7 @@ class Source(Generic[T]):
     clean: ClassVar[bool] = False
     """Whether None can never be among the elements, so that nobody has to look."""
     passes: ClassVar[bool] = False
-    """Whether it needs no request to end where the stream in its field `stream` needs none."""
+    """Whether it emits nothing, and needs no request to end, where that holds for the stream in its field `stream`."""
 
     @property
     def may_hold_none(self) -> bool:
