@@ -70,6 +70,19 @@ KEPT: list[tuple[Chain, Path]] = [
         ),
         Path("all"),
     ),
+    # So does one that fails without reading anything, also where it is iterated beside others.
+    *(
+        (_chain((), _step("single"), step), Path("all"))
+        for step in (
+            Step("concat", (ZERO,)),
+            Step("interleave", (ZERO,), ONE),
+            Step("merge_sorted", (ZERO,), (("key", Add(0)), *ONE)),
+            Step("merged", (ZERO,), ONE),
+            Step("zip", (ZERO,), ONE),
+            _step("switch_if_empty", ZERO),
+        )
+    ),
+    (_chain((0,), Step("zip", (Chain(Src(1, ()), (_step("single"),)),), ONE)), Path("all")),
     # An observed run is the run.
     (_using(_chain((0, 0))), Path("break", observed=True)),
     (_using(_chain(())), Path("all", ("sized",), observed=True)),

@@ -786,7 +786,8 @@ def map_async_unordered(world: World, up: Opener, later: Any, concurrency: int) 
 
 
 def parallel_mapped(world: World, up: Opener, rails: int, fn: Any, predicate: Any) -> Iterator[Any]:
-    return _ahead(world, filter_(world, partial(map_, world, up, fn), predicate), 4)  # until so many results wait
+    window = partial(map_, world, lambda: _ahead(world, up(), 4), fn)
+    return _ahead(world, filter_(world, window, predicate), 4)  # what is left out makes room for others
 
 
 def replay(world: World, up: Opener, count: int) -> Opener:

@@ -229,10 +229,13 @@ def pull(chain: Chain, *, waits: bool = False, looks: bool = False) -> Opener[An
 
 
 def pull_all(chains: tuple[Chain, ...], *, looks: bool = False) -> list[Opener[Any]] | None:
-    """Return how to iterate over each of several chains, or None if any needs signals; see `pull`."""
+    """Return how to iterate over each of several chains, or None if any needs signals; see `pull`.
+
+    One that reads nothing and yet may fail needs them: nobody would hear of it before something is asked for.
+    """
     openers: list[Opener[Any]] = []
     for chain in chains:
-        opener = pull(chain, looks=looks)
+        opener = None if reads_nothing(chain) and not is_empty(chain) else pull(chain, looks=looks)
         if opener is None:
             return None
         openers.append(opener)
