@@ -15,8 +15,8 @@ from tests.fuzz.grammar import Chain, Grammar, Seeded, names
 from tests.fuzz.paths import Path, Runner
 from tests.fuzz.shrink import run, shrunk
 
-PATHS = 4
-"""On how many paths each chain runs."""
+PATHS = 2
+"""On how many of the paths, drawn by chance, each chain runs."""
 
 
 SHRUNK = 10

@@ -43,7 +43,7 @@ def runner() -> Iterator[Runner]:
 @pytest.mark.parametrize("share", range(SHARES))
 def test_random_chains_agree_with_their_models(runner: Runner, share: int) -> None:
     for number in range(share, CHAINS, SHARES):
-        for turn in range(PATHS):
+        for turn in range(2 * PATHS):
             found = find(runner, number, turn)
             assert found is None, found
 
