@@ -157,6 +157,7 @@ KEPT: list[tuple[Chain, Path]] = [
         Path("one", ("foreign",)),
     ),
     # The end comes with the last element.
+    (_chain((0, 0), Step("interleave", (Chain(Src(1, ())),), ONE)), Path("one", ("listed", "stepped"))),
     *(
         (_chain((0, 0), *between, Step("zip", (Chain(Src(1, items), (step,)),), ONE)), Path("one", (kind,)))
         for between in ((), (_step("map", Add(0)),))

@@ -59,6 +59,8 @@ class World:
         self.reads: Counter[int] = Counter()
         self.opened: Counter[int] = Counter()
         self.lanes = 0
+        self.beside = False
+        """Whether streams are subscribed beside others, before their elements are wanted."""
         """In how many operators that run several streams at a time this is."""
         self.looking = False
         """Whether only what needs no subscription may be looked at."""
@@ -115,6 +117,8 @@ def opener(world: World, chain: Chain) -> Opener:
 def _then(world: World, up: Opener, one: Step) -> Opener:
     arguments = [_argument(world, argument) for argument in one.args]
     options = {key: _argument(world, argument) for key, argument in one.options}
+    if one.name not in ("concat", "switch_if_empty") and any(isinstance(argument, Chain) for argument in one.args):
+        world.beside = True
     if one.name in SHARING:
         return SHARING[one.name](world, up, *arguments, **options)
     if one.name == "flat_map" and options:
@@ -155,7 +159,7 @@ def _source(world: World, source: Src) -> Iterator[Any]:
 def _read(world: World, source: Src) -> Iterator[Any]:
     while world.looking and not world.plain(source):
         yield WAIT
-    if source.flaky and world.lanes:
+    if source.flaky and (world.lanes or world.beside):
         raise UndeterminedError("which run of a flaky source is the first is open where several run at a time")
     world.opened[source.number] += 1
     fails = source.fails(world.opened[source.number])

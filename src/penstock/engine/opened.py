@@ -41,21 +41,22 @@ class opened:  # noqa: N801  reads as a word: `with opened(openers, gate) as ite
 
     def left(self) -> bool:
         """Tell whether any of them may have more."""
-        return not all(map(used_up, self._inners))
+        return not all(map(_over, self._iterators, self._inners))
 
     def left_in_first(self) -> bool:
         """Tell whether the first of them may have more."""
-        return not used_up(self._inners[0])
+        return not _over(self._iterators[0], self._inners[0])
 
     def left_in_all(self) -> bool:
         """Tell whether something has to be read to know whether another row of one item of each follows."""
-        self.looked_at = any(map(used_up, self._inners))
+        self.looked_at = any(map(_over, self._iterators, self._inners))
         return not self.looked_at
 
     def row(self) -> tuple[Any, ...] | None:
         """Return one item of each, of those that need not read for it first; None if one has no more."""
         self.looked_at = False
-        places = sorted(range(len(self._iterators)), key=lambda place: not used_up(self._inners[place]))
+        over = list(map(_over, self._iterators, self._inners))
+        places = sorted(range(len(over)), key=lambda place: not over[place])
         found: dict[int, Any] = {}
         for place in places:
             for item in self._iterators[place]:
@@ -64,6 +65,11 @@ class opened:  # noqa: N801  reads as a word: `with opened(openers, gate) as ite
             else:
                 return None
         return tuple([found[place] for place in range(len(places))])
+
+
+def _over(iterator: Iterator[Any], inner: object) -> bool:
+    """Tell whether an iterator is known to need no reading to find its end, or has come to it."""
+    return used_up(inner) or getattr(iterator, "gi_frame", iterator) is None
 
 
 def left_in(inner: object) -> bool:
