@@ -59,9 +59,9 @@ class World:
         self.reads: Counter[int] = Counter()
         self.opened: Counter[int] = Counter()
         self.lanes = 0
+        """In how many operators that run several streams at a time this is."""
         self.beside = False
         """Whether streams are subscribed beside others, before their elements are wanted."""
-        """In how many operators that run several streams at a time this is."""
         self.looking = False
         """Whether only what needs no subscription may be looked at."""
         self._steps = 0
