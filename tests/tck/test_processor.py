@@ -31,7 +31,12 @@ UNICAST = {
     "monitor.subscription_has_one_user",
     "processor.requests_upstream_are_serial",
 }
-SYNCHRONOUS = {"subscriber.slow_work_does_not_block", "publisher.request_returns"}
+SYNCHRONOUS = {
+    "subscriber.slow_work_does_not_block",
+    "publisher.request_returns",
+    "publisher.refusal_waits_its_turn",
+    "publisher.requests_race_emission",
+}
 NOT_RECOVERING = {"processor.recovery_ends_upstream"}
 NEVER_FAILING = {
     "processor.failure_reaches_every_subscriber",

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import penstock.tck.publisher_amounts
+import penstock.tck.publisher_apart
 import penstock.tck.publisher_cancel
 import penstock.tck.publisher_demand
 import penstock.tck.publisher_end
+import penstock.tck.publisher_races
 import penstock.tck.publisher_reentrant
 import penstock.tck.publisher_subscribe  # noqa: F401 - importing these files registers their trials
 from penstock.spec.cpp_dialect import FromCpp

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -164,9 +164,11 @@ def subscription_outlives_publisher(case: PublisherCase) -> None:
     """Drop the publisher: its subscription still brings the elements and the end."""
     publisher, count = case.some(3)
     probe = case.subscribe(publisher)
+    dropped = weakref.ref(publisher)
     del publisher
     case.environment.kept.clear()
-    gc.collect()
+    if dropped() is not None:
+        case.environment.collect()
     probe.request(count)
     case.environment.wait_until(
         lambda: len(probe.elements) >= count, f"{count} elements did not come after the publisher was dropped"

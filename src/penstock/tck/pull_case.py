@@ -289,7 +289,7 @@ class Told:
 
     def __call__(self, error: Exception | None = None, *rest: Any) -> None:
         self.calls.append((error, *rest))
-        self.environment.activity.pulse()
+        self.environment.pulse()
 
 
 class SinkCase(Case):

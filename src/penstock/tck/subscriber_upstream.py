@@ -167,9 +167,9 @@ class Upstream:
                     self._environment.breach("3.9", f"request({n!r}) was called: a request must be positive")
                 linger = self.lingering > 0
                 self.lingering -= linger
-            self._environment.activity.pulse()
+            self._environment.pulse()
             if linger:
-                self._environment.activity.wait_until(lambda: bool(self.overlap), self._environment.limits.quiet)
+                self._environment.lingers(lambda: bool(self.overlap))
             self.play()
 
     def take_cancel(self) -> None:
@@ -177,7 +177,7 @@ class Upstream:
         with self._changed:
             self._record("cancel()")
             self.cancelled = True
-        self._environment.activity.pulse()
+        self._environment.pulse()
 
     # How signals and calls are watched.
 
@@ -201,7 +201,7 @@ class Upstream:
                 self._environment.breach(blame, message)
         finally:
             self._signals[me].pop()
-            self._environment.activity.pulse()
+            self._environment.pulse()
 
     def _record(self, name: str) -> None:
         if self._environment.stuck:
@@ -220,7 +220,7 @@ class Upstream:
             if set(self._requests) - {me}:
                 self.overlap = self.overlap or f"{name} was called on one thread while a request ran on another"
             self._requests[me] = self._requests.get(me, 0) + 1
-        self._environment.activity.pulse()
+        self._environment.pulse()
         try:
             yield
         finally:
@@ -228,4 +228,4 @@ class Upstream:
                 self._requests[me] -= 1
                 if not self._requests[me]:
                     del self._requests[me]
-            self._environment.activity.pulse()
+            self._environment.pulse()

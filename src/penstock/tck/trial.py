@@ -16,8 +16,9 @@ from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
+from penstock.tck.activity import Activity
 from penstock.tck.contract import DIALECTS, PULL, asked, belongs, place
-from penstock.tck.environment import Activity, Environment, NotApplicable
+from penstock.tck.environment import Environment, NotApplicable, rest
 from penstock.tck.outcome import Limits, Outcome, Status
 from penstock.tck.probe import Runaway
 
@@ -178,11 +179,9 @@ def run_trials(
 def _rest(pending: list[_Run[C]], watched: _Watched) -> None:
     """Let the world come to rest, once for all the trials that wait for it."""
     first = pending[0].environment
-    returned = watched.returns(first, first.rest)
-    for run in pending:
-        run.environment.rested = first.rested
-        if not returned:
-            run.give_up()
+    returned = watched.returns(first, lambda: rest([run.environment for run in pending]))
+    for run in pending if not returned else ():
+        run.give_up()
 
 
 def _with_breaches(runs: list[_Run[C]]) -> tuple[Outcome, ...]:

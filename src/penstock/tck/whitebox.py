@@ -59,14 +59,14 @@ class SubscriberProbe:
         with self._environment.activity.changed:
             if self._request is None:
                 self._request, self._cancel, self._stop = request, cancel, stop
-        self._environment.activity.pulse()
+        self._environment.pulse()
 
     def processed(self, element: Any) -> None:
         """Take an element that the subscriber is working on; the kit may hold the work up here."""
         self._open.wait(5 * self._environment.limits.timeout)
         with self._environment.activity.changed:
             self.processed_elements.append(element)
-        self._environment.activity.pulse()
+        self._environment.pulse()
 
     def completed(self) -> None:
         """Take that the subscriber has processed the completion."""
@@ -80,7 +80,7 @@ class SubscriberProbe:
         with self._environment.activity.changed:
             self.ends.append(end)
             self.ended_after.append(len(self.processed_elements))
-        self._environment.activity.pulse()
+        self._environment.pulse()
 
     # What the kit calls.
 
