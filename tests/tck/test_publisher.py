@@ -229,10 +229,3 @@ def test_counts_of_closes_may_come_from_outside():
 def test_refuses_options_that_make_no_sense(options, message):
     with pytest.raises(ValueError, match=message):
         verify_publisher(SyncPublisher, **options)
-
-
-def test_a_factory_that_raises_fails_the_trials():
-    report = verify_publisher(lambda n: 1 // 0, settle=lambda: None)
-    outcome = report.outcome("publisher.demand_never_exceeded")
-    assert outcome.status is Status.FAILED
-    assert outcome.detail == ("the trial could not be held: ZeroDivisionError('integer division or modulo by zero')")

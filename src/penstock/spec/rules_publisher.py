@@ -38,6 +38,7 @@ PUBLISHER_RULES: Final = (
             "monitor.signals_are_serial",
             "publisher.signals_stay_serial",
             "publisher.refusal_waits_its_turn",
+            "processor.one_signal_at_a_time",
         ),
         variants=in_texts(
             "1.3",

@@ -96,6 +96,7 @@ SUBSCRIPTION_RULES: Final = (
             "publisher.requests_inside_signals_add_up",
             "publisher.elements_are_additional",
             "publisher.requests_race_emission",
+            "subscriber.asks_for_large_amounts",
         ),
         variants=in_texts("3.8", cpp="3.8", cpp_differs="The number may be zero, which adds nothing."),
     ),

@@ -31,11 +31,18 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Hold every outcome of one verification of one subject, in one dialect, or as a module of pull-stream ("pull")."""
+    """Every outcome of one verification of one subject, in one dialect, or as a module of pull-stream ("pull").
+
+    `not_run` says in a sentence why there are none: the factory raised, or made something else. `left_running` names
+    the threads that the subject began and did not end: it may keep a few for all, but not one for each subscription.
+    Printing a report shows the whole matrix.
+    """
 
     subject: str
     outcomes: tuple[Outcome, ...]
     dialect: str = "jvm"
+    not_run: str = ""
+    left_running: tuple[str, ...] = ()
 
     @property
     def failed(self) -> tuple[Outcome, ...]:
@@ -44,8 +51,8 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Tell whether nothing failed."""
-        return not self.failed
+        """Tell whether it was run and nothing failed."""
+        return not self.failed and not self.not_run
 
     def outcome(self, test: str) -> Outcome:
         """Return the outcome of the test named `test`."""
@@ -53,6 +60,11 @@ class Report:
             if outcome.test == test:
                 return outcome
         raise KeyError(test)
+
+    def __str__(self) -> str:
+        from penstock.tck.report import render  # noqa: PLC0415  which shows what is defined here
+
+        return render(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from penstock.tck.outcome import Limits, Report
 from penstock.tck.publisher_case import Factory, PublisherCase, PublisherSubject
 from penstock.tck.publisher_trials import publisher_trials
 from penstock.tck.trial import run_trials
+from penstock.tck.verification import verification
 
 _ADAPTERS: dict[str, Callable[[Any], Any]] = {
     "jvm": lambda publisher: publisher,
@@ -27,6 +28,7 @@ _ADAPTERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@verification("publisher", "failing", "over")
 def verify_publisher(
     factory: Factory,
     *,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from penstock.spec.interfaces import Publisher
 from penstock.tck.contract import belongs
 from penstock.tck.environment import NotApplicable
 from penstock.tck.probe import UNBOUNDED, Probe
@@ -72,17 +75,22 @@ class _Company:
         if most is not None and most < _ENOUGH:
             raise NotApplicable(f"it has no more than {most} elements")
         self._case = case
-        self._publisher = case.running(_ENOUGH)[0]
+        self._publisher = self._made()
         self._rule = "1.9"
 
     def joined(self) -> Probe:
         """Subscribe one more probe."""
         probe = self._case.subscribe(self._publisher, rule=self._rule)
         if self._case.subject.unicast:
-            self._publisher = self._case.running(_ENOUGH)[0]
+            self._publisher = self._made()
         else:
             self._rule = "1.10"
         return probe
+
+    def _made(self) -> Publisher[Any]:
+        """Return a publisher that serves several, as a finite one does in the other trials of this rule."""
+        case = self._case
+        return (case.some if case.subject.finite else case.running)(_ENOUGH)[0]
 
 
 def _get_their_own(case: PublisherCase, probes: tuple[Probe, ...], due: int, since: str = "") -> None:

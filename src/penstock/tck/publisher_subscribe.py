@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.spec.interfaces import Publisher
 from penstock.tck.environment import NotApplicable
+from penstock.tck.planned import PlannedFailure
 from penstock.tck.probe import Probe
 from penstock.tck.publisher_case import PublisherCase
 from penstock.tck.publisher_sources import Source
@@ -190,7 +191,7 @@ def on_subscribe_at_most_once(case: PublisherCase) -> Steps:
 @publisher_trials.add("2.13")
 def raising_subscriber_is_cut_off(case: PublisherCase) -> Steps:
     """Raise in on_next, against the rules: the subscription counts as cancelled and nothing more comes."""
-    planted = RuntimeError("planned to raise in on_next")
+    planted = PlannedFailure("planned to raise in on_next")
 
     def raise_planted(probe: Probe, element: object) -> None:
         raise planted

@@ -24,10 +24,6 @@ FRAMES = 100
 """How much deeper the stack may get, however many values pass."""
 
 
-class PlannedFailure(Exception):
-    """Be what a trial makes fail, and with what it aborts."""
-
-
 @dataclass(frozen=True, slots=True)
 class Setting:
     """Say whether upstream answers at once, where there is one, and how many asks are out at a time."""

@@ -24,6 +24,7 @@ from contextlib import suppress
 from typing import Any
 
 from penstock.tck.environment import Environment, NotApplicable
+from penstock.tck.subscriber_upstream import WatchedSubscription
 
 
 class SubscriberProbe:
@@ -39,6 +40,9 @@ class SubscriberProbe:
         self._request: Callable[[int], object] | None = None
         self._cancel: Callable[[], object] | None = None
         self._stop: Callable[[], object] | None = None
+        self.raw = (
+            False  # it was given the subscription's own method: calling that is the kit's doing, not the subject's
+        )
         self._open = threading.Event()
         self._open.set()
 
@@ -53,11 +57,13 @@ class SubscriberProbe:
     ) -> None:
         """Take what makes the subscriber ask for n more and cancel, and what tells it that no more is wanted.
 
-        All three go the subscriber's own ways: after the end `request` asks for nothing (rule 2.4). `stop` is left out
-        by a subscriber that always wants everything.
+        All three go the subscriber's own ways: after the end `request` asks for nothing (rule 2.4), so it is a method
+        of the subscriber that looks whether the end has come, not the subscription's own. `stop` is left out by a
+        subscriber that always wants everything.
         """
         with self._environment.activity.changed:
             if self._request is None:
+                self.raw = isinstance(getattr(request, "__self__", None), WatchedSubscription)
                 self._request, self._cancel, self._stop = request, cancel, stop
         self._environment.pulse()
 
