@@ -129,6 +129,7 @@ class _Below:
         cancel = subscription.cancel
         stop = cancel if self._cancels_upstream else None
         self._probe.subscribed(request=subscription.request, cancel=cancel, stop=stop)
+        self._probe.asks_its_own_way = True  # it is the processor's subscription that is called
 
     def on_next(self, element: Any, /) -> None:
         """Report an element as handed on."""

@@ -42,7 +42,7 @@ def no_calls_after_end(case: Case) -> Steps:
     yield
     by_itself = [len(seat.upstream.calls) for seat in seats]
     for seat in seats:
-        if not getattr(seat.reach, "raw", False):
+        if seat.reach.asks_its_own_way:
             seat.ask(1)
     yield
     for seat, end, calls, own in zip(seats, ENDS, before, by_itself, strict=True):

@@ -24,7 +24,6 @@ from contextlib import suppress
 from typing import Any
 
 from penstock.tck.environment import Environment, NotApplicable
-from penstock.tck.subscriber_upstream import WatchedSubscription
 
 
 class SubscriberProbe:
@@ -40,9 +39,7 @@ class SubscriberProbe:
         self._request: Callable[[int], object] | None = None
         self._cancel: Callable[[], object] | None = None
         self._stop: Callable[[], object] | None = None
-        self.raw = (
-            False  # it was given the subscription's own method: calling that is the kit's doing, not the subject's
-        )
+        self.asks_its_own_way = True  # what makes it ask is its own method, so that it can be held to what that does
         self._open = threading.Event()
         self._open.set()
 
@@ -57,13 +54,13 @@ class SubscriberProbe:
     ) -> None:
         """Take what makes the subscriber ask for n more and cancel, and what tells it that no more is wanted.
 
-        All three go the subscriber's own ways: after the end `request` asks for nothing (rule 2.4), so it is a method
-        of the subscriber that looks whether the end has come, not the subscription's own. `stop` is left out by a
-        subscriber that always wants everything.
+        All three go the subscriber's own ways. A `request` that is a method of the subscriber asks for nothing after
+        the end (rule 2.4); any other function, as one that calls the subscription itself, is not called then. `stop` is
+        left out by a subscriber that always wants everything.
         """
         with self._environment.activity.changed:
             if self._request is None:
-                self.raw = isinstance(getattr(request, "__self__", None), WatchedSubscription)
+                self.asks_its_own_way = _is_of_a_party(request)
                 self._request, self._cancel, self._stop = request, cancel, stop
         self._environment.pulse()
 
@@ -130,3 +127,9 @@ class SubscriberProbe:
             call()
         except Exception as error:
             self._environment.fail(f"{name} raised {error!r}")
+
+
+def _is_of_a_party(call: Callable[..., object]) -> bool:
+    """Tell whether it is a method of a subscriber, or of a processor, rather than a string to pull from outside."""
+    owner = getattr(call, "__self__", None)
+    return any(callable(getattr(owner, name, None)) for name in ("on_next", "OnNext"))
