@@ -89,6 +89,10 @@ class Flow(Generic[A_contra, B_co]):
         """Return the stream continued by this flow; what `|` does."""
         return self(stream)
 
+    def processor(self) -> Processor[A_contra, B_co]:
+        """Return a fresh Processor that does what this flow does, for one upstream and one subscriber."""
+        return processor(self)
+
     @overload
     def __or__(self, after: Flow[B_co, C]) -> Flow[A_contra, C]: ...
     @overload

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -172,6 +173,72 @@ class AsksAfterRecovery(Relay):
         super().wanted(outlet, n)
         if self.recovered and self.upstream is not None:
             self.upstream.request(n)
+
+
+class WorksOnEveryThread(Relay):
+    """Keep no other thread out while one is handing elements on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.here = threading.local()
+
+    def work(self) -> None:
+        if getattr(self.here, "busy", False):
+            return
+        self.here.busy = True
+        while (action := self.next_action()) is not None:
+            action()
+        self.here.busy = False
+
+
+class KeepsALateUpstream(Relay):
+    """Take an upstream though its subscriber has left."""
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        self.refuse_none(subscription)
+        if self.upstream is not None:
+            subscription.cancel()
+            return
+        self.upstream = subscription
+        self.asking += self.size
+        self.work()
+
+
+class AsksALateUpstream(KeepsALateUpstream):
+    """Ask it, too."""
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        super().on_subscribe(subscription)
+        if self.deserted:
+            subscription.request(1)
+
+
+class Between(Relay):
+    """Know whether another thread is handing elements on."""
+
+    worker = 0
+
+    def send(self, outlet: Outlet, element: Any) -> None:
+        self.worker = threading.get_ident()
+        super().send(outlet, element)
+        self.worker = 0
+
+    @property
+    def busy(self) -> bool:
+        return self.worker not in (0, threading.get_ident())
+
+
+class LosesWhatComesMeanwhile(Between):
+    def on_next(self, element: Any, /) -> None:
+        self.refuse_none(element)
+        if not self.busy:
+            super().on_next(element)
+
+
+class ForgetsDemandMeanwhile(Between):
+    def wanted(self, outlet: Outlet, n: int) -> None:
+        if not self.busy:
+            super().wanted(outlet, n)
 
 
 @dataclass(frozen=True)

@@ -600,13 +600,13 @@ class RefusesUnbounded(SyncRun):
 
 
 class CountsRequests(SyncRun):
-    """Serves five hundred requests."""
+    """Serves a hundred and fifty requests that come from outside its signals."""
 
     requests = 0
 
     def add(self, n):
-        self.requests += 1
-        if self.requests <= 500:
+        self.requests += not self.draining
+        if self.requests <= 150:
             super().add(n)
 
 

@@ -7,6 +7,7 @@ import pytest
 from penstock.tck.subscriber import verify_subscriber_blackbox
 from penstock.tck.subscriber_case import blackbox
 from tests.tck import broken_subscribers as broken
+from tests.tck import broken_subscribers_late as late
 from tests.tck.broken_subscribers import THREADED, WAITED_FOR, Broken, trials_of
 from tests.tck.broken_subscribers_sound import Sound
 
@@ -43,7 +44,8 @@ BROKEN = [
         "2.4",
         broken.AsksAfterTheEnd,
         ("no_calls_after_end",),
-        "request(1) was called after on_complete",
+        "request(1) was called after on_complete, when it was made to ask: "
+        "what makes it ask goes the subscriber's own way, which asks no more then",
         claims={"trigger": asking},
     ),
     Broken(
@@ -96,7 +98,21 @@ BROKEN = [
     Broken(
         "2.7",
         broken.AsksOnTwoThreads,
-        ("subscription_calls_are_serial",),
+        ("subscription_calls_are_serial", "requests_stay_serial"),
+        "request(1) was called on one thread while a request ran on another",
+        limits=THREADED,
+    ),
+    Broken(
+        "2.7",
+        late.AsksElsewhereLate,
+        ("requests_stay_serial",),
+        "request(1) was called on one thread while a request ran on another",
+        limits=THREADED,
+    ),
+    Broken(
+        "2.7",
+        late.AsksElsewhereRarely,
+        ("requests_stay_serial",),
         "request(1) was called on one thread while a request ran on another",
         limits=THREADED,
     ),

@@ -31,7 +31,12 @@ UNICAST = {
     "monitor.subscription_has_one_user",
     "processor.requests_upstream_are_serial",
 }
-SYNCHRONOUS = {"subscriber.slow_work_does_not_block", "publisher.request_returns"}
+SYNCHRONOUS = {
+    "subscriber.slow_work_does_not_block",
+    "publisher.request_returns",
+    "publisher.refusal_waits_its_turn",
+    "publisher.requests_race_emission",
+}
 NOT_RECOVERING = {"processor.recovery_ends_upstream"}
 NEVER_FAILING = {
     "processor.failure_reaches_every_subscriber",
@@ -109,6 +114,42 @@ def test_holds_it_to_what_it_claims_only(make: type[Relay], claim: str, test: st
 
 BROKEN = [
     BrokenProcessor(
+        broken.WorksOnEveryThread,
+        {"1.3": ("one_signal_at_a_time",)},
+        "on_next began on one thread while on_next ran on another",
+        {},
+        THREADED,
+    ),
+    BrokenProcessor(
+        broken.KeepsALateUpstream,
+        {"2.6": ("late_upstream_is_cancelled",)},
+        "its upstream was not cancelled, though its subscriber had cancelled before",
+        {},
+        WAITED_FOR,
+    ),
+    BrokenProcessor(
+        broken.AsksALateUpstream,
+        {"2.6": ("late_upstream_is_cancelled",)},
+        "its upstream was not cancelled, though its subscriber had cancelled before",
+        {},
+        WAITED_FOR,
+    ),
+    BrokenProcessor(
+        broken.LosesWhatComesMeanwhile,
+        {"4.1": ("elements_pass_between_threads",)},
+        "2 elements that came in while another was handed on did not come out (seen in processor.one_signal_at_a_time)",
+        {},
+        WAITED_FOR,
+    ),
+    BrokenProcessor(
+        broken.ForgetsDemandMeanwhile,
+        {"3.8": ("early_demand_reaches_upstream",)},
+        "elements that were requested while another was handed on did not come "
+        "(seen in processor.one_signal_at_a_time)",
+        {},
+        WAITED_FOR,
+    ),
+    BrokenProcessor(
         broken.FailsOnlyTheFirst,
         {"1.4": ("failure_reaches_every_subscriber",)},
         "its upstream failed, it sent on_complete",
@@ -150,8 +191,8 @@ BROKEN = [
     BrokenProcessor(broken.NoPublisher, {"4.1": ("keeps_both_contracts",)}, "it lacks subscribe"),
     BrokenProcessor(
         broken.SwapsTwo,
-        {"4.1": ("keeps_both_contracts", "elements_pass_in_order")},
-        "failed: subscriber.signals_are_processed_in_order",
+        {"4.1": ("elements_pass_between_threads", "keeps_both_contracts", "elements_pass_in_order")},
+        "element 4 went in as 4 and came out as 5",
     ),
     BrokenProcessor(
         broken.ErrorWaitsForElements,

@@ -10,7 +10,8 @@ from penstock.tck.outcome import Limits, Status
 from penstock.tck.publisher import verify_publisher
 from penstock.tck.publisher_trials import publisher_trials
 from tests.tck import broken_publishers as broken
-from tests.tck.correct_publishers import FailsAfter, PascalPublisher, SyncPublisher, SyncRun, numbers
+from tests.tck import broken_publishers_demand as demanding
+from tests.tck.correct_publishers import FailsAfter, PascalPublisher, SyncPublisher, SyncRun, ThreadRun, numbers
 
 QUICK = Limits(elements=200, timeout=5, quiet=0.01)
 HANGING = Limits(elements=200, timeout=0.5, quiet=0.01)
@@ -31,6 +32,10 @@ class Broken:
     options: dict[str, object] = field(default_factory=dict)
 
     def publisher(self, source):
+        if issubclass(self.kind, ThreadRun):
+            made = demanding.ThreadsOf(source)
+            made.serving = self.kind
+            return made
         if not issubclass(self.kind, SyncRun):
             return self.kind(source)
         made = SyncPublisher(source)
@@ -48,6 +53,7 @@ class Broken:
         )
 
 
+THREADED = {"settle": None, "over": None, "limits": Limits(elements=200, timeout=1, quiet=0.05)}
 CPP = {"dialect": "cpp"}
 DOTNET = {"dialect": "dotnet"}
 UNICAST = {"unicast": True, "over": None}
@@ -55,8 +61,13 @@ CLOSES = {"closes": True}
 
 BROKEN = [
     Broken(broken.SendsOneTooMany, "1.1", "publisher.demand_never_exceeded"),
+    Broken(demanding.SharesUnboundedDemand, "1.1", "publisher.demand_never_exceeded"),
     Broken(broken.WaitsForFullDemand, "1.2", "publisher.may_end_early"),
     Broken(broken.ServesEveryThread, "1.3", "publisher.signals_are_serial"),
+    Broken(demanding.IsHelpedLate, "1.3", "publisher.signals_stay_serial", options=THREADED),
+    Broken(demanding.IsHelpedRarely, "1.3", "publisher.signals_stay_serial", options=THREADED),
+    Broken(demanding.IsHelpedWithTheLast, "1.3", "publisher.signals_stay_serial", options=THREADED),
+    Broken(demanding.RefusesAtOnce, "1.3", "publisher.refusal_waits_its_turn", options=THREADED),
     Broken(broken.SwallowsFailure, "1.4", "publisher.failure_is_signalled"),
     Broken(broken.CompletesOnFailure, "1.4", "publisher.failure_is_signalled"),
     Broken(broken.NeverCompletes, "1.5", "publisher.completion_is_signalled"),
@@ -78,15 +89,22 @@ BROKEN = [
     Broken(broken.IgnoresSecondSubscriber, "1.10", "publisher.subscribe_again_keeps_the_rules"),
     Broken(broken.ShowsEachItsOwn, "1.11", "publisher.several_subscribers_one_by_one"),
     Broken(broken.ShowsEachItsOwn, "1.11", "publisher.several_subscribers_up_front"),
+    # one of them gets what the other one has asked for
+    Broken(demanding.SharesDemand, "1.11", "publisher.demand_is_kept_apart", also=("1.1",)),
+    Broken(demanding.DropsRequestsWhileAnotherIsServed, "1.11", "publisher.demand_is_kept_apart"),
+    Broken(demanding.SharesCancel, "1.11", "publisher.cancel_is_kept_apart"),
+    Broken(demanding.SharesRefusal, "1.11", "publisher.refusal_is_kept_apart"),
     Broken(broken.CallsOnSubscribeTwice, "2.12", "publisher.on_subscribe_at_most_once"),
     Broken(broken.SendsNone, "2.13", "publisher.raising_subscriber_is_cut_off"),
     Broken(broken.GoesOnAfterSubscriberRaised, "2.13", "publisher.raising_subscriber_is_cut_off"),
     # what the second subscriber asks for goes to the first: too much for the one, nothing for the other
-    Broken(broken.SharesSubscription, "3.1", "monitor.subscription_has_one_user", also=("1.1", "3.8")),
+    Broken(broken.SharesSubscription, "3.1", "monitor.subscription_has_one_user", also=("1.1", "1.11", "3.8")),
     Broken(broken.LosesRequestInsideOnNext, "3.2", "publisher.request_inside_on_next"),
     Broken(broken.LosesRequestInsideOnSubscribe, "3.2", "publisher.request_inside_on_subscribe"),
     Broken(broken.Deadlocks, "3.2", "publisher.request_inside_on_next", options={"limits": HANGING}),
     Broken(broken.Recurses, "3.3", "publisher.recursion_is_bounded"),
+    Broken(demanding.RecursesForMoreThanOne, "3.3", "publisher.recursion_is_bounded"),
+    Broken(demanding.SendsAllAtOnceWhenUnbounded, "3.3", "publisher.recursion_is_bounded"),
     Broken(SyncRun, "3.4", "publisher.request_returns", options={"asynchronous": True, "limits": HANGING}),
     Broken(broken.CancelWaitsForOnNext, "3.5", "publisher.cancel_returns", options={"settle": None, "limits": HANGING}),
     Broken(broken.CancelDrainsTheSource, "3.5", "publisher.cancel_returns"),
@@ -95,6 +113,17 @@ BROKEN = [
     Broken(broken.RefusesRequestAfterCancel, "3.6", "publisher.request_after_cancel_is_ignored"),
     Broken(broken.SecondCancelCompletes, "3.7", "publisher.cancel_after_cancel_is_ignored"),
     Broken(broken.LosesOneOfSeven, "3.8", "publisher.requests_add_up"),
+    # what is cut short is cut short when everything is asked for, too
+    Broken(demanding.ServesNoMoreThan64AtATime, "3.8", "publisher.one_request_for_many", also=("3.17",)),
+    Broken(demanding.ServesWholeTensOnly, "3.8", "publisher.requests_add_up"),
+    Broken(demanding.LosesDemandLate, "3.8", "publisher.one_request_for_many"),
+    Broken(demanding.CountsOneInsideOnNext, "3.8", "publisher.requests_inside_signals_add_up"),
+    # and what is kept of very much is little
+    Broken(demanding.KeepsTheLastInsideOnNext, "3.8", "publisher.requests_inside_signals_add_up", also=("3.17",)),
+    Broken(demanding.KeepsTheLargestInsideOnNext, "3.8", "publisher.requests_inside_signals_add_up"),
+    Broken(demanding.KeepsTheLastInsideOnSubscribe, "3.8", "publisher.requests_inside_signals_add_up"),
+    Broken(demanding.BeginsAnewWithEachRequest, "3.8", "publisher.elements_are_additional"),
+    Broken(demanding.LosesRequestsWhileSending, "3.8", "publisher.requests_race_emission", options=THREADED),
     Broken(broken.IgnoresZero, "3.9", "publisher.zero_request_is_an_error"),
     Broken(broken.IgnoresNegative, "3.9", "publisher.negative_request_is_an_error"),
     Broken(broken.RefusesWithTypeError, "3.9", "publisher.zero_request_is_an_error"),
@@ -106,13 +135,27 @@ BROKEN = [
     Broken(broken.KeepsCancelledSubscriber, "3.13", "publisher.cancelled_subscriber_is_released"),
     Broken(broken.NeverCloses, "3.14", "publisher.last_cancel_closes_the_source", options=CLOSES),
     Broken(broken.ClosesTwice, "3.14", "publisher.last_cancel_closes_the_source", options=CLOSES),
-    Broken(broken.ClosesUnderTheOthers, "3.14", "publisher.last_cancel_closes_the_source", options=CLOSES),
+    # what ends a subscription of another is not kept apart
+    Broken(
+        broken.ClosesUnderTheOthers,
+        "3.14",
+        "publisher.last_cancel_closes_the_source",
+        also=("1.11",),
+        options=CLOSES,
+    ),
     Broken(broken.CancelRaisesWithTheSource, "3.15", "publisher.cancel_never_raises"),
     Broken(broken.CancelRaisesAfterTheEnd, "3.15", "publisher.cancel_never_raises"),
     Broken(broken.RaisesAfterTheEnd, "3.16", "publisher.request_never_raises"),
     Broken(broken.RaisesWithTheSource, "3.16", "publisher.request_never_raises"),
     Broken(broken.RefusesUnbounded, "3.17", "publisher.demand_of_two_to_the_63_minus_1"),
     Broken(broken.Overflows, "3.17", "publisher.demand_past_two_to_the_63_minus_1"),
+    Broken(demanding.CutsRequestsTo32Bits, "3.17", "publisher.large_demand"),
+    Broken(demanding.CountsIn32Bits, "3.17", "publisher.large_demand_adds_up"),
+    Broken(demanding.CountsInASigned32BitWord, "3.17", "publisher.large_demand_adds_up"),
+    Broken(demanding.CountsIn63Bits, "3.17", "publisher.large_demand_adds_up"),
+    Broken(demanding.CountsIn64Bits, "3.17", "publisher.large_demand_adds_up"),
+    Broken(demanding.OverwritesUnbounded, "3.17", "publisher.large_demand_adds_up"),
+    Broken(demanding.IgnoresUnboundedWhileSending, "3.17", "publisher.large_demand_adds_up"),
     Broken(broken.CountsRequests, "3.17", "publisher.many_requests"),
     Broken(broken.EndsWithItsPublisher, "C++ 1.11", "publisher.subscription_outlives_publisher", options=CPP),
     Broken(broken.DroppingDoesNothing, "3.12", "publisher.dropping_the_subscription_cancels", options=CPP),

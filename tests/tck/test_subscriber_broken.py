@@ -7,9 +7,19 @@ import pytest
 from penstock.tck.subscriber import verify_subscriber
 from penstock.tck.subscriber_case import whitebox
 from tests.tck import broken_subscribers as broken
+from tests.tck import broken_subscribers_late as late
 from tests.tck.broken_subscribers import THREADED, WAITED_FOR, Broken, trials_of
 from tests.tck.broken_subscribers_sound import Sound
 
+AFTER_THE_END = (
+    "request(1) was called after on_complete, when it was made to ask: "
+    "what makes it ask goes the subscriber's own way, which asks no more then"
+)
+IN_ORDER = (
+    "signals_are_processed_in_order",
+    "long_streams_are_processed_in_order",
+    "elements_inside_request_are_processed",
+)
 BROKEN = [
     Broken(
         "2.1",
@@ -51,7 +61,13 @@ BROKEN = [
         "2.3", broken.CancelsInOnComplete, ("on_complete_calls_nothing",), "cancel() was called from inside on_complete"
     ),
     Broken("2.3", broken.RequestsInOnError, ("on_error_calls_nothing",), "request(1) was called from inside on_error"),
-    Broken("2.4", broken.AsksAfterTheEnd, ("no_calls_after_end",), "request(1) was called after on_complete"),
+    Broken(
+        "2.3",
+        late.CancelsInALateOnError,
+        ("on_complete_calls_nothing",),
+        "cancel() was called from inside on_error (seen in subscriber.requests_stay_serial)",
+    ),
+    Broken("2.4", broken.AsksAfterTheEnd, ("no_calls_after_end",), AFTER_THE_END),
     Broken(
         "2.4",
         broken.CancelsSoonAfterTheEnd,
@@ -99,6 +115,13 @@ BROKEN = [
         limits=WAITED_FOR,
     ),
     Broken(
+        "2.5",
+        late.TakesTheSecondLate,
+        ("second_subscription_is_cancelled",),
+        "the second subscription was not cancelled",
+        limits=WAITED_FOR,
+    ),
+    Broken(
         "2.6",
         broken.StopsWithoutCancel,
         ("unneeded_subscription_is_cancelled",),
@@ -108,7 +131,7 @@ BROKEN = [
     Broken(
         "2.7",
         broken.AsksOnTwoThreads,
-        ("subscription_calls_are_serial",),
+        ("subscription_calls_are_serial", "requests_stay_serial"),
         "request(1) was called on one thread while a request ran on another",
         claims={"asynchronous": True},
         limits=THREADED,
@@ -119,6 +142,20 @@ BROKEN = [
         ("subscription_calls_are_serial",),
         "request(1) was called on one thread while a request ran on another",
         claims={"concurrent": True},
+        limits=THREADED,
+    ),
+    Broken(
+        "2.7",
+        late.AsksElsewhereLate,
+        ("requests_stay_serial",),
+        "request(1) was called on one thread while a request ran on another",
+        limits=THREADED,
+    ),
+    Broken(
+        "2.7",
+        late.AsksElsewhereRarely,
+        ("requests_stay_serial",),
+        "request(1) was called on one thread while a request ran on another",
         limits=THREADED,
     ),
     Broken(
@@ -153,6 +190,14 @@ BROKEN = [
         "one end was sent, 2 were reported as processed",
     ),
     Broken(
+        "2.9",
+        late.LosesTheEndInsideRequest,
+        ("takes_completion_with_demand",),
+        "on_complete was sent inside request, but no end was reported as processed "
+        "(seen in subscriber.elements_inside_request_are_processed)",
+        limits=WAITED_FOR,
+    ),
+    Broken(
         "2.10",
         broken.ErrorNeedsDemand,
         ("takes_error_without_demand",),
@@ -179,19 +224,49 @@ BROKEN = [
     Broken(
         "2.11",
         broken.SwapsTwo,
-        ("signals_are_processed_in_order",),
+        IN_ORDER,
         "11 was processed before 10, which was sent earlier",
     ),
-    Broken("2.11", broken.LosesOne, ("signals_are_processed_in_order",), "[10] was sent and not processed"),
+    Broken("2.11", broken.LosesOne, IN_ORDER, "[10] was sent and not processed", limits=WAITED_FOR),
+    Broken("2.11", broken.RepeatsOne, IN_ORDER, "10 was processed more often than it was sent"),
     Broken(
-        "2.11", broken.RepeatsOne, ("signals_are_processed_in_order",), "10 was processed more often than it was sent"
+        "2.11",
+        late.LosesOneLate,
+        ("long_streams_are_processed_in_order",),
+        "50 elements were sent, 49 were reported as processed",
+        limits=WAITED_FOR,
+    ),
+    Broken(
+        "2.11",
+        late.SwapsTwoLate,
+        ("long_streams_are_processed_in_order",),
+        "30 was processed before 29, which was sent earlier",
+    ),
+    Broken(
+        "2.9",
+        late.FinishesTwiceLate,
+        ("takes_completion_with_demand",),
+        "one end was sent, 2 were reported as processed (seen in subscriber.long_streams_are_processed_in_order)",
+    ),
+    Broken(
+        "2.11",
+        late.LosesWhatComesInsideRequest,
+        ("elements_inside_request_are_processed",),
+        "20 elements were sent, 0 were reported as processed",
+        limits=WAITED_FOR,
     ),
     Broken(
         "2.11",
         broken.EndOvertakesWork,
-        ("signals_are_processed_in_order",),
+        ("signals_are_processed_in_order", "elements_inside_request_are_processed"),
         "the end was processed before all elements were",
         claims={"asynchronous": True},
+    ),
+    Broken(
+        "2.13",
+        late.RaisesLate,
+        ("none_subscription_refused",),
+        "on_next raised OverflowError('no room') (seen in subscriber.requests_stay_serial)",
     ),
     Broken(
         "2.13",
@@ -234,6 +309,19 @@ BROKEN = [
         broken.AsksForOthers,
         ("uses_only_its_own_subscription",),
         "request(1) was called on the subscription of another subscriber, which had no signal",
+    ),
+    Broken(
+        "3.1",
+        late.SharesItsSubscription,
+        ("uses_only_its_own_subscription",),
+        "request(1) was called on the subscription of another subscriber, which had no signal",
+    ),
+    Broken(
+        "3.8",
+        late.AsksIn32Bits,
+        ("asks_for_large_amounts",),
+        "it was made to ask for 4294967297 elements, the demand was 1",
+        limits=WAITED_FOR,
     ),
     Broken(
         "3.8",

@@ -15,7 +15,11 @@ PROCESSOR_RULES: Final = (
         level=Level.MUST,
         sentence="A processor keeps the rules of a subscriber on one side and those of a publisher on the other.",
         hint="Look at the rules of the side that failed; what crosses from one side to the other is the likely place.",
-        tests=("processor.keeps_both_contracts", "processor.elements_pass_in_order"),
+        tests=(
+            "processor.keeps_both_contracts",
+            "processor.elements_pass_in_order",
+            "processor.elements_pass_between_threads",
+        ),
         variants=in_texts("4.1", cpp=None, cpp_differs=_NO_PROCESSOR),
     ),
     Rule(

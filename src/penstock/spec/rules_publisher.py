@@ -33,7 +33,13 @@ PUBLISHER_RULES: Final = (
         level=Level.MUST,
         sentence="Signals to one subscriber come one after another and never overlap, whatever threads send them.",
         hint="Look for two threads that can both reach the emitting loop, and for work that a pool runs out of order.",
-        tests=("publisher.signals_are_serial", "monitor.signals_are_serial"),
+        tests=(
+            "publisher.signals_are_serial",
+            "monitor.signals_are_serial",
+            "publisher.signals_stay_serial",
+            "publisher.refusal_waits_its_turn",
+            "processor.one_signal_at_a_time",
+        ),
         variants=in_texts(
             "1.3",
             cpp="1.3",
@@ -136,7 +142,13 @@ PUBLISHER_RULES: Final = (
         level=Level.MAY,
         sentence="A publisher is free to serve one subscriber or many, apart or all with the same elements.",
         hint="Look for a position in the source that subscribers share without meaning to.",
-        tests=("publisher.several_subscribers_one_by_one", "publisher.several_subscribers_up_front"),
+        tests=(
+            "publisher.several_subscribers_one_by_one",
+            "publisher.several_subscribers_up_front",
+            "publisher.demand_is_kept_apart",
+            "publisher.cancel_is_kept_apart",
+            "publisher.refusal_is_kept_apart",
+        ),
         variants=in_texts("1.11", cpp="1.10"),
     ),
     Rule(

@@ -75,6 +75,7 @@ SUBSCRIBER_RULES: Final = (
             "subscriber.unneeded_subscription_is_cancelled",
             "blackbox.unneeded_subscription_is_cancelled",
             "processor.last_cancel_reaches_upstream",
+            "processor.late_upstream_is_cancelled",
         ),
         variants=in_texts(
             "2.6",
@@ -94,6 +95,8 @@ SUBSCRIBER_RULES: Final = (
             "monitor.subscription_calls_are_serial",
             "blackbox.subscription_calls_are_serial",
             "processor.requests_upstream_are_serial",
+            "subscriber.requests_stay_serial",
+            "blackbox.requests_stay_serial",
         ),
         variants=in_texts("2.7", cpp="2.6"),
     ),
@@ -140,7 +143,11 @@ SUBSCRIBER_RULES: Final = (
         level=Level.MUST,
         sentence="A subscriber starts work on a signal after it has arrived, in order, and safely across threads.",
         hint="Look for state shared between on_next and a worker without a queue or a lock.",
-        tests=("subscriber.signals_are_processed_in_order",),
+        tests=(
+            "subscriber.signals_are_processed_in_order",
+            "subscriber.long_streams_are_processed_in_order",
+            "subscriber.elements_inside_request_are_processed",
+        ),
         variants=in_texts("2.11", cpp="2.10"),
     ),
     Rule(

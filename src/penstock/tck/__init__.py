@@ -15,6 +15,7 @@ from penstock.tck.pull_sink import verify_pull_sink
 from penstock.tck.pull_source import verify_pull_source
 from penstock.tck.pull_through import verify_pull_through
 from penstock.tck.report import render, summary
+from penstock.tck.report_formats import to_json, to_junit
 from penstock.tck.subscriber import verify_subscriber, verify_subscriber_blackbox
 
 __all__ = [
@@ -26,6 +27,8 @@ __all__ = [
     "monitor",
     "render",
     "summary",
+    "to_json",
+    "to_junit",
     "verify_processor",
     "verify_publisher",
     "verify_pull_sink",

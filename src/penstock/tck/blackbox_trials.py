@@ -14,7 +14,7 @@ _FEW = 8
 def takes_elements_after_cancel(case: Case) -> Steps:
     """Send until it cancels, then what it left open: that must be taken without complaint."""
     seat = case.seat()
-    bound = case.environment.limits.elements
+    bound = case.environment.most(case.environment.limits.elements)
     while not seat.upstream.cancelled and len(seat.upstream.sent) < bound and seat.feed(1, blame=NOBODY):
         pass
     yield
@@ -34,7 +34,7 @@ def takes_all_it_asked_for(case: Case) -> None:
     seat = case.seat()
     if not seat.demanded():
         raise NotApplicable("it cancelled before any element")
-    bound = case.environment.limits.elements
+    bound = case.environment.most(case.environment.limits.elements)
     while seat.upstream.demand > 0 and not seat.upstream.cancelled and len(seat.upstream.sent) < bound:
         seat.upstream.next(blame=THIS_TRIAL)
         case.environment.raise_failure()

@@ -9,11 +9,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from penstock.tck.cli_arguments import Unusable, add_shared, factory_of, limits_of, optional, whole
+from penstock.tck.cli_arguments import (
+    STDOUT,
+    Unusable,
+    add_shared,
+    factory_of,
+    limits_of,
+    optional,
+    settle_files,
+    whole,
+)
 from penstock.tck.cli_pull import add_pull_sink, add_pull_source, add_pull_through
 from penstock.tck.contract import DIALECTS
 from penstock.tck.outcome import Report
 from penstock.tck.report import render
+from penstock.tck.report_formats import to_json, to_junit
 
 Verify = Callable[[argparse.Namespace], Report]
 
@@ -38,12 +48,31 @@ def run(arguments: argparse.Namespace) -> int:
     logging.getLogger().addHandler(logging.NullHandler())  # the kit provokes what subjects log
     verify: Verify = arguments.verify
     try:
+        settle_files(arguments)
         report = verify(arguments)
+        _hand_out(report, arguments)
     except Unusable as error:
         print(f"penstock verify: {error}", file=sys.stderr)
         return 2
-    print(render(report))
+    if report.not_run:
+        print(f"penstock verify: {report.subject} was not run: {report.not_run}", file=sys.stderr)
+        return 2
     return 0 if report.ok else 1
+
+
+def _hand_out(report: Report, given: argparse.Namespace) -> None:
+    """Write the report to the files that were named; print it, unless a format for programs is printed."""
+    printed = [] if report.not_run else [render(report)]
+    for file, form in ((given.json, to_json), (given.junit, to_junit)):
+        if file == STDOUT:
+            printed = [form(report)]
+        elif file is not None:
+            try:
+                Path(file).write_text(form(report) + "\n", encoding="utf-8")
+            except OSError as error:
+                raise Unusable(f"{file} cannot be written: {error}") from error
+    for text in printed:
+        print(text)
 
 
 def _add_publisher(parser: argparse.ArgumentParser) -> None:

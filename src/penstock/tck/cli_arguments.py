@@ -10,15 +10,39 @@ from typing import Any
 
 from penstock.tck.outcome import Limits
 
+STDOUT = "-"
+"""What stands for the standard output in place of the name of a file."""
+
 
 class Unusable(Exception):
     """Say what is wrong with the arguments of a command."""
 
 
+def settle_files(given: argparse.Namespace) -> None:
+    """See that there is a factory: one that follows `--json` or `--junit` looks like the name of a file."""
+    for option in ("json", "junit"):
+        named = getattr(given, option)
+        if given.factory is None and named is not None and ":" in named:
+            given.factory = named
+            setattr(given, option, STDOUT)
+    if given.factory is None:
+        raise Unusable("say what to verify, as package.module:factory")
+    if given.json == given.junit == STDOUT:
+        raise Unusable("--json and --junit cannot both be printed: name a file for one of them")
+
+
 def add_shared(parser: argparse.ArgumentParser, takes: str) -> None:
     """Add what every verification takes."""
     add, limits = parser.add_argument, Limits()
-    add("factory", metavar="package.module:factory", help=takes)
+    add("factory", nargs="?", metavar="package.module:factory", help=takes)
+    add(
+        "--json",
+        nargs="?",
+        const=STDOUT,
+        metavar="FILE",
+        help="write the report as JSON, to the file or in place of it",
+    )
+    add("--junit", nargs="?", const=STDOUT, metavar="FILE", help="write it as JUnit XML, to the file or in place of it")
     add("--elements", type=whole(1), metavar="N", default=limits.elements, help="elements of the longest streams")
     add("--timeout", type=_seconds, metavar="S", default=limits.timeout, help="patience for what must come")
     add("--quiet", type=_seconds, metavar="S", default=limits.quiet, help="how long nothing must come")
@@ -55,6 +79,8 @@ def _seconds(text: str) -> float:
 def factory_of(name: str, kind: str, takes: str, *arguments: Any) -> Any:
     """Return the callable of that name, which must be callable with such arguments."""
     found = _load(name)
+    if kind == "processor" and callable(getattr(found, "processor", None)):
+        return found  # a Flow, which makes processors by itself
     try:
         inspect.signature(found).bind(*arguments)
     except TypeError as error:

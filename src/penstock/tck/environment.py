@@ -3,23 +3,31 @@
 A trial never sleeps and never measures: it waits until something holds (`wait_until`), or lets the world come to rest
 (`rest`, or a bare `yield` in a trial written as a generator) and then looks. Signals arrive on foreign threads, where
 raising would only confuse the subject, so whatever is seen there is noted (`fail`, `breach`) and judged afterwards.
+
+What bounds a trial is `Limits`: it waits for no more than `elements`, and `timeout` is how long its subject may do
+nothing at all, counted from the last signal that this trial has seen of it.
 """
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from penstock.tck.activity import Activity
 from penstock.tck.outcome import Limits
 from penstock.tck.patience import Patience
 from penstock.tck.probe import Probe, Runaway
 
 R = TypeVar("R")
 _MISSES = 3
+_FEWEST = 5  # elements that a trial may wait for however low the limits are
+_SIGNALS = 20  # for each element of the limits, after which a subject that goes on is waited for no longer
+_ENOUGH = 100  # elements, at the least, for that
 
 
 class NotApplicable(Exception):
@@ -32,40 +40,6 @@ class Breach:
 
     rule: str
     message: str
-
-
-class Activity:
-    """Count every signal of every probe of a run, so that waiting needs no polling and rest can be seen."""
-
-    def __init__(self) -> None:
-        self.changed = threading.Condition()
-        self.count = 0
-        self.misses = 0
-        self.waiting = 0  # those who wait here: they have a bound of their own, so they do not stand still
-
-    def pulse(self) -> None:
-        """Tell everyone who waits that something happened."""
-        with self.changed:
-            self.count += 1
-            self.changed.notify_all()
-
-    def wait_until(self, holds: Callable[[], bool], patience: float) -> bool:
-        """Wait until `holds()`, looked at after every pulse; tell whether it came to hold."""
-        with self.changed:
-            self.waiting += 1
-            try:
-                return Patience(patience).wait(lambda seconds: self.changed.wait_for(holds, seconds))
-            finally:
-                self.waiting -= 1
-
-    def rest(self, quiet: float, patience: float, until: Callable[[], bool] = lambda: False) -> bool:
-        """Wait until nothing has happened for `quiet` seconds; tell whether that, or `until`, came in time."""
-        deadline = time.monotonic() + patience
-        while time.monotonic() < deadline and not until():
-            seen = self.count
-            if not self.wait_until(lambda seen=seen: self.count != seen, quiet):  # type: ignore[misc]
-                return True
-        return until()
 
 
 class Environment:
@@ -82,10 +56,14 @@ class Environment:
         self.breaches: list[Breach] = []
         self.stuck = False  # given up on: whoever still signals is to be stopped
         self.rested = True
+        self.events = 0  # signals that came and calls that were made in this trial
         self.patience = Patience(limits.timeout)
         """How long the trial may stand still before it is given up."""
+        self._elements = 0
+        self._seconds = 0.0
         self._running: list[Elsewhere[Any]] = []
         self._probes: weakref.WeakSet[Probe] = weakref.WeakSet()
+        self._waiting = 0
 
     def probe(
         self,
@@ -99,10 +77,35 @@ class Environment:
         self._probes.add(probe)
         return probe
 
+    def pulse(self) -> None:
+        """Take that something happened in this trial, and tell everyone who waits."""
+        self.events += 1
+        if self.events < _SIGNALS * max(self.limits.elements, _ENOUGH):
+            self.stay_alive(2 if self._waiting else 1)
+        self.activity.pulse()
+
+    def element_took(self, seconds: float) -> None:
+        """Take how long an element took to come."""
+        self._elements += 1
+        self._seconds += seconds
+        self.activity.element_took(seconds)
+        self.activity.trial_took(self._seconds / self._elements)
+
+    @property
+    def quiet(self) -> float:
+        """Return for how many seconds nothing has to happen before nothing more is to be expected."""
+        return self.activity.quiet(self.limits.quiet, self.limits.timeout)
+
+    def most(self, wanted: int) -> int:
+        """Return how many of the elements wanted a trial may wait for: by the limits, and by what a timeout is."""
+        pace, timeout = self.activity.pace, self.limits.timeout
+        in_time = wanted if pace * wanted <= timeout else int(timeout / pace)
+        return min(wanted, max(_FEWEST, min(self.limits.elements, in_time)))
+
     def fail(self, message: str) -> None:
         """Note, from any thread, that the trial failed."""
         self.failures.append(message)
-        self.activity.pulse()
+        self.pulse()
 
     def breach(self, rule: str, message: str) -> None:
         """Note, from any thread, that `rule` was broken; its own trial fails for it, not this one."""
@@ -124,13 +127,21 @@ class Environment:
         if not self.comes(holds):
             raise AssertionError(message)
 
-    def comes(self, holds: Callable[[], bool]) -> bool:
-        """Wait until `holds()` and tell whether it came to hold within the timeout."""
+    def comes(self, holds: Callable[[], bool], *, due: bool = True) -> bool:
+        """Wait until `holds()` and tell whether it came to hold, within the timeout after the last signal.
+
+        What is not `due` may stay away without telling anything about the subject.
+        """
         self.raise_failure()
         if holds():
             return True
         self.stay_alive(2)
-        came = self._wait(lambda: bool(self.failures) or holds())
+        self._waiting += 1
+        try:
+            came = self._wait(lambda: bool(self.failures) or holds())
+        finally:
+            self._waiting -= 1
+        self.activity.misses += due and not came
         self.stay_alive()
         self.raise_failure()
         return came
@@ -142,13 +153,10 @@ class Environment:
             activity.wait_until(lambda: holds() or all(running.done for running in self._running), timeout)
             self.settle()
             return holds()
-        if activity.misses < _MISSES:
-            came = activity.wait_until(holds, timeout)
-        else:  # it has failed already: do not wait for a subject that does nothing at all
-            activity.rest(max(self.limits.quiet, timeout / 10), timeout, until=holds)
-            came = holds()
-        activity.misses += not came
-        return came
+        if activity.misses >= _MISSES:  # it has failed already: do not wait for a subject that does nothing at all
+            timeout = max(self.quiet, timeout / 10)
+        most = self.events + _SIGNALS * max(self.limits.elements, _ENOUGH)
+        return activity.wait_until(holds, timeout, lambda: min(self.events, most))
 
     def lingers(self, holds: Callable[[], bool], *, times: int = 1) -> bool:
         """Give something `quiet` seconds, so many times, to happen, from inside a signal too; tell whether it did."""
@@ -157,12 +165,14 @@ class Environment:
     def rest(self) -> bool:
         """Let everything that is going to happen happen; tell whether it ever came to an end."""
         self.stay_alive(2)
-        if self.settle is not None:
-            self.settle()
-        else:
-            self.rested = self.activity.rest(self.limits.quiet, self.limits.timeout)
+        rest([self])
         self.stay_alive()
         return self.rested
+
+    def collect(self) -> None:
+        """Collect what nothing refers to; the time that takes is not the subject's."""
+        gc.collect()
+        self.stay_alive()
 
     def elsewhere(self, call: Callable[[], R]) -> Elsewhere[R]:
         """Start `call` on a thread of its own."""
@@ -193,6 +203,28 @@ class Environment:
         return next((stuck for probe in list(self._probes) if (stuck := probe.stuck_in())), None)
 
 
+def rest(environments: Iterable[Environment]) -> None:
+    """Wait, once for all of them, until nothing has happened for a while; note in each whether that came in time."""
+    waiting = list(environments)
+    first = waiting[0]
+    for environment in waiting:
+        environment.rested = True
+    if first.settle is not None:
+        first.settle()
+        return
+    deadline = time.monotonic() + max(first.limits.timeout, 2 * first.quiet)
+    while waiting:
+        seen = [environment.events for environment in waiting]
+        first.activity.wait_until(lambda: False, first.quiet)
+        waiting = [
+            environment for environment, events in zip(waiting, seen, strict=True) if environment.events > events
+        ]
+        if time.monotonic() > deadline:
+            break
+    for environment in waiting:
+        environment.rested = False
+
+
 class Elsewhere(Generic[R]):
     """Run one call on a daemon thread of its own and keep what came of it."""
 
@@ -216,7 +248,7 @@ class Elsewhere(Generic[R]):
         finally:
             del self._call  # what it refers to must be free to go (rule 3.13)
             self.done = True
-            self._environment.activity.pulse()
+            self._environment.pulse()
 
     @property
     def thread(self) -> int | None:

@@ -31,11 +31,18 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Hold every outcome of one verification of one subject, in one dialect, or as a module of pull-stream ("pull")."""
+    """Every outcome of one verification of one subject, in one dialect, or as a module of pull-stream ("pull").
+
+    `not_run` says in a sentence why there are none: the factory raised, or made something else. `left_running` names
+    the threads that the subject began and did not end: it may keep a few for all, but not one for each subscription.
+    Printing a report shows the whole matrix.
+    """
 
     subject: str
     outcomes: tuple[Outcome, ...]
     dialect: str = "jvm"
+    not_run: str = ""
+    left_running: tuple[str, ...] = ()
 
     @property
     def failed(self) -> tuple[Outcome, ...]:
@@ -44,8 +51,8 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Tell whether nothing failed."""
-        return not self.failed
+        """Tell whether it was run and nothing failed."""
+        return not self.failed and not self.not_run
 
     def outcome(self, test: str) -> Outcome:
         """Return the outcome of the test named `test`."""
@@ -54,12 +61,17 @@ class Report:
                 return outcome
         raise KeyError(test)
 
+    def __str__(self) -> str:
+        from penstock.tck.report import render  # noqa: PLC0415  which shows what is defined here
+
+        return render(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Bound a verification: elements per test, patience for what must come, quiet for what must not."""
 
-    elements: int = 1000
+    elements: int = 1100  # more than 1024, where many a buffer ends
     timeout: float = 2.0
     quiet: float = 0.05
     depth: int = 1

@@ -8,6 +8,7 @@ exception of the subject is kept in `raised` and noted as a breach of the rule t
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -68,6 +69,7 @@ class Probe:
         self._begun = False
         self._abandoned = False
         self._excess = 0
+        self._since = time.monotonic()  # when it last asked, or was last done with a signal
 
     # What was seen.
 
@@ -106,6 +108,7 @@ class Probe:
         with self.environment.activity.changed:
             if n > 0 and not self.cancelled and not self.ended:
                 self.requested += n
+        self._since = time.monotonic()
         with self._calling(f"request({n})", "3.16"):
             subscription.request(n)
 
@@ -194,7 +197,7 @@ class Probe:
             inside = self._calls.get(me, ())
             self._judge(kind, value)
             self._record(Signal(kind, value, me, inside, self.cancelled))
-        self.environment.activity.pulse()
+        self.environment.pulse()
         try:
             yield
         finally:
@@ -202,7 +205,8 @@ class Probe:
                 running.pop()
                 if not running:
                     del self._running[me]
-            self.environment.activity.pulse()
+                self._since = time.monotonic()
+            self.environment.pulse()
 
     def _judge(self, kind: str, value: Any) -> None:
         if self.ended and (self._begun or kind != "subscribe"):
@@ -231,6 +235,7 @@ class Probe:
             self.subscription = signal.value
         if signal.kind == "next":
             self.elements.append(signal.value)
+            self.environment.element_took(max(0.0, time.monotonic() - self._since))
             if signal.after_cancel:
                 self.late += 1
             if self.late > 10 * self.environment.limits.elements:

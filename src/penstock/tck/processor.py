@@ -7,24 +7,27 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-import penstock.tck.processor_trials  # noqa: F401 - importing this file registers its trials
+import penstock.tck.processor_races
+import penstock.tck.processor_trials  # noqa: F401 - importing these files registers their trials
 from penstock.spec.interfaces import Processor, Subscription
 from penstock.spec.predicates import is_processor
 from penstock.spec.rules import rule
 from penstock.tck.environment import Environment
 from penstock.tck.outcome import Limits, Outcome, Report, Status
+from penstock.tck.planned import PlannedFailure
 from penstock.tck.processor_case import ProcessorCase, ProcessorSubject, processor
 from penstock.tck.processor_feed import Feed
 from penstock.tck.publisher import verify_publisher
-from penstock.tck.publisher_sources import PlannedFailure
 from penstock.tck.subscriber import by_rule, closing, hold_whitebox
 from penstock.tck.subscriber_case import Claims
 from penstock.tck.trial import Trial, run_trials
+from penstock.tck.verification import verification
 from penstock.tck.whitebox import SubscriberProbe
 
 _SUMMARY = "processor.keeps_both_contracts"
 
 
+@verification("processor")
 def verify_processor(
     factory: Callable[[], Processor[Any, Any]],
     *,
@@ -55,7 +58,7 @@ def verify_processor(
         subject: what the report calls it.
     """
     limits = limits or Limits()
-    verified = ProcessorSubject(factory, element, multicast, recovers, delays_errors, cancels_upstream)
+    verified = ProcessorSubject(factory, element, multicast, recovers, delays_errors, cancels_upstream, concurrent)
     trials = processor.of("jvm")
     if not is_processor(factory()):  # nothing else can be said of it
         shape = [trial for trial in trials if trial.name == _SUMMARY]
@@ -126,6 +129,7 @@ class _Below:
         cancel = subscription.cancel
         stop = cancel if self._cancels_upstream else None
         self._probe.subscribed(request=subscription.request, cancel=cancel, stop=stop)
+        self._probe.asks_its_own_way = True  # it is the processor's subscription that is called
 
     def on_next(self, element: Any, /) -> None:
         """Report an element as handed on."""

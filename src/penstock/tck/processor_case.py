@@ -23,6 +23,7 @@ class ProcessorSubject:
     recovers: bool
     delays_errors: bool
     cancels_upstream: bool
+    concurrent: bool
 
 
 class ProcessorCase:
@@ -82,6 +83,14 @@ class ProcessorCase:
         """End the stream, so that the processor can let go of what it holds."""
         if self.upstream.subscribed and not self.upstream.ended and not self.environment.stuck:
             self.upstream.complete(blame=NOBODY)
+
+
+def in_order(case: ProcessorCase, elements: list[object]) -> None:
+    """Fail the trial unless what came out is what went in."""
+    sent = case.upstream.sent
+    for place, (first, second) in enumerate(zip(sent, elements, strict=False)):
+        case.environment.check(first == second, f"element {place} went in as {first!r} and came out as {second!r}")
+    case.environment.check(len(elements) == len(sent), f"{len(sent)} elements went in, {len(elements)} came out")
 
 
 processor: Trials[ProcessorCase] = Trials("processor")

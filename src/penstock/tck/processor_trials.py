@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from penstock.spec.predicates import PROCESSOR_METHODS, missing_methods
 from penstock.tck.environment import NotApplicable
+from penstock.tck.planned import PlannedFailure
 from penstock.tck.probe import Probe
-from penstock.tck.processor_case import ProcessorCase, processor
-from penstock.tck.publisher_sources import PlannedFailure
+from penstock.tck.processor_case import ProcessorCase, in_order, processor
 from penstock.tck.subscriber_case import carries
 from penstock.tck.trial import Steps
 
@@ -122,15 +122,8 @@ def elements_pass_in_order(case: ProcessorCase) -> Steps:
     case.environment.wait_until(lambda: all(probe.ended for probe in probes), "its upstream completed, it did not")
     yield
     for probe in probes:
-        _in_order(case, probe.elements)
+        in_order(case, probe.elements)
         case.environment.check(probe.completed, f"its upstream completed, it sent on_error({probe.error!r})")
-
-
-def _in_order(case: ProcessorCase, elements: list[object]) -> None:
-    sent = case.upstream.sent
-    for place, (first, second) in enumerate(zip(sent, elements, strict=False)):
-        case.environment.check(first == second, f"element {place} went in as {first!r} and came out as {second!r}")
-    case.environment.check(len(elements) == len(sent), f"{len(sent)} elements went in, {len(elements)} came out")
 
 
 @processor.add("4.2")

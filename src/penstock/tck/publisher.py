@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import penstock.tck.publisher_amounts
+import penstock.tck.publisher_apart
 import penstock.tck.publisher_cancel
 import penstock.tck.publisher_demand
 import penstock.tck.publisher_end
+import penstock.tck.publisher_races
 import penstock.tck.publisher_reentrant
 import penstock.tck.publisher_subscribe  # noqa: F401 - importing these files registers their trials
 from penstock.spec.cpp_dialect import FromCpp
@@ -16,6 +19,7 @@ from penstock.tck.outcome import Limits, Report
 from penstock.tck.publisher_case import Factory, PublisherCase, PublisherSubject
 from penstock.tck.publisher_trials import publisher_trials
 from penstock.tck.trial import run_trials
+from penstock.tck.verification import verification
 
 _ADAPTERS: dict[str, Callable[[Any], Any]] = {
     "jvm": lambda publisher: publisher,
@@ -24,6 +28,7 @@ _ADAPTERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@verification("publisher", "failing", "over")
 def verify_publisher(
     factory: Factory,
     *,

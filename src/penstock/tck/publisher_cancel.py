@@ -79,7 +79,7 @@ def _cancel_at_the_subscriber(case: PublisherCase) -> None:
 
 def _cancel_at_the_source(case: PublisherCase) -> None:
     gate = threading.Event()
-    source = Source(gate=gate, on_wait=case.environment.activity.pulse)
+    source = Source(gate=gate, on_wait=case.environment.pulse)
     publisher = case.over(source)
     probe = case.environment.probe(on_subscribe=lambda probe: probe.request(1))
     try:
@@ -160,7 +160,7 @@ def cancel_after_cancel_is_ignored(case: PublisherCase) -> Steps:
 @publisher_trials.add("3.12")
 def cancel_stops_the_stream(case: PublisherCase) -> Steps:
     """Cancel inside the first on_next of a long run: it stops though demand is left."""
-    publisher, count = case.running(max(case.environment.limits.elements, 100))
+    publisher, count = case.plenty()
     if count < 2:
         raise NotApplicable("it has no more than one element")
 

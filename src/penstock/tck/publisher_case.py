@@ -52,7 +52,7 @@ class PublisherCase:
         """Return a publisher that ends after about `wanted` elements, and how many it has."""
         if not self.subject.finite:
             raise NotApplicable("it never ends")
-        count = self._clamp(wanted)
+        count = self._clamp(self.environment.most(wanted))
         if count < least:
             raise NotApplicable("it has no elements")
         return self._make(count), count
@@ -70,11 +70,18 @@ class PublisherCase:
 
         It does not end by itself once the elements that a trial asks for have come, unless it is bounded.
         """
+        wanted = self.environment.most(wanted)
         if self.subject.max_elements is None:
             return self._make(None), wanted
         if self.subject.max_elements < least:
             raise NotApplicable("it has no elements")
         return self._make(self.subject.max_elements), min(wanted, self.subject.max_elements)
+
+    def plenty(self) -> tuple[Publisher[Any], int]:
+        """Return a publisher of many elements and how many to ask for: a trial that stops it does not wait for them."""
+        most = self.subject.max_elements
+        wanted = max(self.environment.limits.elements, 100)
+        return self._make(most), wanted if most is None else min(wanted, most)
 
     def any(self) -> Publisher[Any]:
         """Return any publisher at all."""
@@ -159,6 +166,18 @@ class PublisherCase:
         if not probe.ended:
             probe.request(1)  # an iterator shows its end only when asked once more
         self.needs(lambda: probe.ended, "1.5", "no end came after the last element")
+
+    def reentry_works(self) -> None:
+        """See that a request inside on_next counts, which a trial takes for granted."""
+        publisher, count = self.running(3)
+
+        def ask(probe: Probe, element: object) -> None:
+            if probe.requested < count:
+                probe.request(1)
+
+        probe = self.subscribe(publisher, on_next=ask)
+        probe.request(1)
+        self.needs(lambda: len(probe.elements) >= count, "3.2", "request(1) inside on_next was lost")
 
     def run_out(self, publisher: Publisher[Any], count: int) -> Probe:
         """Subscribe a fresh probe and take all `count` elements, to the end."""

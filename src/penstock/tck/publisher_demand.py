@@ -32,11 +32,11 @@ def requests_add_up(case: PublisherCase) -> Steps:
     """Ask at random, several times before looking: what was asked for in all is what comes."""
     probes = []
     for seed in range(3):
-        publisher, count = case.running(60)
+        publisher, count = case.running(90)
         probe = case.subscribe(publisher)
         chance = random.Random(seed)
         while probe.requested < count:
-            probe.request(min(chance.randint(1, 9), count - probe.requested))
+            probe.request(min(chance.randint(1, chance.choice((9, 9, 40))), count - probe.requested))
             if chance.random() < 0.5:
                 _all_came(case, probe)
         _all_came(case, probe)
@@ -184,7 +184,7 @@ def demand_past_two_to_the_63_minus_1(case: PublisherCase) -> None:
 
 
 def _run_unbounded(case: PublisherCase, more: tuple[int, ...]) -> Probe:
-    publisher, count = case.running(10)
+    publisher, count = case.running(case.environment.limits.elements)
 
     def ask_and_stop(probe: Probe, element: object) -> None:
         if len(probe.elements) == 1:
@@ -203,7 +203,7 @@ def _run_unbounded(case: PublisherCase, more: tuple[int, ...]) -> Probe:
 @publisher_trials.add("3.17")
 def many_requests(case: PublisherCase) -> None:
     """Request one element, very often: they add up."""
-    publisher, count = case.running(max(1000, case.environment.limits.elements))
+    publisher, count = case.running(case.environment.limits.elements)
     probe = case.subscribe(publisher)
     for _ in range(count):
         probe.request(1)

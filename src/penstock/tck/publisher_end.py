@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import weakref
 from typing import Any
 
@@ -96,8 +95,9 @@ def _run_to_the_end(
 
 def released(case: PublisherCase, subscriber: weakref.ref[Probe], since: str) -> Steps:
     """Fail the trial unless the subscriber is let go of, soon if not at once."""
-    for collect in (lambda: None, gc.collect, gc.collect):  # most often nothing has to be collected
-        collect()
+    for turn in range(3):
+        if turn:  # most often nothing has to be collected
+            case.environment.collect()
         if subscriber() is None:
             return
         yield

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 import threading
+from itertools import cycle
 from typing import Any
 
 from penstock.tck.environment import NotApplicable
-from penstock.tck.probe import Probe
+from penstock.tck.probe import UNBOUNDED, Probe
 from penstock.tck.publisher_case import PublisherCase
 from penstock.tck.publisher_trials import HAS_ON_SUBSCRIBE, publisher_trials
 from penstock.tck.trial import Steps
@@ -44,7 +45,7 @@ def signals_are_serial(case: PublisherCase) -> Steps:
     if count > 1:
         probe.request(min(2, count - 1))
     case.elements(probe, 1)
-    environment.comes(lambda: all(asking.done for asking in callers))
+    environment.comes(lambda: all(asking.done for asking in callers), due=False)
     yield
     for message in case.breaches("1.3"):
         raise AssertionError(message)
@@ -74,22 +75,29 @@ def request_inside_on_subscribe(case: PublisherCase) -> None:
 
 @publisher_trials.add("3.3")
 def recursion_is_bounded(case: PublisherCase) -> None:
-    """Ask for each next element inside on_next: the calls do not pile up on one stack."""
+    """Ask inside on_next for the next element, for several, for everything: the calls do not pile up on one stack."""
+    _does_not_nest(case, (1,), case.environment.limits.elements, "3.2")
+    _does_not_nest(case, (1, 2, 3), 100, "3.8")
+    _does_not_nest(case, (UNBOUNDED,), 20, "3.17")
+
+
+def _does_not_nest(case: PublisherCase, asked: tuple[int, ...], wanted: int, rule: str) -> None:
     depth = case.environment.limits.depth
+    amounts = cycle(asked)
 
     def ask(probe: Probe, element: object) -> None:
-        if probe.deepest > depth:
+        if probe.deepest > depth or len(probe.elements) >= count:
             probe.cancel()
         else:
-            probe.request(1)
+            probe.request(next(amounts))
 
-    publisher, count = case.some(case.environment.limits.elements)
+    publisher, count = case.running(wanted)
     probe = case.subscribe(publisher, on_next=ask)
     case.environment.elsewhere(lambda: probe.request(1))
     case.needs(
         lambda: len(probe.elements) >= count or probe.cancelled,
-        "3.2",
-        f"request(1) inside each on_next brought fewer than {count} elements",
+        rule,
+        f"request({asked[0]}) inside each on_next brought fewer than {count} elements",
     )
     deepest = probe.deepest
     case.environment.check(deepest <= depth, f"on_next was called inside on_next {deepest} deep, {depth} is the bound")
@@ -118,7 +126,11 @@ def elements_inside_request(case: PublisherCase) -> None:
     case.take(plain, count)
     if not all(signal.inside for signal in plain.signals if signal.kind == "next"):
         raise NotApplicable("it is asynchronous")
-    _reentry_works(case)
+    case.reentry_works()
+    again = case.subscribe(case.some(40)[0])
+    case.take(again, count)
+    if again.elements != plain.elements:
+        raise NotApplicable("its elements differ from run to run")
     chance = random.Random(1)
 
     def ask(probe: Probe, element: object) -> None:
@@ -134,13 +146,6 @@ def elements_inside_request(case: PublisherCase) -> None:
     case.elements(probe, count)
     same = probe.elements == plain.elements
     case.environment.check(same, f"asked from inside on_next it sent {probe.elements!r}, else {plain.elements!r}")
-
-
-def _reentry_works(case: PublisherCase) -> None:
-    publisher, count = case.some(3)
-    probe = case.subscribe(publisher, on_next=lambda probe, element: probe.request(1))
-    probe.request(1)
-    case.needs(lambda: len(probe.elements) >= count, "3.2", "request(1) inside on_next was lost")
 
 
 @publisher_trials.add("3.11")

@@ -5,9 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 
-
-class PlannedFailure(Exception):
-    """Be the failure that a source of the kit was made to have."""
+from penstock.tck.planned import PlannedFailure
 
 
 class Source:

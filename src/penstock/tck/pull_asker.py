@@ -117,7 +117,7 @@ class Asker:
             reply = Reply(number, end_of(end), value)
             self.replies.append(reply)
             self.deepest = max(self.deepest, depth())
-            self._environment.activity.pulse()
+            self._environment.pulse()
             if self._on_answer is not None:
                 self._on_answer(self, reply)
 

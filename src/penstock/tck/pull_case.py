@@ -24,10 +24,6 @@ FRAMES = 100
 """How much deeper the stack may get, however many values pass."""
 
 
-class PlannedFailure(Exception):
-    """Be what a trial makes fail, and with what it aborts."""
-
-
 @dataclass(frozen=True, slots=True)
 class Setting:
     """Say whether upstream answers at once, where there is one, and how many asks are out at a time."""
@@ -289,7 +285,7 @@ class Told:
 
     def __call__(self, error: Exception | None = None, *rest: Any) -> None:
         self.calls.append((error, *rest))
-        self.environment.activity.pulse()
+        self.environment.pulse()
 
 
 class SinkCase(Case):

@@ -77,7 +77,7 @@ class Feed:
         if self._environment.stuck:
             raise Runaway
         self.deepest = max(self.deepest, depth())
-        self._environment.activity.pulse()
+        self._environment.pulse()
         if asks(abort):
             self._ask(answer)
         else:
@@ -129,7 +129,7 @@ class Feed:
                 move()
         else:
             self._due.append(move)
-            self._environment.activity.pulse()
+            self._environment.pulse()
 
     def _next(self) -> None:
         if not self._waiting:

@@ -8,12 +8,12 @@ from typing import Any
 
 from penstock.spec.pull_interfaces import End
 from penstock.tck.environment import NotApplicable
+from penstock.tck.planned import PlannedFailure
 from penstock.tck.pull_asker import AnswerRaisedError, Asker, Reply, depth
 from penstock.tck.pull_case import (
     FRAMES,
     MANY,
     Joint,
-    PlannedFailure,
     Producer,
     Setting,
     ends_with,

@@ -10,8 +10,10 @@ from penstock.tck.contract import PULL
 from penstock.tck.outcome import Limits, Report
 from penstock.tck.pull_case import SinkCase, SinkSubject, sink_trials
 from penstock.tck.trial import run_trials
+from penstock.tck.verification import verification
 
 
+@verification("pull-stream sink")
 def verify_pull_sink(
     factory: Callable[[Any], Any],
     *,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.tck.environment import NotApplicable
+from penstock.tck.planned import PlannedFailure
 from penstock.tck.pull_asker import depth
-from penstock.tck.pull_case import FRAMES, LENGTH, PlannedFailure, SinkCase, Told, sink_trials
+from penstock.tck.pull_case import FRAMES, LENGTH, SinkCase, Told, sink_trials
 from penstock.tck.pull_feed import Feed
 from penstock.tck.trial import Steps
 

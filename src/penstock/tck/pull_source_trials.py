@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.tck.environment import NotApplicable
+from penstock.tck.planned import PlannedFailure
 from penstock.tck.pull_asker import Asker
-from penstock.tck.pull_case import LINEAR, Joint, PlannedFailure, Setting, SourceCase, as_read, source_trials
+from penstock.tck.pull_case import LINEAR, Joint, Setting, SourceCase, as_read, source_trials
 from penstock.tck.pull_feed import Feed
 from penstock.tck.pull_producer_trials import ENOUGH, to_the_end
 from penstock.tck.trial import Steps

@@ -11,8 +11,10 @@ from penstock.tck.contract import PULL
 from penstock.tck.outcome import Limits, Report
 from penstock.tck.pull_case import ThroughCase, ThroughSubject, same, through_trials
 from penstock.tck.trial import run_trials
+from penstock.tck.verification import verification
 
 
+@verification("pull-stream through")
 def verify_pull_through(
     factory: Callable[[], Any],
     *,

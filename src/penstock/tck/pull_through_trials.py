@@ -6,11 +6,11 @@ from typing import Any
 
 from penstock.spec.pull_interfaces import End
 from penstock.tck.environment import NotApplicable
+from penstock.tck.planned import PlannedFailure
 from penstock.tck.pull_case import (
     LENGTH,
     LINEAR,
     Joint,
-    PlannedFailure,
     Setting,
     ThroughCase,
     ends_with,

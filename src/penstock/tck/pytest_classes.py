@@ -294,10 +294,11 @@ class PullSinkVerification:
 
 
 def _add_tests(cls: type, trials: Iterable[Trial[Any]]) -> None:
-    """Give the class one method for each trial, and one for what no trial is about."""
+    """Give the class one method for each trial, one for what no trial is about, and one that fails if none was run."""
     names = {trial.name for trial in trials}
     for trial in trials:
         setattr(cls, _method_name(trial), _method(trial.name))
+    cls.test_it_was_run = _was_run  # type: ignore[attr-defined]
     cls.test_no_other_rule_was_broken = _leftovers(names)  # type: ignore[attr-defined]
 
 
@@ -313,13 +314,22 @@ def _method_name(trial: Trial[Any]) -> str:
 
 def _method(test: str) -> Callable[[Any], None]:
     def check(self: Any) -> None:
-        outcome = _report(self).outcome(test)
+        report = _report(self)
+        if report.not_run:
+            raise SkipTest(f"not run: {report.not_run}")
+        outcome = report.outcome(test)
         if outcome.status is Status.FAILED:
             raise AssertionError(f"{_kind(outcome.rule)} {outcome.rule}: {outcome.detail}\n{outcome.hint}")
         if outcome.status is Status.NOT_APPLICABLE:
             raise SkipTest(outcome.detail)
 
     return check
+
+
+def _was_run(self: Any) -> None:
+    not_run = _report(self).not_run
+    if not_run:
+        raise AssertionError(not_run)
 
 
 def _leftovers(names: set[str]) -> Callable[[Any], None]:

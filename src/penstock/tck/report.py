@@ -9,30 +9,49 @@ from penstock.spec.rules import Dialect
 from penstock.tck.contract import DIALECTS, asked
 from penstock.tck.outcome import Outcome, Report, Status
 
+_SHOWN = 5  # names of threads
+
 
 def render(report: Report) -> str:
     """Return the matrix: one line for each test, and below it why it failed or does not apply."""
     dialect = DIALECTS.get(report.dialect)
-    ids = [_id(outcome, dialect) for outcome in report.outcomes]
+    ids = [shown_id(outcome, report.dialect) for outcome in report.outcomes]
     width = max(map(len, ids), default=0)
     text = "properties of the pull-stream protocol" if dialect is None else f"{dialect.value} text"
+    if report.not_run:
+        return f"{report.subject} by the {text}\n\n{summary(report)}"
     lines = [f"{report.subject} by the {text}", ""]
     for shown, outcome in zip(ids, report.outcomes, strict=True):
         lines.append(f"{shown:<{width}}  {outcome.status.value:<14}  {outcome.test}")
         lines.extend(f"{'':<{width}}  {note}" for note in _notes(outcome))
+    if report.left_running:
+        lines += ["", left_running(report)]
     return "\n".join([*lines, "", summary(report)])
 
 
 def summary(report: Report) -> str:
-    """Return one line that counts the outcomes and names the rules that failed."""
+    """Return one line that counts the outcomes and names the rules that failed, or says why it was not run."""
+    if report.not_run:
+        return f"not run: {report.not_run}"
     counts = Counter(outcome.status for outcome in report.outcomes)
     counted = ", ".join(f"{counts[status]} {status.value}" for status in Status)
-    failed = dict.fromkeys(_id(outcome, DIALECTS.get(report.dialect)) for outcome in report.failed)
+    failed = dict.fromkeys(shown_id(outcome, report.dialect) for outcome in report.failed)
     return f"{counted}; broken: {', '.join(failed)}" if failed else counted
 
 
-def _id(outcome: Outcome, dialect: Dialect | None) -> str:
+def left_running(report: Report) -> str:
+    """Return one line that names the threads that the subject did not end."""
+    names = report.left_running
+    shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    many = f"{len(names)} threads that began" if len(names) > 1 else "1 thread that began"
+    return (
+        f"left running: {many} meanwhile and did not end ({shown}); a pool for all may, one for each subscription leaks"
+    )
+
+
+def shown_id(outcome: Outcome, name: str) -> str:
     """Return the rule's id in the dialect, with the JVM text's beside it where the two differ, or the property's."""
+    dialect = DIALECTS.get(name)
     found = asked(outcome.rule)
     if isinstance(found, Property) or dialect is None:
         return outcome.rule

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 import penstock.tck.blackbox_trials
 import penstock.tck.subscriber_demand
 import penstock.tck.subscriber_ends
+import penstock.tck.subscriber_long
 import penstock.tck.subscriber_signals
 import penstock.tck.whitebox_trials  # noqa: F401 - importing these files registers their trials
 from penstock.spec.interfaces import Subscriber
@@ -18,6 +19,7 @@ from penstock.tck.environment import Environment
 from penstock.tck.outcome import Limits, Outcome, Report, Status
 from penstock.tck.subscriber_case import Case, Claims, Reach, Setup, blackbox, whitebox
 from penstock.tck.trial import Steps, Trial, run_trials
+from penstock.tck.verification import verification
 from penstock.tck.whitebox import SubscriberProbe
 
 _SOME = 3
@@ -47,6 +49,7 @@ _NOT_FROM_OUTSIDE = (
 )
 
 
+@verification("subscriber")
 def verify_subscriber(
     factory: Callable[[SubscriberProbe], Subscriber[Any]],
     *,
@@ -90,6 +93,7 @@ def hold_whitebox(
     return _hold(whitebox.of("jvm"), Setup(make, element, _SOME, claims), limits, settle)
 
 
+@verification("subscriber")
 def verify_subscriber_blackbox(
     factory: Callable[[], Subscriber[Any]],
     *,

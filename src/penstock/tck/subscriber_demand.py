@@ -71,11 +71,15 @@ def _ask_on_two_threads(case: Case) -> None:
 @blackbox.add("3.1")
 def uses_only_its_own_subscription(case: Case) -> Steps:
     """Signal one of two subscribers: the subscription of the other must not be called for it."""
-    one, other = case.seat(), case.seat()
-    yield
-    for signalled, silent in ((one, other), (other, one)):
+    for older in (True, False):
+        one, other = case.seat(), case.seat()
+        signalled, silent = (one, other) if older else (other, one)
+        case.environment.rest()  # here, so that no subject of another trial is made meanwhile
         calls = len(silent.upstream.calls)
-        signalled.feed(3)
+        for _ in range(3):
+            signalled.ask(1)
+            if signalled.upstream.demand > 0 and not signalled.upstream.cancelled:
+                signalled.upstream.next()
         yield
         if len(silent.upstream.calls) > calls:
             name = silent.upstream.calls[calls].name

@@ -8,6 +8,7 @@ signal, a request below one, a signal that raises) is noted as a breach of its r
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -60,6 +61,7 @@ class Upstream:
         self.cancelled = False
         self.ended = False
         self.overlap = ""  # how two requests were seen to overlap
+        self.stays = False  # hold requests open that come on another thread than the last, ever more rarely
         self.lingering = 0  # how many requests are still to be held open, so that another one can be seen to overlap
         self._environment = environment
         self._changed = environment.activity.changed
@@ -67,7 +69,10 @@ class Upstream:
         self._subject: Subscriber[Any] | None = None
         self._signals: dict[int, list[str]] = {}
         self._requests: dict[int, int] = {}
+        self._asked_on = 0  # the thread that the last request came on
+        self._moves = 0  # how many requests came on another thread than the last
         self._script = (0, "")
+        self._blame = THIS_TRIAL
         self._playing = False
         self._subscribing = 0  # the thread that is inside on_subscribe
 
@@ -85,6 +90,11 @@ class Upstream:
     def asking(self) -> bool:
         """Tell whether a request is being made right now."""
         return bool(self._requests)
+
+    @property
+    def signalling(self) -> bool:
+        """Tell whether a signal is being sent right now."""
+        return any(self._signals.values())
 
     @property
     def calls_inside_ends(self) -> list[Call]:
@@ -105,7 +115,9 @@ class Upstream:
         """Send one more element, whether or not it was asked for."""
         element = self._element(len(self.sent))
         self.sent.append(element)
+        began = time.monotonic()
         self._send("on_next", lambda: self._receiver.on_next(element), blame)
+        self._environment.element_took(time.monotonic() - began)
 
     def complete(self, *, blame: str = "2.9") -> None:
         """Send on_complete."""
@@ -124,9 +136,10 @@ class Upstream:
         else:
             self.error(RuntimeError("upstream failed, as the trial wants it"), blame=blame or "2.10")
 
-    def script(self, count: int, end: str) -> None:
+    def script(self, count: int, end: str, *, blame: str = THIS_TRIAL) -> None:
         """Send `count` elements and the end, if one is named, from inside the requests that ask for them."""
         self._script = (count, end)
+        self._blame = blame
 
     def cut(self, end: str) -> None:
         """Go to the end of the script, wherever it stands."""
@@ -149,7 +162,7 @@ class Upstream:
             count, end = self._script
             due = not self.cancelled and not self.ended
             if due and self.demand > 0 and len(self.sent) < count:
-                return partial(self.next, blame=THIS_TRIAL)
+                return partial(self.next, blame=self._blame)
             if due and end and len(self.sent) >= count:
                 return partial(self.end, end)
             self._playing = False
@@ -165,19 +178,26 @@ class Upstream:
                     self.requested += n
                 else:
                     self._environment.breach("3.9", f"request({n!r}) was called: a request must be positive")
-                linger = self.lingering > 0
-                self.lingering -= linger
-            self._environment.activity.pulse()
+                linger = self.lingering > 0 or self._moved()
+                self.lingering -= self.lingering > 0
+            self._environment.pulse()
             if linger:
-                self._environment.activity.wait_until(lambda: bool(self.overlap), self._environment.limits.quiet)
+                self._environment.lingers(lambda: bool(self.overlap))
             self.play()
+
+    def _moved(self) -> bool:
+        """Tell whether a request is worth being held open because it came on another thread than the last."""
+        me = threading.get_ident()
+        moved, self._asked_on = me != self._asked_on, me
+        self._moves += moved
+        return self.stays and moved and self._moves & (self._moves - 1) == 0
 
     def take_cancel(self) -> None:
         """Record a cancel."""
         with self._changed:
             self._record("cancel()")
             self.cancelled = True
-        self._environment.activity.pulse()
+        self._environment.pulse()
 
     # How signals and calls are watched.
 
@@ -201,7 +221,7 @@ class Upstream:
                 self._environment.breach(blame, message)
         finally:
             self._signals[me].pop()
-            self._environment.activity.pulse()
+            self._environment.pulse()
 
     def _record(self, name: str) -> None:
         if self._environment.stuck:
@@ -220,7 +240,7 @@ class Upstream:
             if set(self._requests) - {me}:
                 self.overlap = self.overlap or f"{name} was called on one thread while a request ran on another"
             self._requests[me] = self._requests.get(me, 0) + 1
-        self._environment.activity.pulse()
+        self._environment.pulse()
         try:
             yield
         finally:
@@ -228,4 +248,4 @@ class Upstream:
                 self._requests[me] -= 1
                 if not self._requests[me]:
                     del self._requests[me]
-            self._environment.activity.pulse()
+            self._environment.pulse()

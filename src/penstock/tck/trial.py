@@ -16,9 +16,11 @@ from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
+from penstock.tck.activity import Activity
 from penstock.tck.contract import DIALECTS, PULL, asked, belongs, place
-from penstock.tck.environment import Activity, Environment, NotApplicable
+from penstock.tck.environment import Environment, NotApplicable, rest
 from penstock.tck.outcome import Limits, Outcome, Status
+from penstock.tck.planned import NotRun
 from penstock.tck.probe import Runaway
 
 C = TypeVar("C")
@@ -65,6 +67,7 @@ class _Run(Generic[C]):
         self.trial = trial
         self.environment = environment
         self.finding: Outcome | None = None
+        self.refused: NotRun | None = None
         self._open = open_context
         self._steps: Steps | None = None
         self._begun = False
@@ -79,6 +82,9 @@ class _Run(Generic[C]):
                 return
             self.environment.raise_failure()
             self.conclude(Status.PASSED)
+        except NotRun as reason:
+            self.refused = reason
+            self.conclude(Status.NOT_APPLICABLE, str(reason))
         except NotApplicable as reason:
             self.conclude(Status.NOT_APPLICABLE, str(reason))
         except AssertionError as failure:
@@ -157,7 +163,10 @@ def run_trials(
     limits: Limits,
     settle: Callable[[], object] | None = None,
 ) -> tuple[Outcome, ...]:
-    """Hold every trial and return the outcomes in order; a breach seen in passing fails the first trial of its rule."""
+    """Hold every trial and return the outcomes in order; a breach seen in passing fails the first trial of its rule.
+
+    A factory that does not make what is to be verified ends the run with NotRun.
+    """
     activity = Activity()
     runs = [_Run(trial, Environment(limits, activity, settle), open_context) for trial in trials]
     watched = _Watched()
@@ -168,6 +177,9 @@ def run_trials(
                 run.give_up()
             if run.finding is not None:
                 watched.returns(run.environment, run.environment.close)
+            if run.refused is not None:
+                _stop(runs, watched)
+                raise run.refused
         pending = [run for run in pending if run.finding is None]
         if pending:
             _rest(pending, watched)
@@ -175,14 +187,19 @@ def run_trials(
     return _with_breaches(runs)
 
 
+def _stop(runs: list[_Run[C]], watched: _Watched) -> None:
+    """Let the subjects go of what all the trials began."""
+    for run in runs:
+        watched.returns(run.environment, run.environment.close)
+    watched.close()
+
+
 def _rest(pending: list[_Run[C]], watched: _Watched) -> None:
     """Let the world come to rest, once for all the trials that wait for it."""
     first = pending[0].environment
-    returned = watched.returns(first, first.rest)
-    for run in pending:
-        run.environment.rested = first.rested
-        if not returned:
-            run.give_up()
+    returned = watched.returns(first, lambda: rest([run.environment for run in pending]))
+    for run in pending if not returned else ():
+        run.give_up()
 
 
 def _with_breaches(runs: list[_Run[C]]) -> tuple[Outcome, ...]:

@@ -39,6 +39,7 @@ class SubscriberProbe:
         self._request: Callable[[int], object] | None = None
         self._cancel: Callable[[], object] | None = None
         self._stop: Callable[[], object] | None = None
+        self.asks_its_own_way = True  # what makes it ask is its own method, so that it can be held to what that does
         self._open = threading.Event()
         self._open.set()
 
@@ -53,20 +54,22 @@ class SubscriberProbe:
     ) -> None:
         """Take what makes the subscriber ask for n more and cancel, and what tells it that no more is wanted.
 
-        All three go the subscriber's own ways: after the end `request` asks for nothing (rule 2.4). `stop` is left out
-        by a subscriber that always wants everything.
+        All three go the subscriber's own ways. A `request` that is a method of the subscriber asks for nothing after
+        the end (rule 2.4); any other function, as one that calls the subscription itself, is not called then. `stop` is
+        left out by a subscriber that always wants everything.
         """
         with self._environment.activity.changed:
             if self._request is None:
+                self.asks_its_own_way = _is_of_a_party(request)
                 self._request, self._cancel, self._stop = request, cancel, stop
-        self._environment.activity.pulse()
+        self._environment.pulse()
 
     def processed(self, element: Any) -> None:
         """Take an element that the subscriber is working on; the kit may hold the work up here."""
         self._open.wait(5 * self._environment.limits.timeout)
         with self._environment.activity.changed:
             self.processed_elements.append(element)
-        self._environment.activity.pulse()
+        self._environment.pulse()
 
     def completed(self) -> None:
         """Take that the subscriber has processed the completion."""
@@ -80,7 +83,7 @@ class SubscriberProbe:
         with self._environment.activity.changed:
             self.ends.append(end)
             self.ended_after.append(len(self.processed_elements))
-        self._environment.activity.pulse()
+        self._environment.pulse()
 
     # What the kit calls.
 
@@ -124,3 +127,9 @@ class SubscriberProbe:
             call()
         except Exception as error:
             self._environment.fail(f"{name} raised {error!r}")
+
+
+def _is_of_a_party(call: Callable[..., object]) -> bool:
+    """Tell whether it is a method of a subscriber, or of a processor, rather than a string to pull from outside."""
+    owner = getattr(call, "__self__", None)
+    return any(callable(getattr(owner, name, None)) for name in ("on_next", "OnNext"))

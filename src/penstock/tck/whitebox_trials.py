@@ -54,7 +54,7 @@ def signals_are_processed_in_order(case: Case) -> Steps:
         case.environment.comes(lambda seat=seat: bool(seat.reach.ends))  # type: ignore[misc]
     yield
     for seat in seats:
-        _in_order(case, seat)
+        in_order(case, seat)
 
 
 def _send_from_threads_in_turn(case: Case, seat: Seat) -> None:
@@ -73,7 +73,8 @@ def _send_past_held_work(seat: Seat) -> None:
     seat.reach.release()
 
 
-def _in_order(case: Case, seat: Seat) -> None:
+def in_order(case: Case, seat: Seat) -> None:
+    """Fail the trial unless all that was sent was processed, once, in that order, and the end after it."""
     seat.need("processing")
     sent, processed = list(seat.upstream.sent), list(seat.reach.processed_elements)
     left = sent.copy()
