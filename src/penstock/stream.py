@@ -165,6 +165,7 @@ from penstock.operators.with_latest_from import WithLatestFrom
 from penstock.operators.zip import Zip
 from penstock.spec.interfaces import Publisher, Subscriber
 from penstock.spec.predicates import is_publisher, is_subscriber
+from penstock.spec.strangers import cure_for, library_of
 from penstock.stage import Gate, Source, Step
 
 if TYPE_CHECKING:
@@ -189,10 +190,9 @@ def _chain_of(operator: str, given: object) -> Chain:
     """Return the chain of a stream, or of another publisher."""
     if isinstance(given, Stream):
         return given.chain
-    if not is_publisher(given):
-        raise TypeError(
-            f"{operator}: each stream must be a Publisher, got {given!r}; wrap an iterable in Stream.from_iterable"
-        )
+    if not is_publisher(given) or library_of(given) is not None:
+        cure = cure_for(given) or "; wrap an iterable in Stream.from_iterable"
+        raise TypeError(f"{operator}: each stream must be a Publisher, got {given!r}{cure}")
     return Chain(FromPublisher(given))
 
 
@@ -267,9 +267,10 @@ class Stream(Iterated, Generic[T_co]):
         """Start a run that signals `subscriber`."""
         if subscriber is None:
             raise TypeError("rule 1.9: subscribe(None): a subscriber is needed")
-        if not is_subscriber(subscriber):
+        if not is_subscriber(subscriber, "jvm") or library_of(subscriber) == "py4j":
             raise TypeError(
                 f"rule 1.9: subscribe({subscriber!r}): a subscriber has on_subscribe, on_next, on_error and on_complete"
+                f"{cure_for(subscriber)}"
             )
         connect(observed(self.chain), subscriber)
 
@@ -1365,7 +1366,9 @@ class Stream(Iterated, Generic[T_co]):
             clock_given("sample", clock)
             every = Stream.interval(seconds_of("sample", "every", every, zero=False), clock=clock)
         elif not is_publisher(every):
-            raise TypeError(f"sample: every must be seconds, a timedelta or a Publisher, got {every!r}")
+            raise TypeError(
+                f"sample: every must be seconds, a timedelta or a Publisher, got {every!r}{cure_for(every)}"
+            )
         return Stream(Chain(Sample(self.chain, _chain_of("sample", every))))
 
     @overload
