@@ -78,13 +78,15 @@ class _LentWorker:
             if self._busy:
                 return
             self._busy = True
+        borrowed = False
         try:
             self._borrow()  # with no lock held: the executor may be one that works inside of submit
-        except BaseException:
-            with self._lock:
-                self._busy = False
-                self._tasks.clear()
-            raise
+            borrowed = True
+        finally:
+            if not borrowed:
+                with self._lock:
+                    self._busy = False
+                    self._tasks.clear()
 
     def _borrow(self) -> None:
         self._executor.submit(self._work).add_done_callback(partial(_resumed, self._work))

@@ -50,7 +50,11 @@ def to_flow_publisher(stream: Publisher[Any], gateway: Any, *, prefetch: int = 0
     """
     publisher_given("to_flow_publisher: stream must be a Stream or another Publisher", stream)
     count_given("to_flow_publisher", "prefetch", prefetch, 0)
-    client = client_of("to_flow_publisher", gateway)
+    return outlet_of(stream, client_of("to_flow_publisher", gateway), prefetch)
+
+
+def outlet_of(stream: Publisher[Any], client: Any, prefetch: int = 0) -> Any:
+    """Return a publisher in the JVM of this client."""
     served = stream if isinstance(stream, Stream) else Stream.from_publisher(stream)  # held to the contract
     if prefetch:
         served = served.publish_on(Thread(_THREAD), prefetch=prefetch)
