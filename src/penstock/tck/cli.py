@@ -97,6 +97,7 @@ def _add_subscriber(parser: argparse.ArgumentParser) -> None:
     add("--expects", type=whole(1), metavar="N", default=1, help="blackbox: it asks for at least so many elements")
     add("--trigger", metavar="NAME", help="blackbox: function that makes the subscriber it takes ask for one more")
     add("--stop", metavar="NAME", help="blackbox: function that makes the subscriber it takes want no more")
+    _add_dialect(parser)
     parser.set_defaults(verify=_verify_subscriber)
 
 
@@ -108,6 +109,8 @@ def _verify_subscriber(given: argparse.Namespace) -> Report:
         "limits": limits_of(given),
         "settle": optional(given.settle),
         "subject": f"subscriber {given.factory}",
+        "dialect": given.dialect,
+        "attach": optional(given.attach),
     }
     if given.blackbox:
         return verify_subscriber_blackbox(
@@ -126,6 +129,14 @@ def _verify_subscriber(given: argparse.Namespace) -> Report:
     )
 
 
+def _add_dialect(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--dialect", choices=sorted(DIALECTS), default="jvm", help="text whose shapes and numbers apply")
+    add(
+        "--attach", metavar="NAME", help="C++: function that hands a subscription to the subscriber, its first argument"
+    )
+
+
 def _add_processor(parser: argparse.ArgumentParser) -> None:
     add_shared(parser, "takes nothing and returns a fresh processor that hands on what it gets")
     add = parser.add_argument
@@ -136,6 +147,7 @@ def _add_processor(parser: argparse.ArgumentParser) -> None:
     add("--keeps-upstream", action="store_true", help="does not cancel its upstream with its last subscriber")
     add("--serial", action="store_true", help="must not be asked on one thread while elements come on another")
     add("--asynchronous", action="store_true", help="claims that request and signals return while subscribers work")
+    _add_dialect(parser)
     parser.set_defaults(verify=_verify_processor)
 
 
@@ -152,6 +164,8 @@ def _verify_processor(given: argparse.Namespace) -> Report:
         cancels_upstream=not given.keeps_upstream,
         concurrent=not given.serial,
         asynchronous=given.asynchronous,
+        dialect=given.dialect,
+        attach=optional(given.attach),
         settle=optional(given.settle),
         subject=f"processor {given.factory}",
     )
