@@ -9,19 +9,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from penstock.spec.rules import explain
 from penstock.tck.cli_arguments import Unusable, add_shared, factory_of, limits_of, optional, whole
 from penstock.tck.cli_pull import add_pull_sink, add_pull_source, add_pull_through
 from penstock.tck.contract import DIALECTS
 from penstock.tck.outcome import Report
 from penstock.tck.report import render
 
+_KINDS = "publisher|subscriber|processor|pull-..."
 Verify = Callable[[argparse.Namespace], Report]
 
 
 def add_verify(commands: Any) -> None:
     """Add the command `verify` to the subparsers of a parser."""
     verify = commands.add_parser("verify", help="verify a publisher or its like, or a module of pull-stream")
-    kinds = verify.add_subparsers(dest="kind", required=True, metavar="publisher|subscriber|processor|pull-...")
+    verify.add_argument("--explain", metavar="RULE", help="say what a rule (1.3, 'C++ 3.8'), a property or a term is")
+    kinds = verify.add_subparsers(dest="kind", metavar=_KINDS)
+    verify.set_defaults(missing=verify.error)
     _add_publisher(kinds.add_parser("publisher", help="verify what a factory of publishers makes"))
     _add_subscriber(kinds.add_parser("subscriber", help="verify what a factory of subscribers makes"))
     _add_processor(kinds.add_parser("processor", help="verify what a factory of processors makes"))
@@ -32,6 +36,10 @@ def add_verify(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verification that was asked for, print what it found, and return the exit status."""
+    if arguments.explain is not None:
+        return _explain(arguments.explain)
+    if arguments.kind is None:
+        arguments.missing(f"the following arguments are required: {_KINDS}")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)  # an installed command does not look where it is called
@@ -44,6 +52,16 @@ def run(arguments: argparse.Namespace) -> int:
         return 2
     print(render(report))
     return 0 if report.ok else 1
+
+
+def _explain(name: str) -> int:
+    try:
+        print(explain(name))
+    except LookupError:
+        known = "a rule like 1.3 or 'C++ 3.8', a property like B3 or a term like demand"
+        print(f"penstock verify: --explain takes {known}, got {name!r}", file=sys.stderr)
+        return 2
+    return 0
 
 
 def _add_publisher(parser: argparse.ArgumentParser) -> None:

@@ -64,9 +64,10 @@ def processor_of(function: str, dialect: str, made: Any, attach: Attach | None =
             f"{function}: the factory must return a processor of the {DIALECTS[dialect].value} text, got {made!r}"
             f"{cure_for(made)}"
         )
+    given: Any = made
     if dialect == "dotnet":
-        return _Processor(SubscriberFromDotnet(made), PublisherFromDotnet(made), made)
-    return _Processor(CppSeat(respelled(made), made, attach), FromCpp(made), made)
+        return _Processor(SubscriberFromDotnet(given), PublisherFromDotnet(given), given)
+    return _Processor(CppSeat(respelled(given), given, attach), FromCpp(given), given)
 
 
 def publisher_of(dialect: str, adapted: Any) -> Any:
@@ -170,7 +171,7 @@ class Operator:
     def __init__(self, operator: Callable[[Any], Any]) -> None:
         self._link = Link()
         self._front: Any = None
-        self._early: Callable[[], None] | None = None
+        self._early: Callable[[Any], None] | None = None
         self.publisher = operator(_Above(self))
         self._below: FromCpp[Any] = FromCpp(self.publisher)
 
@@ -187,7 +188,7 @@ class Operator:
         self._front = named
         early, self._early = self._early, None
         if early is not None:
-            early()
+            early(named)
         return CppSubscription.over(self._link)
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
@@ -201,18 +202,18 @@ class Operator:
 
     def on_error(self, error: Exception, /) -> None:
         """Pass a failure into the operator."""
-        self._end(lambda: self._front.on_error(error))
+        self._end(lambda front: front.on_error(error))
 
     def on_complete(self) -> None:
         """Pass the end into the operator."""
-        self._end(lambda: self._front.on_complete())
+        self._end(lambda front: front.on_complete())
 
-    def _end(self, end: Callable[[], None]) -> None:
+    def _end(self, end: Callable[[Any], None]) -> None:
         self._link.end()
         if self._front is None:  # the operator subscribes when it is subscribed to
             self._early = end
         else:
-            end()
+            end(self._front)
 
 
 class _Above:
