@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.spec import markdown_table, properties_table
+from penstock.spec import glossary_table, markdown_table, properties_table
 from scripts.marble_codes import MARBLES
 from scripts.marbles import picture
 from scripts.operator_reference import reference_page
@@ -23,6 +23,15 @@ hide: [toc]
 Every rule of the contract, in our own words, with its number in the three texts that penstock follows and the tests of
 the [conformance kit](guides/conformance.md) that show it. This page is written from `penstock.spec.rules`, as are the
 messages and the reports of the kit.
+
+"""
+
+
+GLOSSARY_INTRODUCTION = """
+## Glossary
+
+The terms of the texts, in our own words, and which text explains which. `penstock verify --explain demand` prints one
+of them, as it does for a rule or a property.
 
 """
 
@@ -47,7 +56,7 @@ def properties_page() -> str:
 
 def rules_page() -> str:
     """Return the page of the rules as Markdown."""
-    return RULES_INTRODUCTION + markdown_table()
+    return RULES_INTRODUCTION + markdown_table() + GLOSSARY_INTRODUCTION + glossary_table()
 
 
 def expand(entry: Any, docs: Path) -> Any:

@@ -17,7 +17,7 @@ from types import CodeType, ModuleType
 
 import pytest
 
-from penstock.spec import PROPERTIES, RULES, Layer, Party
+from penstock.spec import GLOSSARY, PROPERTIES, RULES, Layer, Party
 from scripts.mkdocs_hooks import expand, properties_page, rules_page
 
 ROOT = Path(__file__).parent.parent
@@ -87,7 +87,10 @@ def test_readme_has_examples() -> None:
 
 def test_page_of_the_rules_names_every_rule_and_its_tests() -> None:
     page = rules_page()
-    assert page.count("\n| ") == len(RULES) + 2 * len(Party)  # each table has a heading and a line under it
+    rows = len(RULES) + len(GLOSSARY)
+    assert page.count("\n| ") == rows + 2 * (len(Party) + 1)  # each table has a heading and a line under it
+    assert all(each.intent.split(".")[0].split("on_")[0] in page for each in RULES)
+    assert all(each.meaning in page for each in GLOSSARY)
     for rule in RULES:
         assert all(f"`{test}`" in page for test in rule.tests)
 

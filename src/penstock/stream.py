@@ -29,11 +29,12 @@ from penstock.engine.caught import When
 from penstock.engine.chain import Chain, connect, pull
 from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.emitter import EmitResult, Emitter, Overflow
-from penstock.engine.executors import Executor
 from penstock.engine.fork import Fork
 from penstock.engine.hub import Connection
 from penstock.engine.iterate import WINDOW, iterate, iterate_async, value, value_async
+from penstock.engine.lent import AnyExecutor, executor_given
 from penstock.engine.observe import Listener, Observer, observed
+from penstock.engine.processed import Via, processes
 from penstock.engine.registry import REGISTRY, Registry
 from penstock.engine.segment import close
 from penstock.engine.shared import Slow
@@ -163,8 +164,9 @@ from penstock.operators.window import Window, WindowSeconds, WindowUntil
 from penstock.operators.with_context import WithContext
 from penstock.operators.with_latest_from import WithLatestFrom
 from penstock.operators.zip import Zip
-from penstock.spec.interfaces import Publisher, Subscriber
+from penstock.spec.interfaces import Processor, Publisher, Subscriber
 from penstock.spec.predicates import is_publisher, is_subscriber
+from penstock.spec.strangers import cure_for, library_of
 from penstock.stage import Gate, Source, Step
 
 if TYPE_CHECKING:
@@ -189,10 +191,9 @@ def _chain_of(operator: str, given: object) -> Chain:
     """Return the chain of a stream, or of another publisher."""
     if isinstance(given, Stream):
         return given.chain
-    if not is_publisher(given):
-        raise TypeError(
-            f"{operator}: each stream must be a Publisher, got {given!r}; wrap an iterable in Stream.from_iterable"
-        )
+    if not is_publisher(given) or library_of(given) is not None:
+        cure = cure_for(given) or "; wrap an iterable in Stream.from_iterable"
+        raise TypeError(f"{operator}: each stream must be a Publisher, got {given!r}{cure}")
     return Chain(FromPublisher(given))
 
 
@@ -267,9 +268,10 @@ class Stream(Iterated, Generic[T_co]):
         """Start a run that signals `subscriber`."""
         if subscriber is None:
             raise TypeError("rule 1.9: subscribe(None): a subscriber is needed")
-        if not is_subscriber(subscriber):
+        if not is_subscriber(subscriber, "jvm") or library_of(subscriber) == "py4j":
             raise TypeError(
                 f"rule 1.9: subscribe({subscriber!r}): a subscriber has on_subscribe, on_next, on_error and on_complete"
+                f"{cure_for(subscriber)}"
             )
         connect(observed(self.chain), subscriber)
 
@@ -304,7 +306,11 @@ class Stream(Iterated, Generic[T_co]):
     def __or__(self, after: Flow[T_co, U]) -> Stream[U]: ...
     @overload
     def __or__(self, after: Sink[T_co, U]) -> Pipeline[U]: ...
+    @overload
+    def __or__(self, after: Processor[T_co, U]) -> Stream[U]: ...
     def __or__(self, after: Any) -> Any:
+        if not isinstance(after, type) and processes(after):
+            return self.via(after)
         follow = getattr(after, "follow", None)
         if follow is not None and not isinstance(after, type):
             return follow(self)
@@ -317,13 +323,27 @@ class Stream(Iterated, Generic[T_co]):
         opener = pull(self.chain)
         return None if opener is None else opener(gate)
 
-    def via(self, flow: Callable[[Stream[T_co]], Stream[U]]) -> Stream[U]:
-        """Continue with a Flow, or with a function from stream to stream.
+    @overload
+    def via(self, flow: Callable[[Stream[T_co]], Stream[U]]) -> Stream[U]: ...
+    @overload
+    def via(self, flow: Processor[T_co, U]) -> Stream[U]: ...
+    def via(self, flow: Any) -> Stream[Any]:
+        """Continue with a Flow, with a function from stream to stream, or with a Processor of any make.
+
+        A processor has one upstream: it is subscribed to the stream with the first run, and serves further runs if it
+        serves several subscribers.
 
         >>> Stream.range(3).via(lambda numbers: numbers.map(str)).to_list().get()
         ['0', '1', '2']
         """
-        return flow(self)
+        if processes(flow):
+            return Stream(Chain(Via(self.chain, flow)))
+        if not callable(flow):
+            raise TypeError(
+                f"via: flow must be a Flow, a function from Stream to Stream or a Processor, got {flow!r}"
+                f"{cure_for(flow)}"
+            )
+        return flow(self)  # type: ignore[no-any-return]
 
     # Sources.
 
@@ -1257,30 +1277,30 @@ class Stream(Iterated, Generic[T_co]):
 
     # Threads, loops and time.
 
-    def publish_on(self, executor: Executor, *, prefetch: int = 256) -> Stream[T_co]:
-        """Let what follows run on the executor.
+    def publish_on(self, executor: AnyExecutor, *, prefetch: int = 256) -> Stream[T_co]:
+        """Let what follows run on the executor: one of penstock's, of concurrent.futures, or an asyncio loop.
 
         >>> from penstock import thread
         >>> list(Stream.range(3).publish_on(thread()))
         [0, 1, 2]
         """
-        return self._then(PublishOn(executor, prefetch))
+        return self._then(PublishOn(executor_given("publish_on", executor), prefetch))
 
-    def subscribe_on(self, executor: Executor) -> Stream[T_co]:
-        """Let what comes before run on the executor.
+    def subscribe_on(self, executor: AnyExecutor) -> Stream[T_co]:
+        """Let what comes before run on the executor: one of penstock's, of concurrent.futures, or an asyncio loop.
 
         >>> from penstock import thread
         >>> list(Stream.range(3).subscribe_on(thread()))
         [0, 1, 2]
         """
-        return Stream(Chain(SubscribeOn(self.chain, executor)))
+        return Stream(Chain(SubscribeOn(self.chain, executor_given("subscribe_on", executor))))
 
     def parallel(
         self,
         rails: int,
         flow: Callable[[Stream[T_co]], Stream[U]],
         *,
-        executor: Executor | None = None,
+        executor: AnyExecutor | None = None,
         ordered: bool = True,
         prefetch: int = 256,
     ) -> Stream[U]:
@@ -1295,7 +1315,15 @@ class Stream(Iterated, Generic[T_co]):
         made = flow(start)
         if not isinstance(made, Stream) or made.chain.source is not start.chain.source:
             raise TypeError(f"parallel: flow must return a stream made from its argument, got {made!r}")
-        return self._then(Parallel(rails, made.chain.steps, executor, ordered, prefetch))
+        return self._then(
+            Parallel(
+                rails,
+                made.chain.steps,
+                None if executor is None else executor_given("parallel", executor),
+                ordered,
+                prefetch,
+            )
+        )
 
     def with_context(self, values: Mapping[ContextVar[Any], Any]) -> Stream[T_co]:
         """Set context variables for what comes before, and for nothing else.
@@ -1365,7 +1393,9 @@ class Stream(Iterated, Generic[T_co]):
             clock_given("sample", clock)
             every = Stream.interval(seconds_of("sample", "every", every, zero=False), clock=clock)
         elif not is_publisher(every):
-            raise TypeError(f"sample: every must be seconds, a timedelta or a Publisher, got {every!r}")
+            raise TypeError(
+                f"sample: every must be seconds, a timedelta or a Publisher, got {every!r}{cure_for(every)}"
+            )
         return Stream(Chain(Sample(self.chain, _chain_of("sample", every))))
 
     @overload

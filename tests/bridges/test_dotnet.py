@@ -152,6 +152,10 @@ class Nothing:
 @pytest.mark.parametrize("party", [None, 3, Nothing(), Pascal, Stream.range(3)])
 def test_what_has_other_names_is_refused(party: Any) -> None:
     message = f"from_dotnet: party must have Subscribe, or OnSubscribe, OnNext, OnError and OnComplete, got {party!r}"
+    if isinstance(party, Stream):
+        message += (
+            "; it has the names of Python's own: Stream.from_publisher takes a publisher, and to_dotnet any party"
+        )
     with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
         from_dotnet(party)
 

@@ -332,22 +332,41 @@ public final class Peers {
     public static class Same implements Flow.Processor {
         private Flow.Subscriber downstream;
         private Flow.Subscription upstream;
+        private boolean opened;
         private boolean ended;
         private Throwable error;
 
         public void subscribe(Flow.Subscriber subscriber) {
-            subscriber.onSubscribe(this.upstream);
+            boolean now;
             synchronized (this) {
                 this.downstream = subscriber;
+                now = this.upstream != null;
+            }
+            if (now) {
+                this.open();
+            }
+        }
+
+        public void onSubscribe(Flow.Subscription subscription) {
+            boolean now;
+            synchronized (this) {
+                this.upstream = subscription;
+                now = this.downstream != null;
+            }
+            if (now) {
+                this.open();
+            }
+        }
+
+        private void open() {
+            this.downstream.onSubscribe(this.upstream);
+            synchronized (this) {
+                this.opened = true;
                 if (!this.ended) {
                     return;
                 }
             }
             this.end(this.error);
-        }
-
-        public void onSubscribe(Flow.Subscription subscription) {
-            this.upstream = subscription;
         }
 
         public void onNext(Object element) {
@@ -371,7 +390,7 @@ public final class Peers {
             synchronized (this) {
                 this.ended = true;
                 this.error = error;
-                to = this.downstream;
+                to = this.opened ? this.downstream : null;
             }
             if (to != null && error == null) {
                 to.onComplete();
@@ -384,6 +403,25 @@ public final class Peers {
 """
 
 
+REACTIVE = """
+package org.reactivestreams;
+
+public interface Subscription { void request(long n); void cancel(); }
+
+public interface Subscriber {
+    void onSubscribe(Subscription subscription);
+    void onNext(Object element);
+    void onError(Throwable error);
+    void onComplete();
+}
+
+public interface Publisher { void subscribe(Subscriber subscriber); }
+
+public interface Processor extends Subscriber, Publisher {}
+"""
+"""The interfaces of org.reactivestreams as they are in the bytecode of its jar, which Spark does not bring."""
+
+
 class Jvm:
     """Be a JVM with the peers in it."""
 
@@ -391,19 +429,28 @@ class Jvm:
         self.gateway = gateway
         self.java = gateway.jvm.java
         self._loader = compiled(gateway, SOURCE).getClassLoader()
+        interfaces = compiled(gateway, REACTIVE).getClassLoader()
+        self.reactive = compiled(
+            gateway,
+            SOURCE.replace("Flow.", "org.reactivestreams.").replace("package peers", "package reactive"),
+            interfaces,
+        ).getClassLoader()
 
-    def make(self, name: str, *arguments: Any) -> Any:
-        """Make a peer."""
-        kind = self._loader.loadClass(f"peers.Peers${name}")
+    def make(self, name: str, *arguments: Any, reactive: bool = False) -> Any:
+        """Make a peer, of Flow or of org.reactivestreams."""
+        loader, package = (self.reactive, "reactive") if reactive else (self._loader, "peers")
+        kind = loader.loadClass(f"{package}.Peers${name}")  # by names of their own, which Py4J knows classes by
         given = self.gateway.new_array(self.gateway.jvm.Object, len(arguments))
         for place, argument in enumerate(arguments):
             given[place] = argument
         return kind.getConstructors()[0].newInstance(given)
 
 
-def compiled(gateway: Any, source: str) -> Any:
+def compiled(gateway: Any, source: str, parent: Any = None) -> Any:
     """Compile a source in the JVM, and return the compiler."""
     compiler = gateway.jvm.org.codehaus.janino.SimpleCompiler()
+    if parent is not None:
+        compiler.setParentClassLoader(parent)
     compiler.cook(source)
     return compiler
 

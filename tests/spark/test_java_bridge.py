@@ -417,9 +417,15 @@ def test_bad_arguments(jvm: Jvm, jvms: dict[str, Jvm]) -> None:
     with pytest.raises(TypeError, match=r"^from_flow_publisher: publisher must be an object of Java's, got 3$"):
         from_flow_publisher(3)
     with pytest.raises(
-        TypeError, match=r"^from_flow_publisher: publisher must be a java\.util\.concurrent\.Flow\.Publisher, got "
+        TypeError,
+        match=r"^from_flow_publisher: publisher must be .*, got an object of the class java\.util\.ArrayList; ",
     ):
         from_flow_publisher(jvm.java.util.ArrayList())
+    with pytest.raises(
+        TypeError,
+        match=r"^from_flow_publisher: publisher must be .*\.Publisher, got a Subscriber, .*; from_java takes it$",
+    ):
+        from_flow_publisher(jvm.make("Taker", True, False))
     with pytest.raises(
         TypeError,
         match=r"^from_flow_publisher: gateway must be a gateway of Py4J, a SparkSession or a SparkContext, got 'here'$",

@@ -37,6 +37,22 @@ class Notebook:
         self.calls.append(("on_complete", None))
 
 
+class Headless:
+    """Be a subscriber of the C++ text, which has no on_subscribe."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, object]] = []
+
+    def on_next(self, element: object, /) -> None:
+        self.calls.append(("on_next", element))
+
+    def on_error(self, error: Exception, /) -> None:
+        self.calls.append(("on_error", error))
+
+    def on_complete(self) -> None:
+        self.calls.append(("on_complete", None))
+
+
 class Press:
     """Be a publisher that writes its calls down."""
 

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from penstock.spec import AnyPublisher, AnySubscriber, AnySubscription
-from tests.spec.parties import Notebook, Press, Relay, Ticket
+from penstock import Sink, Stream, subscriber
+from penstock.bridges.cpp import to_cpp
+from penstock.spec import AnyPublisher, AnySubscriber, AnySubscription, is_subscriber
+from tests.spec.parties import Headless, Notebook, Press, Relay, Ticket
 
 WRAPPERS = [(AnyPublisher, Press), (AnySubscriber, Notebook), (AnySubscription, Ticket)]
 
@@ -28,11 +30,44 @@ class Half:
         return "Half()"
 
 
-def test_publisher_passes_subscribe_on() -> None:
-    press, notebook = Press(), Notebook()
+def test_publisher_passes_subscribe_and_every_signal_on() -> None:
+    press, notebook, ticket = Press(), Notebook(), Ticket()
     AnyPublisher(press).subscribe(notebook)
-    assert press.calls == [("subscribe", notebook)]
-    assert notebook.calls == []
+    [(call, subscriber)] = press.calls
+    assert (call, notebook.calls) == ("subscribe", [])
+    subscriber.on_subscribe(ticket)  # type: ignore[attr-defined]
+    subscriber.on_next(1)  # type: ignore[attr-defined]
+    subscriber.on_complete()  # type: ignore[attr-defined]
+    assert notebook.calls == [("on_subscribe", ticket), ("on_next", 1), ("on_complete", None)]
+
+
+def test_an_eraser_of_a_subscriber_of_the_cpp_text_has_no_on_subscribe_either() -> None:
+    notebook = Headless()
+    subscriber = AnySubscriber(notebook)
+    assert not hasattr(subscriber, "on_subscribe")
+    assert (is_subscriber(subscriber), is_subscriber(subscriber, "jvm")) == (True, False)
+    subscriber.on_next(1)
+    subscriber.on_complete()
+    assert notebook.calls == [("on_next", 1), ("on_complete", None)]
+
+
+@pytest.mark.parametrize("hidden", [Stream.range(3), to_cpp(Stream.range(3))], ids=["JVM", "C++"])
+def test_a_publisher_of_either_text_serves_subscribers_of_both(hidden: Any) -> None:
+    total = subscriber(Sink.to_list())
+    AnyPublisher(hidden).subscribe(total)
+    assert total.get() == [0, 1, 2]
+    taker = Headless()
+    subscription = AnyPublisher(hidden).subscribe(taker)
+    subscription.request(2)
+    assert taker.calls == [("on_next", 0), ("on_next", 1)]
+    del subscription  # to drop it is to cancel
+
+
+@pytest.mark.parametrize("hidden", [Stream.empty(), to_cpp(Stream.empty())], ids=["JVM", "C++"])
+def test_on_subscribe_comes_first_whatever_the_hidden_publisher_is(hidden: Any) -> None:
+    notebook = Notebook()
+    AnyPublisher(hidden).subscribe(notebook)
+    assert [call for call, _ in notebook.calls] == ["on_subscribe", "on_complete"]
 
 
 def test_subscriber_passes_signals_on() -> None:

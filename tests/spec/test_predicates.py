@@ -75,8 +75,33 @@ def test_methods_may_be_any_callables(party: Any) -> None:
 def test_refuses_an_object_without_one_of_the_methods(party: Any, method: str) -> None:
     lacking = with_methods(party)
     delattr(lacking, method)
-    assert not PREDICATES[party](lacking)
+    of_cpp = method == "on_subscribe"  # which subscribers of the C++ text do without
+    assert PREDICATES[party](lacking) is of_cpp
+    assert not PREDICATES[party](lacking, dialect="jvm")  # type: ignore[call-arg]
     assert not isinstance(lacking, party)
+
+
+PASCAL = {"subscribe": "Subscribe", "on_subscribe": "OnSubscribe", "on_next": "OnNext", "on_error": "OnError"}
+PASCAL |= {"on_complete": "OnComplete", "request": "Request", "cancel": "Cancel"}
+
+
+@each_party
+@pytest.mark.parametrize("pascal", [False, True])
+@pytest.mark.parametrize("headless", [False, True])
+def test_each_dialect_has_a_shape_of_its_own(party: Any, pascal: bool, headless: bool) -> None:
+    names = [name for name in METHODS[party] if not (headless and name == "on_subscribe")]
+    headless = headless and len(names) < len(METHODS[party])
+    candidate = SimpleNamespace(**{PASCAL[name] if pascal else name: lambda *_: None for name in names})
+    is_one: Any = PREDICATES[party]
+    assert is_one(candidate) is not pascal
+    assert is_one(candidate, dialect="jvm") is not (pascal or headless)
+    assert is_one(candidate, dialect="cpp")
+    assert is_one(candidate, dialect="dotnet") is (pascal and not headless)
+
+
+def test_refuses_a_dialect_that_is_none() -> None:
+    with pytest.raises(ValueError, match=r"^dialect must be one of cpp, dotnet, jvm, or None .* got 'java'$"):
+        is_publisher(Press(), dialect="java")  # type: ignore[call-overload]
 
 
 @each_method

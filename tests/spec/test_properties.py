@@ -9,7 +9,8 @@ from collections import Counter
 import pytest
 
 import penstock.tck  # noqa: F401 - it registers the trials
-from penstock.spec import PROPERTIES, Layer, Level, Property, PullError, properties_table, property_of
+from penstock.spec import PROPERTIES, Layer, Level, Property, PullError, explain, properties_table, property_of
+from penstock.spec.properties_intents import INTENTS
 from penstock.spec.pull_interfaces import asks, cause, end_of, failure, worst
 from penstock.tck.pull_case import sink_trials, source_trials, through_trials
 
@@ -75,7 +76,15 @@ def test_table_has_a_section_for_each_layer_and_a_row_for_each_property() -> Non
     assert [(row[0], row[1], row[2]) for row in rows] == [
         (each.id, each.level.value, each.sentence) for each in PROPERTIES
     ]
-    assert {len(row) for row in rows} == {5}
+    assert {len(row) for row in rows} == {6}
+
+
+def test_says_what_it_is_for() -> None:
+    assert set(INTENTS) == {each.id for each in PROPERTIES}
+    assert len({each.intent for each in PROPERTIES}) == len(PROPERTIES)
+    for each in PROPERTIES:
+        assert re.fullmatch(r"[A-Z][^|<>*`]*[^.]\.", each.intent)
+        assert f"  what for: {each.intent}" in explain(each.id).splitlines()
 
 
 def test_an_error_names_the_property_and_says_what_it_asks() -> None:

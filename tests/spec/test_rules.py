@@ -10,7 +10,23 @@ from collections import Counter
 
 import pytest
 
-from penstock.spec import RULES, Dialect, Level, Party, Rule, explain, markdown_table, rule, rules_of
+from penstock.spec import (
+    GLOSSARY,
+    RULES,
+    Dialect,
+    Level,
+    Party,
+    Rule,
+    Term,
+    explain,
+    glossary_table,
+    markdown_table,
+    rule,
+    rules_of,
+    term,
+)
+from penstock.spec.glossary import TEXTS
+from penstock.spec.rules_intents import INTENTS
 
 CHAPTERS = {
     Dialect.JVM: {1: 11, 2: 13, 3: 17, 4: 2},
@@ -139,6 +155,7 @@ def test_texts_differ_where_they_are_known_to() -> None:
 def test_explains_a_rule_in_a_few_lines() -> None:
     assert explain("C++ 3.11").splitlines() == [
         "rule 3.12 (MUST, subscription): cancel makes the publisher stop signalling, at once or a little later.",
+        "  what for: Whoever cancels can count on it, though perhaps not at this very moment.",
         "  C++ 3.11: Dropping the subscription has the same effect.",
         "  if it fails: Look at whether the emitting loop sees a cancel that comes while it has demand left.",
         "  shown by: publisher.cancel_stops_the_stream, publisher.dropping_the_subscription_cancels",
@@ -146,7 +163,55 @@ def test_explains_a_rule_in_a_few_lines() -> None:
 
 
 def test_explains_that_a_dialect_lacks_the_rule() -> None:
-    assert explain("4.1").splitlines()[1] == "  not in C++: That text has no processor."
+    assert explain("4.1").splitlines()[2] == "  not in C++: That text has no processor."
+
+
+@each_rule
+def test_says_what_it_is_for(each: Rule) -> None:
+    assert re.fullmatch(r"[A-Z].*[^.]\.", each.intent)
+    assert not set("|<>*`") & set(each.intent)
+    assert f"  what for: {each.intent}" in explain(each.id)
+
+
+def test_intents_are_all_different_and_none_is_left_over() -> None:
+    assert set(INTENTS) == {each.id for each in RULES}
+    assert len({each.intent for each in RULES}) == len(RULES)
+
+
+def test_versions_of_the_jvm_text_are_told_apart() -> None:
+    assert {each.id for each in RULES if each.changed} == {"1.3", "2.7"}
+    for each in RULES:
+        assert not each.changed or set(each.versions) == {"1.0.1", "1.0.3"}
+        for version, said in each.versions.items():
+            assert f"  JVM {version}: {said}" in explain(each.id).splitlines()
+    assert "serial" in rule("1.3").versions["1.0.3"]
+    assert "external synchronization" in rule("2.7").versions["1.0.1"]
+    assert rule("1.1").versions == {}
+
+
+@pytest.mark.parametrize("each", GLOSSARY, ids=lambda each: each.name)
+def test_a_term_says_what_it_means_and_which_text_explains_it(each: Term) -> None:
+    assert each.texts
+    assert set(each.texts) <= set(TEXTS)
+    assert re.fullmatch(r"[A-Z].*[^.]\.", each.meaning)
+    assert explain(each.name).splitlines()[0].endswith(each.meaning)
+    assert all(term(name) is each for name in (each.name, *each.also))
+    assert any(line.startswith(f"| {each.name}") for line in glossary_table().splitlines())
+
+
+def test_the_glossary_has_every_term_of_the_texts() -> None:
+    """Those that their own glossaries, or the notes of the .NET text, explain."""
+    explained = {text: {each.name for each in GLOSSARY if text in each.texts} for text in TEXTS}
+    shared = {"signal", "demand", "return normally", "responsivity", "non-obstructing", "terminal state", "NOP"}
+    assert explained["C++"] >= shared
+    assert explained["JVM 1.0.1"] >= {*shared, "synchronous", "external synchronization"}
+    assert explained["JVM 1.0.3"] >= {*shared, "synchronous", "serial", "thread-safe"}
+    assert explained[".NET"] >= {"signal", "synchronous", "return normally"}
+
+
+def test_refuses_a_term_that_is_none() -> None:
+    with pytest.raises(LookupError, match=r"^term: name must be one of signal, demand, .*, got 'flux'$"):
+        term("flux")
 
 
 def test_table_has_a_section_for_each_party_and_a_row_for_each_rule() -> None:
@@ -158,7 +223,7 @@ def test_table_has_a_section_for_each_party_and_a_row_for_each_rule() -> None:
         "## Processor",
     ]
     rows = [line.strip("| ").split(" | ") for line in lines if re.match(r"\| (\d|- )", line)]
-    assert {len(row) for row in rows} == {7}
+    assert {len(row) for row in rows} == {8}
     assert [row[:4] for row in rows] == [
         [*(each.id_in(dialect) or "-" for dialect in Dialect), each.level.value] for each in RULES
     ]
@@ -171,6 +236,7 @@ def test_table_shows_all_there_is_to_a_rule() -> None:
         "| A subscriber that needs no more cancels its subscription instead of forgetting it."
         "<br>.NET 2.6: Speaks of a subscriber that is no longer valid though the publisher has not ended the stream."
         "<br>C++ 2.5: Dropping the subscription does as well as cancel. "
+        "| A publisher can let go of files, threads and buffers only when it knows that nobody waits for it. "
         "| Look at every way the work can stop early, a failure in `on_next` included, for a missing cancel. "
         "| `subscriber.unneeded_subscription_is_cancelled`<br>`blackbox.unneeded_subscription_is_cancelled`"
         "<br>`processor.last_cancel_reaches_upstream`<br>`processor.late_upstream_is_cancelled` |"

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar, overload
 from penstock.spec.dotnet_dialect import (
     PUBLISHER_NAMES,
     SUBSCRIBER_NAMES,
+    SUBSCRIPTION_NAMES,
     DotnetProcessor,
     DotnetPublisher,
     DotnetSubscriber,
@@ -20,9 +21,13 @@ from penstock.spec.dotnet_dialect import (
     PublisherToDotnet,
     SubscriberFromDotnet,
     SubscriberToDotnet,
+    SubscriptionFromDotnet,
+    SubscriptionToDotnet,
 )
+from penstock.spec.erased import AnyPublisher
 from penstock.spec.interfaces import Processor, Publisher, Subscriber, Subscription, T_co, T_contra
-from penstock.spec.predicates import is_publisher, is_subscriber, missing_methods
+from penstock.spec.predicates import is_publisher, is_subscriber, is_subscription, missing_methods
+from penstock.spec.strangers import cure_for, library_of
 from penstock.stream import Stream
 
 A = TypeVar("A")
@@ -86,6 +91,8 @@ def from_dotnet(party: DotnetProcessor[A, B], /) -> Processor[A, B]: ...  # type
 def from_dotnet(party: DotnetPublisher[T], /) -> Stream[T]: ...
 @overload
 def from_dotnet(party: DotnetSubscriber[T], /) -> Subscriber[T]: ...
+@overload
+def from_dotnet(party: DotnetSubscription, /) -> Subscription: ...
 def from_dotnet(party: Any, /) -> Any:
     """Make a Stream of a .NET publisher, a Subscriber of a .NET subscriber, a Processor of what is both.
 
@@ -96,17 +103,28 @@ def from_dotnet(party: Any, /) -> Any:
     >>> list(from_dotnet(to_dotnet(Stream.range(3))))
     [0, 1, 2]
     """
-    publishes = not missing_methods(party, PUBLISHER_NAMES)
-    subscribes = not missing_methods(party, SUBSCRIBER_NAMES)
+    known = library_of(party) is None  # an object of Java's has every name one asks it for
+    publishes = known and not missing_methods(party, PUBLISHER_NAMES)
+    subscribes = known and not missing_methods(party, SUBSCRIBER_NAMES)
     if publishes and subscribes:
         return _ProcessorFromDotnet(party)
     if publishes:
         return Stream.from_publisher(PublisherFromDotnet(party))
     if subscribes:
         return SubscriberFromDotnet(party)
+    if not missing_methods(party, SUBSCRIPTION_NAMES):
+        return SubscriptionFromDotnet(party)
     raise TypeError(
         f"from_dotnet: party must have Subscribe, or {', '.join(SUBSCRIBER_NAMES[:-1])} and OnComplete, got {party!r}"
+        f"{_at_home(party) or cure_for(party)}"
     )
+
+
+def _at_home(party: object) -> str:
+    """Say that a party of the JVM or the C++ text needs no bridge from .NET."""
+    if library_of(party) is None and (is_publisher(party) or is_subscriber(party)):
+        return "; it has the names of Python's own: Stream.from_publisher takes a publisher, and to_dotnet any party"
+    return ""
 
 
 @overload
@@ -115,6 +133,8 @@ def to_dotnet(party: Processor[A, B], /) -> DotnetProcessor[A, B]: ...
 def to_dotnet(party: Publisher[T], /) -> DotnetPublisher[T]: ...
 @overload
 def to_dotnet(party: Subscriber[T], /) -> DotnetSubscriber[T]: ...
+@overload
+def to_dotnet(party: Subscription, /) -> DotnetSubscription: ...
 def to_dotnet(party: Any, /) -> Any:
     """Give a Stream or another publisher, a subscriber or a processor the names of the .NET text.
 
@@ -127,14 +147,20 @@ def to_dotnet(party: Any, /) -> Any:
     >>> total.get()
     5
     """
-    publishes, subscribes = is_publisher(party), is_subscriber(party)
+    given: object = party
+    known = library_of(given) is None
+    publishes, subscribes = known and is_publisher(given), known and is_subscriber(given, "jvm")
     if publishes and subscribes:
         return _ProcessorToDotnet(party)
     if publishes:
-        return PublisherToDotnet(party)
+        return PublisherToDotnet(party if isinstance(party, Stream) else AnyPublisher(party))
     if subscribes:
         return SubscriberToDotnet(party)
-    raise TypeError(f"to_dotnet: party must be a Publisher, a Subscriber or a Processor, got {party!r}")
+    if known and is_subscription(given):
+        return SubscriptionToDotnet(party)
+    raise TypeError(
+        f"to_dotnet: party must be a Publisher, a Subscriber or a Processor, got {party!r}{cure_for(party)}"
+    )
 
 
 __all__ = ["DotnetProcessor", "DotnetPublisher", "DotnetSubscriber", "DotnetSubscription", "from_dotnet", "to_dotnet"]

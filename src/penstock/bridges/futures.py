@@ -12,13 +12,13 @@ from functools import partial
 from threading import Lock
 from typing import Any, TypeVar
 
-from penstock.bridges.link import Link
 from penstock.engine.arguments import count_given, function_given
 from penstock.engine.loops import Bell
 from penstock.errors import EmptyError
 from penstock.flow import Flow, flow
 from penstock.spec.interfaces import Publisher, Subscription
-from penstock.spec.predicates import is_publisher
+from penstock.spec.link import Link
+from penstock.spec.strangers import publisher_given
 from penstock.stream import Stream
 
 A = TypeVar("A")
@@ -138,8 +138,7 @@ def to_future(stream: Publisher[T]) -> Future[T]:
     >>> to_future(Stream.range(5).count()).result()
     5
     """
-    if not is_publisher(stream):
-        raise TypeError(f"to_future: stream must be a Stream or another Publisher, got {stream!r}")
+    publisher_given("to_future: stream must be a Stream or another Publisher", stream)
     future: Future[T] = Future()
     settling = _Settling(future)
     future.add_done_callback(settling.settled)

@@ -28,7 +28,9 @@ from penstock.engine.loops import Loop, loop_here
 from penstock.engine.outlet import Outlet, element_or_raise
 from penstock.errors import ProtocolError
 from penstock.spec import interfaces
+from penstock.spec.cpp_dialect import returned
 from penstock.spec.predicates import is_publisher, is_subscriber
+from penstock.spec.strangers import cure_for, library_of, publisher_given
 from penstock.stream import Stream
 
 T = TypeVar("T")
@@ -63,7 +65,9 @@ class _Entering(Subscriber):  # type: ignore[misc]
         try:
             self.outlet.open()
             if not self.outlet.closed:
-                publisher.subscribe(self)
+                subscription: Any = returned(publisher.subscribe(self))
+                if subscription is not None and self._subscription is None:  # a publisher of the C++ text
+                    self.on_subscribe(subscription)
         except Exception as error:  # noqa: BLE001  rule 1.9
             self._end(error)
         finally:
@@ -267,8 +271,10 @@ def from_publisher(publisher: Publisher, initial: int = 0) -> Stream[Any]:
     >>> list(from_publisher(to_publisher(Stream.range(3))))
     [0, 1, 2]
     """
-    if not is_publisher(publisher):
-        raise TypeError(f"from_publisher: publisher must have subscribe(subscriber), got {publisher!r}")
+    if not is_publisher(publisher) or library_of(publisher) not in {None, "reactivestreams"}:
+        raise TypeError(
+            f"from_publisher: publisher must have subscribe(subscriber), got {publisher!r}{cure_for(publisher)}"
+        )
     count_given("from_publisher", "initial", initial, 0)
     return Stream.from_publisher(_Entrance(publisher, initial))
 
@@ -287,9 +293,8 @@ def to_publisher(stream: interfaces.Publisher[Any]) -> Publisher:
     0
     1
     """
-    if not is_publisher(stream):
-        raise TypeError(f"to_publisher: stream must have subscribe(subscriber), got {stream!r}")
-    return _Exit(stream)
+    publisher_given("to_publisher: stream must have subscribe(subscriber)", stream)
+    return _Exit(stream if isinstance(stream, Stream) else Stream.from_publisher(stream))
 
 
 def from_subscriber(subscriber: Subscriber) -> interfaces.Subscriber[Any]:
@@ -301,8 +306,10 @@ def from_subscriber(subscriber: Subscriber) -> interfaces.Subscriber[Any]:
     >>> Stream.range(5).subscribe(from_subscriber(printing))
     0
     """
-    if not is_subscriber(subscriber):
-        raise TypeError(f"from_subscriber: subscriber must have the four on_ methods, got {subscriber!r}")
+    if not is_subscriber(subscriber, "jvm") or library_of(subscriber) == "py4j":
+        raise TypeError(
+            f"from_subscriber: subscriber must have the four on_ methods, got {subscriber!r}{cure_for(subscriber)}"
+        )
     return _Leaving(subscriber)
 
 
@@ -315,8 +322,10 @@ def to_subscriber(subscriber: interfaces.Subscriber[Any], initial: int = 0) -> S
     >>> total.get()
     5
     """
-    if not is_subscriber(subscriber):
-        raise TypeError(f"to_subscriber: subscriber must have the four on_ methods, got {subscriber!r}")
+    if not is_subscriber(subscriber, "jvm") or library_of(subscriber) == "py4j":
+        raise TypeError(
+            f"to_subscriber: subscriber must have the four on_ methods, got {subscriber!r}{cure_for(subscriber)}"
+        )
     count_given("to_subscriber", "initial", initial, 0)
     entering = _Entering(subscriber, initial)
     entering.outlet.open()

@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from penstock.bridges.link import Link
 from penstock.engine.arguments import count_given
 from penstock.engine.chain import Chain
 from penstock.engine.demand import UNBOUNDED, add
@@ -22,7 +21,8 @@ from penstock.engine.emitter import Emitter, Overflow
 from penstock.engine.seat import Seat
 from penstock.errors import ProtocolError
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
-from penstock.spec.predicates import is_publisher
+from penstock.spec.link import Link
+from penstock.spec.strangers import publisher_given
 from penstock.stage import Source
 from penstock.stream import Stream, Subject
 
@@ -221,8 +221,7 @@ def to_observable(stream: Publisher[T], *, requests: ObservableBase[int] | None 
     1
     2
     """
-    if not is_publisher(stream):
-        raise TypeError(f"to_observable: stream must be a Stream or another Publisher, got {stream!r}")
+    publisher_given("to_observable: stream must be a Stream or another Publisher", stream)
     if requests is not None and not isinstance(requests, ObservableBase):
         raise TypeError(f"to_observable: requests must be an Observable, got {requests!r}")
     source = stream if isinstance(stream, Stream) else Stream.from_publisher(stream)

@@ -30,6 +30,7 @@ from penstock.engine.push import pushed
 from penstock.engine.segment import Segment, Trace
 from penstock.engine.weave import pieces
 from penstock.spec.interfaces import Subscriber
+from penstock.spec.strangers import cure_for, library_of
 from penstock.stage import AsyncOpener, Gate, Joint, Opener, Source, Stage, Step
 
 MOST_NESTED = 12
@@ -398,18 +399,19 @@ def at_hand(given: object, most: int) -> list[Any] | None:
 
 def connect_to(operator: str, given: object, subscriber: Subscriber[Any]) -> None:
     """Subscribe to what a user's function returned: a stream, a publisher of another make or an iterable."""
-    if callable(getattr(given, "subscribe", None)):
-        chain = getattr(given, "chain", None)
-        if isinstance(chain, Chain):
-            connect(chain, subscriber)
-        else:
-            subscribe_to(given, subscriber)  # type: ignore[arg-type]
+    chain = getattr(given, "chain", None)
+    if isinstance(chain, Chain):
+        connect(chain, subscriber)
+    elif callable(getattr(given, "subscribe", None)) and library_of(given) is None:
+        subscribe_to(given, subscriber)  # type: ignore[arg-type]
     elif isinstance(given, Iterable):
         connect(Chain(Items(given)), subscriber)
     elif isinstance(given, AsyncIterable):
         connect(Chain(AsyncItems(given)), subscriber)
     else:
-        raise TypeError(f"{operator}: the function must return a Publisher or an iterable, got {given!r}")
+        raise TypeError(
+            f"{operator}: the function must return a Publisher or an iterable, got {given!r}{cure_for(given)}"
+        )
 
 
 def graft(chain: Chain, onto: Callable[[Source[Any]], Chain | None]) -> Chain:

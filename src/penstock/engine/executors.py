@@ -42,7 +42,8 @@ class Executor(Protocol):
         ...
 
 
-def _guarded(task: Task) -> None:
+def guarded(task: Task) -> None:
+    """Run a task, and report what it raises."""
     try:
         task()
     except Exception as error:  # noqa: BLE001  a worker outlives a task that raises
@@ -55,7 +56,7 @@ class _InlineWorker:
     __slots__ = ()
 
     def submit(self, task: Task, /) -> None:
-        working(partial(_guarded, task))
+        working(partial(guarded, task))
 
     def close(self) -> None:
         """Do nothing: there is nothing to let go of."""
@@ -97,7 +98,7 @@ def _work(tasks: SimpleQueue[Task | None], name: str) -> None:
     ended = False
     try:
         while (task := tasks.get()) is not None:
-            _guarded(task)
+            guarded(task)
             del task  # an idle thread must not keep the last subscriber alive (rule 3.13)
         ended = True
     finally:
@@ -142,7 +143,7 @@ class _PoolThreads:
         ended = False
         try:
             while (task := self._next()) is not None:
-                _guarded(task)
+                guarded(task)
                 del task  # an idle thread must not keep the last subscriber alive (rule 3.13)
             ended = True
         finally:
@@ -182,7 +183,7 @@ class _SerialWorker:
         ended = False
         try:
             while (task := self._next()) is not None:
-                _guarded(task)
+                guarded(task)
                 del task
             ended = True
         finally:
@@ -235,7 +236,7 @@ class _LoopWorker:
 
     def submit(self, task: Task, /) -> None:
         if not self._closed:
-            self._lease.call(lambda: _guarded(task))
+            self._lease.call(lambda: guarded(task))
 
     def close(self) -> None:
         if not self._closed:

@@ -10,6 +10,7 @@ from penstock.engine.demand import add
 from penstock.engine.dropped import drop
 from penstock.engine.relay import Leg, Relay
 from penstock.errors import ProtocolError
+from penstock.spec.cpp_dialect import returned
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
 
 
@@ -18,10 +19,15 @@ def subscribe_to(publisher: Publisher[Any], subscriber: Subscriber[Any]) -> None
     relay = ForeignRelay(subscriber)
     leg = relay.leg
     assert leg is not None
+    found: object = None
     try:
-        publisher.subscribe(leg)
+        found = publisher.subscribe(leg)  # type: ignore[func-returns-value]
     except Exception as error:  # noqa: BLE001  rule 1.9: a foreign subscribe that raises is a failure
         relay.end(error)
+    if found is not None and leg.subscription is None:
+        subscription = returned(found)
+        if subscription is not None:  # a publisher of the C++ text, which calls no on_subscribe
+            leg.on_subscribe(subscription)
 
 
 class ForeignRelay(Relay[Any]):

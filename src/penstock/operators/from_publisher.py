@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from penstock.engine.foreign import subscribe_to
 from penstock.spec.interfaces import Publisher, Subscriber
-from penstock.spec.predicates import is_publisher
+from penstock.spec.strangers import publisher_given
 from penstock.stage import Source
 
 T = TypeVar("T")
@@ -18,14 +18,14 @@ class FromPublisher(Source[T]):
     """Subscribe to a publisher of another make, and hold it to the contract.
 
     Emits when the publisher does; an element that was not requested fails the stream by rule 1.1. Backpressures by
-    passing demand on. Completes when the publisher completes. Cancels the publisher's subscription.
+    passing demand on. Completes when the publisher completes. Cancels the publisher's subscription. A publisher of the
+    C++ text, whose `subscribe` returns the subscription, is taken as well.
     """
 
     publisher: Publisher[T]
 
     def __post_init__(self) -> None:
-        if not is_publisher(self.publisher):
-            raise TypeError(f"from_publisher: publisher must have subscribe(subscriber), got {self.publisher!r}")
+        publisher_given("from_publisher: publisher must have subscribe(subscriber)", self.publisher)
 
     def connect(self, downstream: Subscriber[T], /) -> None:
         """Subscribe through a relay."""

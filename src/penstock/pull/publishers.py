@@ -35,8 +35,9 @@ from penstock.pull.protocol import (
     unheard,
 )
 from penstock.pull.serial import Serial
+from penstock.spec.cpp_dialect import returned
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
-from penstock.spec.predicates import is_publisher
+from penstock.spec.strangers import publisher_given
 from penstock.stream import Stream
 
 A = TypeVar("A")
@@ -205,6 +206,8 @@ class _Subscribed:
         """Asks made before there was a subscription."""
         self._subscription: Subscription | None = None
         self._started = False
+        self._known = False
+        """Whether there is or was a subscription."""
         self._end: End | None = None
 
     def read(self, abort: Abort, answer: Answer | None = None, /) -> None:
@@ -226,22 +229,28 @@ class _Subscribed:
         self._owed += 1
         if not self._started:
             self._started = True
+            found: object = None
             try:
-                self._publisher.subscribe(self)
+                found = self._publisher.subscribe(self)  # type: ignore[func-returns-value]
             except Exception as error:  # noqa: BLE001  it is the end
                 self._settle(error)
+            subscription = None if found is None else returned(found)
+            if subscription is not None and not self._known:  # of the C++ text, which has no on_subscribe
+                self._known = True
+                self._subscribed(subscription)
 
     # What the publisher says.
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         if subscription is None:
             raise TypeError("rule 2.13: on_subscribe(None)")
+        self._known = True
         self._serial.run(self._subscribed, subscription)
 
     def on_next(self, element: Any, /) -> None:
         if element is None:
             raise TypeError("rule 2.13: on_next(None)")
-        self._serial.run(self._arrived, element)
+        self._serial.run(self._arrived if self._known else self._unasked, element)
 
     def on_error(self, error: Exception, /) -> None:
         if error is None:
@@ -270,9 +279,12 @@ class _Subscribed:
         if self._end is not None:
             return
         if not self._waiting:
-            self._settle(ProtocolError("1.1", "the publisher sent an element that was not requested"), cancel=True)
+            self._unasked(element)
             return
         give(self._waiting.popleft(), None, element)
+
+    def _unasked(self, _: Any) -> None:
+        self._settle(ProtocolError("1.1", "the publisher sent an element that was not requested"), cancel=True)
 
     def _settle(self, end: End, *, cancel: bool = False) -> None:
         if self._end is not None:
@@ -295,8 +307,7 @@ def from_publisher(publisher: Publisher[A]) -> Source[A]:
     >>> pull.pull(pull.from_publisher(Stream.range(3)), pull.collect(lambda error, found: print(found)))
     [0, 1, 2]
     """
-    if not is_publisher(publisher):
-        raise TypeError(f"from_publisher: publisher must have subscribe, got {publisher!r}")
+    publisher_given("from_publisher: publisher must have subscribe", publisher)
     return Source(_Subscribed(publisher).read, "from_publisher")
 
 

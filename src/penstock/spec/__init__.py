@@ -5,6 +5,7 @@ from __future__ import annotations
 # The rules come from where they are kept, not by way of `penstock.spec.rules`, which is run as a command.
 from penstock.spec.element_count import UNBOUNDED, ElementCount
 from penstock.spec.erased import AnyPublisher, AnySubscriber, AnySubscription
+from penstock.spec.glossary import GLOSSARY, Term, glossary_table, term
 from penstock.spec.interfaces import Processor, Publisher, Subscriber, Subscription
 from penstock.spec.predicates import is_processor, is_publisher, is_subscriber, is_subscription
 from penstock.spec.properties import PROPERTIES, Layer, Property, properties_table, property_of
@@ -14,6 +15,7 @@ from penstock.spec.rules_model import Dialect, Level, Party, Rule, Variant
 from penstock.spec.rules_table import explain, markdown_table
 
 __all__ = [
+    "GLOSSARY",
     "PROPERTIES",
     "RULES",
     "UNBOUNDED",
@@ -32,8 +34,10 @@ __all__ = [
     "Rule",
     "Subscriber",
     "Subscription",
+    "Term",
     "Variant",
     "explain",
+    "glossary_table",
     "is_processor",
     "is_publisher",
     "is_subscriber",
@@ -43,4 +47,5 @@ __all__ = [
     "property_of",
     "rule",
     "rules_of",
+    "term",
 ]

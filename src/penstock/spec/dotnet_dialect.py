@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Generic, Protocol
 
+from penstock.spec.cpp_dialect import returned
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription, T_co, T_contra
 from penstock.spec.predicates import missing_methods
 
@@ -116,13 +117,15 @@ class SubscriberFromDotnet(Generic[T_contra]):
 class SubscriberToDotnet(Generic[T_contra]):
     """Pass signals of the .NET text on to a subscriber with the names of the JVM text."""
 
-    __slots__ = ("__weakref__", "_subscriber")
+    __slots__ = ("__weakref__", "_subscriber", "subscribed")
 
     def __init__(self, subscriber: Subscriber[T_contra], /) -> None:
         self._subscriber = subscriber
+        self.subscribed = False
 
     def OnSubscribe(self, subscription: DotnetSubscription, /) -> None:  # noqa: N802
         """Pass the subscription on."""
+        self.subscribed = True
         given: Any = None if subscription is None else SubscriptionFromDotnet(subscription)
         self._subscriber.on_subscribe(given)
 
@@ -150,7 +153,10 @@ class PublisherFromDotnet(Generic[T_co]):
     def subscribe(self, subscriber: Subscriber[T_co], /) -> None:
         """Subscribe a subscriber with the names that the publisher knows."""
         given: Any = None if subscriber is None else SubscriberToDotnet(subscriber)
-        self._publisher.Subscribe(given)
+        found: object = self._publisher.Subscribe(given)  # type: ignore[func-returns-value]
+        subscription = None if found is None or given is None or given.subscribed else returned(found)
+        if subscription is not None:  # a publisher of the C++ text, which has these names and no OnSubscribe
+            subscriber.on_subscribe(subscription)
 
 
 class PublisherToDotnet(Generic[T_co]):

@@ -6,12 +6,20 @@ from operator import index
 from typing import Final, Self, SupportsIndex
 
 UNBOUNDED: Final = 2**63 - 1  # rule 3.17: demand from here on need not be counted
+LEAST: Final = -(2**63)
 
 
 class ElementCount(int):
-    """Count elements from 0 up to `UNBOUNDED`, where the count stays whatever is added or taken away.
+    """A number of elements as the C++ text counts them: 64 bits, signed, and unbounded from `UNBOUNDED` on.
 
-    It is an `int`, so it compares, hashes and goes into `request` as one; other arithmetic yields a plain `int`.
+    An unbounded count stays so whatever is added or taken away. A count may go below zero, as it does where more was
+    delivered than is known to be requested; below -2^63 it cannot go. It is an `int`, so it compares, hashes and goes
+    into `request` as one; other arithmetic yields a plain `int`.
+
+    >>> ElementCount(2) - 5
+    ElementCount(-3)
+    >>> ElementCount.unbounded() - 5
+    ElementCount.unbounded()
     """
 
     __slots__ = ()
@@ -19,6 +27,8 @@ class ElementCount(int):
     def __new__(cls, count: SupportsIndex = 0, /) -> Self:
         """Make a count of `count`, or unbounded if that is out of reach."""
         number = _whole("count", count)
+        if number < LEAST:
+            raise OverflowError(f"ElementCount: a count must be >= -2**63, got {number}")
         return super().__new__(cls, min(number, UNBOUNDED))
 
     @classmethod
@@ -34,7 +44,9 @@ class ElementCount(int):
     def __add__(self, more: int, /) -> ElementCount:
         if not isinstance(more, int):
             return NotImplemented
-        return ElementCount(int(self) + _whole("addend", more))
+        if self.is_unbounded or _is_unbounded(more):
+            return ElementCount.unbounded()
+        return ElementCount(int(self) + int(more))
 
     __radd__ = __add__
 
@@ -56,19 +68,17 @@ class ElementCount(int):
 
 
 def _difference(minuend: int, subtrahend: int) -> ElementCount:
-    fewer = _whole("subtrahend", subtrahend)
-    if minuend >= UNBOUNDED:
+    if _is_unbounded(minuend):
         return ElementCount.unbounded()
-    if minuend < fewer:
-        raise ValueError(f"ElementCount: subtrahend must be <= {int(minuend)}, got {fewer}")
-    return ElementCount(int(minuend) - fewer)
+    return ElementCount(int(minuend) - int(subtrahend))
+
+
+def _is_unbounded(count: int) -> bool:
+    return count >= UNBOUNDED
 
 
 def _whole(parameter: str, candidate: SupportsIndex) -> int:
     try:
-        number = int(index(candidate))
+        return int(index(candidate))
     except TypeError:
         raise TypeError(f"ElementCount: {parameter} must be an int, got {candidate!r}") from None
-    if number < 0:
-        raise ValueError(f"ElementCount: {parameter} must be >= 0, got {number}")
-    return number

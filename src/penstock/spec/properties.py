@@ -12,7 +12,7 @@ from penstock.spec.properties_model import Layer, Property
 PROPERTIES: Final[tuple[Property, ...]] = BASE_PROPERTIES + ABORTABLE_PROPERTIES + FAULT_PROPERTIES
 
 _BY_ID: Final = {each.id: each for each in PROPERTIES}
-_COLUMNS = ("Property", "Level", "What it asks", "If it fails", "Shown by")
+_COLUMNS = ("Property", "Level", "What it asks", "What for", "If it fails", "Shown by")
 
 
 def property_of(name: str, /) -> Property:
@@ -39,7 +39,7 @@ def _section(layer: Layer) -> str:
 
 def _cells(each: Property) -> tuple[str, ...]:
     tests = "<br>".join(f"`{test}`" for test in each.tests)
-    return (each.id, each.level.value, each.sentence, each.hint, tests)
+    return (each.id, each.level.value, each.sentence, each.intent, each.hint, tests)
 
 
 __all__ = ["PROPERTIES", "Layer", "Property", "properties_table", "property_of"]

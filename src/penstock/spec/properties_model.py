@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from penstock.spec.properties_intents import INTENTS
 from penstock.spec.rules_model import Level
 
 
@@ -26,3 +27,8 @@ class Property:
     sentence: str
     hint: str
     tests: tuple[str, ...]
+
+    @property
+    def intent(self) -> str:
+        """Return what the property is for."""
+        return INTENTS[self.id]

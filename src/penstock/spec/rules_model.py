@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+
+from penstock.spec.rules_intents import INTENTS, SUBSTANCE, VERSIONS
 
 
 class Dialect(Enum):
@@ -55,6 +58,21 @@ class Rule:
     hint: str
     tests: tuple[str, ...]
     variants: tuple[Variant, ...]
+
+    @property
+    def intent(self) -> str:
+        """Return what the rule is for."""
+        return INTENTS[self.id]
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Return what each version of the JVM text says, where two of them differ; empty where they do not."""
+        return VERSIONS.get(self.id, {})
+
+    @property
+    def changed(self) -> bool:
+        """Tell whether two versions of the JVM text differ about it in substance."""
+        return self.id in SUBSTANCE
 
     def id_in(self, dialect: Dialect) -> str | None:
         """Return the rule's id in `dialect`, or `None` if it has no such rule."""

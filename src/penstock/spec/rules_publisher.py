@@ -43,7 +43,6 @@ PUBLISHER_RULES: Final = (
         variants=in_texts(
             "1.3",
             cpp="1.3",
-            jvm="Asks for thread safety and, across threads, for synchronisation by the publisher.",
             dotnet="Says it outright: in sequence, no two notifications at a time.",
             cpp_differs="As the JVM text, without on_subscribe, which does not exist there.",
         ),

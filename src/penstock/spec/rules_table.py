@@ -4,23 +4,52 @@ from __future__ import annotations
 
 import re
 
+from penstock.spec.glossary import Term, term
+from penstock.spec.properties import Property, property_of
 from penstock.spec.rules_lookup import RULES, rule
 from penstock.spec.rules_model import Dialect, Party, Rule
 
-_COLUMNS = (*(dialect.value for dialect in Dialect), "Level", "What it asks", "If it fails", "Shown by")
+_COLUMNS = (*(dialect.value for dialect in Dialect), "Level", "What it asks", "What for", "If it fails", "Shown by")
 
 
 def explain(name: str, /) -> str:
-    """Return a few lines on the rule of that name: what it asks, where texts differ, its tests, where to look."""
+    """Return a few lines on a rule, a property of pull-stream or a term: what it asks, what for, where to look.
+
+    >>> print(explain("demand"))
+    demand: How many elements a subscriber has asked for and not yet been given; as a verb, to ask for more.
+      explained by: JVM 1.0.1, JVM 1.0.3, C++
+    """
+    if re.fullmatch(r"[BAF]\d+", name):
+        return _explain_property(property_of(name))
+    if name[-1:].isalpha():
+        return _explain_term(term(name))
     found = rule(name)
     return "\n".join(
         (
             f"rule {found.id} ({found.level.value}, {found.party.value}): {found.sentence}",
+            f"  what for: {found.intent}",
             *(f"  {note}" for note in _notes(found)),
             f"  if it fails: {found.hint}",
             f"  shown by: {', '.join(found.tests)}",
         )
     )
+
+
+def _explain_property(found: Property) -> str:
+    return "\n".join(
+        (
+            f"property {found.id} ({found.level.value}, {found.layer.value}): {found.sentence}",
+            f"  what for: {found.intent}",
+            f"  if it fails: {found.hint}",
+            f"  shown by: {', '.join(found.tests)}",
+        )
+    )
+
+
+def _explain_term(found: Term) -> str:
+    also = f" (also: {', '.join(found.also)})" if found.also else ""
+    lines = [f"{found.name}{also}: {found.meaning}", f"  explained by: {', '.join(found.texts)}"]
+    return "\n".join([*lines, f"  {found.differs}"] if found.differs else lines)
 
 
 def markdown_table() -> str:
@@ -45,6 +74,7 @@ def _cells(rule: Rule) -> tuple[str, ...]:
         *(rule.id_in(dialect) or "-" for dialect in Dialect),
         rule.level.value,
         "<br>".join(_prose(text) for text in (rule.sentence, *_notes(rule))),
+        _prose(rule.intent),
         _prose(rule.hint),
         "<br>".join(f"`{test}`" for test in rule.tests),
     )
@@ -55,7 +85,8 @@ def _prose(text: str) -> str:
 
 
 def _notes(rule: Rule) -> tuple[str, ...]:
-    return tuple(_note(rule, dialect) for dialect in Dialect if rule.difference_in(dialect))
+    differ = [_note(rule, dialect) for dialect in Dialect if rule.difference_in(dialect)]
+    return (*differ, *(f"JVM {version}: {said}" for version, said in rule.versions.items()))
 
 
 def _note(rule: Rule, dialect: Dialect) -> str:

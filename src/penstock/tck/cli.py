@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from penstock.spec.rules import explain
 from penstock.tck.cli_arguments import (
     STDOUT,
     Unusable,
@@ -25,13 +26,16 @@ from penstock.tck.outcome import Report
 from penstock.tck.report import render
 from penstock.tck.report_formats import to_json, to_junit
 
+_KINDS = "publisher|subscriber|processor|pull-..."
 Verify = Callable[[argparse.Namespace], Report]
 
 
 def add_verify(commands: Any) -> None:
     """Add the command `verify` to the subparsers of a parser."""
     verify = commands.add_parser("verify", help="verify a publisher or its like, or a module of pull-stream")
-    kinds = verify.add_subparsers(dest="kind", required=True, metavar="publisher|subscriber|processor|pull-...")
+    verify.add_argument("--explain", metavar="RULE", help="say what a rule (1.3, 'C++ 3.8'), a property or a term is")
+    kinds = verify.add_subparsers(dest="kind", metavar=_KINDS)
+    verify.set_defaults(missing=verify.error)
     _add_publisher(kinds.add_parser("publisher", help="verify what a factory of publishers makes"))
     _add_subscriber(kinds.add_parser("subscriber", help="verify what a factory of subscribers makes"))
     _add_processor(kinds.add_parser("processor", help="verify what a factory of processors makes"))
@@ -42,6 +46,10 @@ def add_verify(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verification that was asked for, print what it found, and return the exit status."""
+    if arguments.explain is not None:
+        return _explain(arguments.explain)
+    if arguments.kind is None:
+        arguments.missing(f"the following arguments are required: {_KINDS}")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)  # an installed command does not look where it is called
@@ -73,6 +81,16 @@ def _hand_out(report: Report, given: argparse.Namespace) -> None:
                 raise Unusable(f"{file} cannot be written: {error}") from error
     for text in printed:
         print(text)
+
+
+def _explain(name: str) -> int:
+    try:
+        print(explain(name))
+    except LookupError:
+        known = "a rule like 1.3 or 'C++ 3.8', a property like B3 or a term like demand"
+        print(f"penstock verify: --explain takes {known}, got {name!r}", file=sys.stderr)
+        return 2
+    return 0
 
 
 def _add_publisher(parser: argparse.ArgumentParser) -> None:
@@ -126,6 +144,7 @@ def _add_subscriber(parser: argparse.ArgumentParser) -> None:
     add("--expects", type=whole(1), metavar="N", default=1, help="blackbox: it asks for at least so many elements")
     add("--trigger", metavar="NAME", help="blackbox: function that makes the subscriber it takes ask for one more")
     add("--stop", metavar="NAME", help="blackbox: function that makes the subscriber it takes want no more")
+    _add_dialect(parser)
     parser.set_defaults(verify=_verify_subscriber)
 
 
@@ -137,6 +156,8 @@ def _verify_subscriber(given: argparse.Namespace) -> Report:
         "limits": limits_of(given),
         "settle": optional(given.settle),
         "subject": f"subscriber {given.factory}",
+        "dialect": given.dialect,
+        "attach": optional(given.attach),
     }
     if given.blackbox:
         return verify_subscriber_blackbox(
@@ -155,6 +176,14 @@ def _verify_subscriber(given: argparse.Namespace) -> Report:
     )
 
 
+def _add_dialect(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--dialect", choices=sorted(DIALECTS), default="jvm", help="text whose shapes and numbers apply")
+    add(
+        "--attach", metavar="NAME", help="C++: function that hands a subscription to the subscriber, its first argument"
+    )
+
+
 def _add_processor(parser: argparse.ArgumentParser) -> None:
     add_shared(parser, "takes nothing and returns a fresh processor that hands on what it gets")
     add = parser.add_argument
@@ -165,6 +194,7 @@ def _add_processor(parser: argparse.ArgumentParser) -> None:
     add("--keeps-upstream", action="store_true", help="does not cancel its upstream with its last subscriber")
     add("--serial", action="store_true", help="must not be asked on one thread while elements come on another")
     add("--asynchronous", action="store_true", help="claims that request and signals return while subscribers work")
+    _add_dialect(parser)
     parser.set_defaults(verify=_verify_processor)
 
 
@@ -181,6 +211,8 @@ def _verify_processor(given: argparse.Namespace) -> Report:
         cancels_upstream=not given.keeps_upstream,
         concurrent=not given.serial,
         asynchronous=given.asynchronous,
+        dialect=given.dialect,
+        attach=optional(given.attach),
         settle=optional(given.settle),
         subject=f"processor {given.factory}",
     )

@@ -20,7 +20,9 @@ from collections.abc import Callable
 from typing import Any, SupportsIndex, TypeVar
 
 from penstock.errors import ProtocolError
+from penstock.spec.cpp_dialect import returned
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
+from penstock.spec.strangers import publisher_given
 from penstock.tck.monitor_registry import BUSY_SUBSCRIBERS, LIVE_SUBSCRIPTIONS, SEEN_SUBSCRIBERS
 
 T = TypeVar("T")
@@ -31,6 +33,7 @@ _log = logging.getLogger("penstock")
 
 def monitor(publisher: Publisher[T], on_breach: OnBreach | None = None) -> Publisher[T]:
     """Return `publisher` with a watch on the contract between it and each of its subscribers."""
+    publisher_given("monitor: publisher must have subscribe(subscriber)", publisher)
     return _Monitored(publisher, on_breach)
 
 
@@ -48,12 +51,15 @@ class _Monitored:
         joint = Joint(subscriber, self._on_breach)
         if not SEEN_SUBSCRIBERS.add(subscriber):
             joint.blame_subscriber("1.10", "subscriber was subscribed before")
+        found: object = None
         try:
-            self._publisher.subscribe(joint)
+            found = self._publisher.subscribe(joint)  # type: ignore[func-returns-value]
         except Exception as error:
             if error is joint.raised:
                 raise  # the subscriber's own, which the publisher let through
             joint.blame_publisher("1.9", f"publisher raised {error!r} in subscribe", error)
+        if found is not None and not joint.begun and returned(found) is not None:
+            joint.blame_publisher("1.9", "publisher called no on_subscribe but returned a subscription")
 
 
 def _count(n: object) -> int:
@@ -81,6 +87,11 @@ class Joint:
         self._signals = 0
         self._verdict: ProtocolError | None = None  # on its way to the subscriber
         self.raised: Exception | None = None  # by the subscriber, passing through
+
+    @property
+    def begun(self) -> bool:
+        """Tell whether on_subscribe was called."""
+        return self._begun
 
     # As the publisher's subscriber.
 
@@ -246,6 +257,8 @@ class Joint:
         """Cut the publisher off and hand its breach to the subscriber."""
         breach = ProtocolError(rule, message)
         breach.__cause__ = cause
+        if not self._begun:
+            breach.add_note("a publisher of the C++ text has no on_subscribe: monitor(from_cpp(publisher))")
         with self._lock:
             deliverable = not self._over and self._verdict is None
             if deliverable:

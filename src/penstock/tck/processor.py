@@ -12,6 +12,7 @@ import penstock.tck.processor_trials  # noqa: F401 - importing these files regis
 from penstock.spec.interfaces import Processor, Subscription
 from penstock.spec.predicates import is_processor
 from penstock.spec.rules import rule
+from penstock.tck.dialects import Attach, dialect_given, processor_of, publisher_of
 from penstock.tck.environment import Environment
 from penstock.tck.outcome import Limits, Outcome, Report, Status
 from penstock.tck.planned import PlannedFailure
@@ -39,6 +40,8 @@ def verify_processor(
     cancels_upstream: bool = True,
     concurrent: bool = True,
     asynchronous: bool = False,
+    dialect: str = "jvm",
+    attach: Attach | None = None,
     settle: Callable[[], object] | None = None,
     subject: str = "processor",
 ) -> Report:
@@ -54,24 +57,36 @@ def verify_processor(
         cancels_upstream: it cancels its upstream when its last subscriber has cancelled.
         concurrent: it may be asked on one thread while elements come on another (rule 2.7).
         asynchronous: it claims that request and its signals return while its subscribers work (rules 2.2, 3.4).
+        dialect: the text whose shapes and numbers apply: "jvm", "dotnet" or "cpp"; that has no processors, so the rules
+            of its publishers and subscribers are held, and an operator, a function between publishers, will do as well.
+        attach: C++: hands its upstream's subscription to the processor it takes; an operator needs none.
         settle: runs its scheduler dry, in place of waiting for quiet.
         subject: what the report calls it.
     """
+    dialect_given("verify_processor", dialect, attach)
     limits = limits or Limits()
-    verified = ProcessorSubject(factory, element, multicast, recovers, delays_errors, cancels_upstream, concurrent)
-    trials = processor.of("jvm")
-    if not is_processor(factory()):  # nothing else can be said of it
+
+    def adapted() -> Any:
+        return processor_of("verify_processor", dialect, factory(), attach)
+
+    verified = ProcessorSubject(adapted, element, multicast, recovers, delays_errors, cancels_upstream, concurrent)
+    trials = processor.of(dialect)
+    if not is_processor(adapted(), "jvm"):  # nothing else can be said of it
         shape = [trial for trial in trials if trial.name == _SUMMARY]
         return Report(subject, _across(verified, limits, settle, shape))
-    below = _below(verified, limits, settle, asynchronous)
+    below = _below(verified, limits, settle, asynchronous, dialect)
     claims = Claims(asynchronous=asynchronous, concurrent=concurrent, recovers=recovers)
-    above = hold_whitebox(lambda probe: _probed(verified, probe), element, limits, settle, claims)
+    above = hold_whitebox(lambda probe: _probed(verified, probe), element, limits, settle, claims, dialect)
     sides = below + above
-    return Report(subject, by_rule(sides + _summed_up(sides, _across(verified, limits, settle, trials))))
+    return Report(subject, by_rule(sides + _summed_up(sides, _across(verified, limits, settle, trials))), dialect)
 
 
 def _below(
-    subject: ProcessorSubject, limits: Limits, settle: Callable[[], object] | None, asynchronous: bool
+    subject: ProcessorSubject,
+    limits: Limits,
+    settle: Callable[[], object] | None,
+    asynchronous: bool,
+    dialect: str,
 ) -> tuple[Outcome, ...]:
     """Hold the trials of a publisher against processors that are fed from above."""
     feeds: list[Feed] = []
@@ -80,7 +95,7 @@ def _below(
         made, feed = subject.factory(), Feed(subject.element, count, error)
         feeds.append(feed)
         feed.subscribe(made)
-        return made
+        return publisher_of(dialect, made)  # type: ignore[no-any-return]
 
     def failing(count: int) -> Processor[Any, Any]:
         return fed(count, PlannedFailure("planned to fail upstream of a processor"))
@@ -91,6 +106,7 @@ def _below(
         limits=limits,
         unicast=not subject.multicast,
         asynchronous=asynchronous,
+        dialect=dialect,
         settle=settle,
     )
     for feed in feeds:

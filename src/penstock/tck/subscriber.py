@@ -12,9 +12,11 @@ import penstock.tck.subscriber_ends
 import penstock.tck.subscriber_long
 import penstock.tck.subscriber_signals
 import penstock.tck.whitebox_trials  # noqa: F401 - importing these files registers their trials
+from penstock.spec.cpp_dialect import CppSubscription
 from penstock.spec.interfaces import Subscriber
 from penstock.spec.rules import RULES, rule
 from penstock.tck.blackbox import Hook, Outside
+from penstock.tck.dialects import Attach, CppSeat, dialect_given, in_dialect, subscriber_of, trials_of
 from penstock.tck.environment import Environment
 from penstock.tck.outcome import Limits, Outcome, Report, Status
 from penstock.tck.subscriber_case import Case, Claims, Reach, Setup, blackbox, whitebox
@@ -58,6 +60,8 @@ def verify_subscriber(
     asynchronous: bool = False,
     ordered: bool = True,
     concurrent: bool = False,
+    dialect: str = "jvm",
+    attach: Attach | None = None,
     settle: Callable[[], object] | None = None,
     subject: str = "subscriber",
 ) -> Report:
@@ -70,11 +74,22 @@ def verify_subscriber(
         asynchronous: it claims that its signals return while it works (rule 2.2).
         ordered: it processes elements in the order they came.
         concurrent: its triggers may be called from any threads at once, while signals come on others (rule 2.7).
+        dialect: the text whose shapes and numbers apply: "jvm", "dotnet" or "cpp".
+        attach: C++: hands the subscription to the subscriber it takes; otherwise the kit asks and cancels for it.
         settle: runs its scheduler dry, in place of waiting for quiet.
         subject: what the report calls it.
     """
+    dialect_given("verify_subscriber", dialect, attach)
     claims = Claims(asynchronous=asynchronous, ordered=ordered, concurrent=concurrent, overlapping=concurrent)
-    return Report(subject, by_rule(hold_whitebox(factory, element, limits, settle, claims) + _NOT_FROM_THIS_SIDE))
+
+    def adapted(probe: SubscriberProbe) -> Subscriber[Any]:
+        def drive(_: Any, subscription: CppSubscription) -> None:
+            probe.subscribed(request=subscription.request, cancel=subscription.cancel, stop=subscription.cancel)
+
+        return subscriber_of("verify_subscriber", dialect, factory(probe), attach or drive)
+
+    held = hold_whitebox(adapted, element, limits, settle, claims, dialect)
+    return Report(subject, by_rule(in_dialect(held + _NOT_FROM_THIS_SIDE, dialect, attach)), dialect)
 
 
 def hold_whitebox(
@@ -83,6 +98,7 @@ def hold_whitebox(
     limits: Limits | None,
     settle: Callable[[], object] | None,
     claims: Claims,
+    dialect: str = "jvm",
 ) -> tuple[Outcome, ...]:
     """Hold the trials that need a probe, against a subscriber or the upper side of a processor."""
 
@@ -90,7 +106,7 @@ def hold_whitebox(
         probe = SubscriberProbe(environment)
         return factory(probe), probe
 
-    return _hold(whitebox.of("jvm"), Setup(make, element, _SOME, claims), limits, settle)
+    return _hold(trials_of(whitebox, dialect), Setup(make, element, _SOME, claims), limits, settle)
 
 
 @verification("subscriber")
@@ -101,6 +117,8 @@ def verify_subscriber_blackbox(
     expects: int = 1,
     trigger: Hook | None = None,
     stop: Hook | None = None,
+    dialect: str = "jvm",
+    attach: Attach | None = None,
     limits: Limits | None = None,
     settle: Callable[[], object] | None = None,
     subject: str = "subscriber",
@@ -113,6 +131,8 @@ def verify_subscriber_blackbox(
         expects: it asks for at least so many elements, unless it cancels.
         trigger: makes the given subscriber ask for one more element, if it does not ask by itself.
         stop: makes the given subscriber want no more (rule 2.6).
+        dialect: the text whose shapes and numbers apply: "jvm", "dotnet" or "cpp".
+        attach: C++: hands the subscription to the subscriber it takes; otherwise the kit asks and cancels for it.
         limits: elements per trial, patience and quiet.
         settle: runs its scheduler dry, in place of waiting for quiet.
         subject: what the report calls it.
@@ -120,12 +140,19 @@ def verify_subscriber_blackbox(
     if expects < 1:
         raise ValueError(f"verify_subscriber_blackbox: expects must be >= 1, got {expects!r}")
 
+    dialect_given("verify_subscriber_blackbox", dialect, attach)
+    if dialect != "jvm":
+        subscriber_of("verify_subscriber_blackbox", dialect, factory())
+
     def make(environment: Environment) -> tuple[Subscriber[Any], Reach]:
         made = factory()
-        return made, Outside(made, trigger, stop)
+        adapted = subscriber_of("verify_subscriber_blackbox", dialect, made, attach)
+        if isinstance(adapted, CppSeat) and attach is None:
+            return adapted, Outside(adapted, trigger or CppSeat.ask, stop or CppSeat.quit)
+        return adapted, Outside(made, trigger, stop)
 
-    outcomes = _hold(blackbox.of("jvm"), Setup(make, element, expects), limits, settle)
-    return Report(subject, by_rule(outcomes + _NOT_FROM_OUTSIDE))
+    outcomes = _hold(trials_of(blackbox, dialect), Setup(make, element, expects), limits, settle)
+    return Report(subject, by_rule(in_dialect(outcomes + _NOT_FROM_OUTSIDE, dialect, attach)), dialect)
 
 
 def _hold(

@@ -22,7 +22,7 @@ from penstock.engine.demand import UNBOUNDED
 from penstock.engine.emitter import Emitter
 from penstock.spec.interfaces import Publisher
 from penstock.stream import Stream
-from penstock.testing.probe import Probe
+from penstock.testing.probe import Probe, meet
 from penstock.testing.signals import Completed, Failed, Next, Signal, VerificationError
 
 Timeline = list[tuple[float, Signal]]
@@ -192,7 +192,7 @@ def _observed(
     start = clock.now()
     found: list[Timeline] = [[]]
     probe: Probe[Any] = Probe(request, on_signal=lambda signal: found[-1].append((clock.now() - start, signal)))
-    publisher.subscribe(probe)
+    meet(publisher, probe)
     try:
         while not probe.ended and (clock.pending if units is None else len(found) <= units):
             if len(found) > MOST_UNITS:

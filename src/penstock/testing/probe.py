@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from penstock.engine.demand import UNBOUNDED, add
+from penstock.spec.cpp_dialect import returned
 from penstock.spec.interfaces import Subscription
+from penstock.spec.strangers import publisher_given
 from penstock.testing.signals import PATIENCE, Completed, Failed, Next, Signal, VerificationError, spoken
 
 T = TypeVar("T")
@@ -171,8 +173,19 @@ class Probe(Generic[T]):
         return f"Probe({spoken(self.signals)})"
 
 
+def meet(publisher: Any, probe: Probe[Any]) -> None:
+    """Subscribe a probe to a publisher, and refuse one that would never call on_subscribe."""
+    publisher_given("subscribe: publisher must have subscribe(subscriber)", publisher)
+    found = publisher.subscribe(probe)
+    if found is not None and probe.subscription is None and returned(found) is not None:
+        raise TypeError(
+            f"subscribe: {publisher!r} returned a subscription, as publishers of the C++ text do; "
+            "penstock.bridges.cpp.from_cpp makes a stream of it"
+        )
+
+
 def subscribed(publisher: Any, request: int = 0) -> Probe[Any]:
     """Subscribe a fresh probe to a publisher and return it."""
     probe: Probe[Any] = Probe(request)
-    publisher.subscribe(probe)
+    meet(publisher, probe)
     return probe

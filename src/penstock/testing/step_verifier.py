@@ -11,7 +11,7 @@ from penstock.engine.clocks import VirtualClock
 from penstock.engine.demand import UNBOUNDED
 from penstock.engine.loops import blocking
 from penstock.spec.interfaces import Publisher
-from penstock.testing.probe import Probe
+from penstock.testing.probe import Probe, meet
 from penstock.testing.signals import PATIENCE, Completed, Failed, Next, Signal, VerificationError, spoken
 
 
@@ -171,7 +171,7 @@ class StepVerifier:
         """Run the steps; raise VerificationError at the first that is not met, or if more came than was expected."""
         course = _Course(self)
         with blocking():
-            self.publisher.subscribe(course.probe)
+            meet(self.publisher, course.probe)
             try:
                 for number, step in enumerate(self.steps, 1):
                     self._run(number, step, course)

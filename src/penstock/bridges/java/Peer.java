@@ -1,5 +1,5 @@
-// What stands in the JVM for penstock: subscribers and publishers of java.util.concurrent.Flow that put what they are
-// told into queues, from which Python takes it. Java never calls Python, so no callback server is needed, no call nests
+// What stands in the JVM for penstock: parties of java.util.concurrent.Flow that put what they are told into queues,
+// from which Python takes it, and their counterparts of org.reactivestreams, which is looked up where it is needed. Java never calls Python, so no callback server is needed, no call nests
 // inside another, and no lock is held while a call of one side waits for the other.
 //
 // Written in the Java that Janino compiles, since Spark brings Janino and a JRE brings no compiler. After a change run
@@ -15,6 +15,10 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.lang.ref.WeakReference;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.util.ArrayDeque;
@@ -36,6 +40,49 @@ public final class Peer {
 
     public Outlet outlet() {
         return new Outlet();
+    }
+
+    /** Make what Java gives to a publisher for Python to hear it by. */
+    public Door door(Inbox inbox) {
+        return new Door(inbox);
+    }
+
+    public Flow.Processor processor(Door door, Outlet outlet) {
+        return new Both(door, outlet);
+    }
+
+    /** Return "flow" or "reactive" and the party's name, such as "flow Publisher", or nothing for what is none. */
+    public String kind(Object party) {
+        String[] names = {"Processor", "Publisher", "Subscriber"};
+        for (int place = 0; place < names.length; place++) {
+            if (Turned.found(party.getClass(), Turned.FLOW + names[place]) != null) {
+                return "flow " + names[place];
+            }
+            if (Turned.found(party.getClass(), Turned.REACTIVE + names[place]) != null) {
+                return "reactive " + names[place];
+            }
+        }
+        return "";
+    }
+
+    /** Return a party of org.reactivestreams as one of Flow. */
+    public Object flow(Object party, String name) throws Exception {
+        return Turned.turned(party, Turned.found(party.getClass(), Turned.REACTIVE + name));
+    }
+
+    /** Tell whether this JVM has org.reactivestreams where it can be found. */
+    public boolean knowsReactive() {
+        try {
+            return Turned.loader(Peer.class.getClassLoader()) != null;
+        } catch (ClassNotFoundException missing) {
+            return false;
+        }
+    }
+
+    /** Return a party of Flow as one of org.reactivestreams, as this JVM has it. */
+    public Object reactive(Object party, String name) throws Exception {
+        Class own = Class.forName(Turned.FLOW + name);
+        return Turned.turned(party, own, Turned.loader(party.getClass().getClassLoader()));
     }
 
     static void complain(String what, Throwable cause) {
@@ -76,6 +123,177 @@ public final class Peer {
 
         long key() {
             return this.key;
+        }
+    }
+
+    /** Be a party of the one interface over a party of the other, which has the same methods. */
+    static final class Turned implements InvocationHandler {
+        static final String FLOW = "java.util.concurrent.Flow$";
+        static final String REACTIVE = "org.reactivestreams.";
+        private final Object party;
+        private final Class from;
+        private final ClassLoader loader;
+
+        private Turned(Object party, Class from, ClassLoader loader) {
+            this.party = party;
+            this.from = from;
+            this.loader = loader;
+        }
+
+        /** Return the interface of that name which a class implements, or null. */
+        static Class found(Class kind, String name) {
+            for (Class one = kind; one != null; one = one.getSuperclass()) {
+                if (one.getName().equals(name)) {
+                    return one;
+                }
+                Class[] known = one.getInterfaces();
+                for (int place = 0; place < known.length; place++) {
+                    Class met = Turned.found(known[place], name);
+                    if (met != null) {
+                        return met;
+                    }
+                }
+            }
+            return null;
+        }
+
+        /** Return a class loader that knows org.reactivestreams. */
+        static ClassLoader loader(ClassLoader first) throws ClassNotFoundException {
+            ClassLoader[] some = {
+                first, Thread.currentThread().getContextClassLoader(), ClassLoader.getSystemClassLoader()
+            };
+            for (int place = 0; place < some.length; place++) {
+                try {
+                    Class.forName(REACTIVE + "Publisher", false, some[place]);
+                    return some[place];
+                } catch (ClassNotFoundException missing) {
+                    // the next one may know it
+                }
+            }
+            throw new ClassNotFoundException(REACTIVE + "Publisher");
+        }
+
+        static Object turned(Object party, Class from) throws ClassNotFoundException {
+            return Turned.turned(party, from, from.getClassLoader());
+        }
+
+        /** Turn a party of the interface `from`; one that was turned before is what it was. */
+        static Object turned(Object party, Class from, ClassLoader loader) throws ClassNotFoundException {
+            Class to = Turned.counterpart(from, loader);
+            if (Proxy.isProxyClass(party.getClass())) {
+                InvocationHandler known = Proxy.getInvocationHandler(party);
+                if (known instanceof Turned && to.isInstance(((Turned) known).party)) {
+                    return ((Turned) known).party;
+                }
+            }
+            ClassLoader knows = to.getClassLoader() == null ? Peer.class.getClassLoader() : to.getClassLoader();
+            Class[] known = party instanceof AutoCloseable
+                ? new Class[] {to, AutoCloseable.class}
+                : new Class[] {to};
+            return Proxy.newProxyInstance(knows, known, new Turned(party, from, loader));
+        }
+
+        /** Return the interface of the other side, or the class itself if it is none of either. */
+        private static Class counterpart(Class one, ClassLoader loader) throws ClassNotFoundException {
+            String name = one.getName();
+            if (name.startsWith(FLOW)) {
+                return Class.forName(REACTIVE + name.substring(FLOW.length()), true, loader);
+            }
+            if (name.startsWith(REACTIVE)) {
+                return Class.forName(FLOW + name.substring(REACTIVE.length()));
+            }
+            return one;
+        }
+
+        public Object invoke(Object proxy, Method method, Object[] given) throws Throwable {
+            String name = method.getName();
+            if (method.getDeclaringClass() == Object.class) {
+                if (name.equals("equals")) {
+                    return Boolean.valueOf(proxy == given[0]);
+                }
+                return name.equals("hashCode")
+                    ? (Object) Integer.valueOf(System.identityHashCode(proxy))
+                    : (Object) this.party.toString();
+            }
+            if (method.getDeclaringClass() == AutoCloseable.class) {
+                ((AutoCloseable) this.party).close();
+                return null;
+            }
+            Class[] takes = method.getParameterTypes();
+            Class[] theirs = new Class[takes.length];
+            Object[] passed = new Object[takes.length];
+            for (int place = 0; place < takes.length; place++) {
+                theirs[place] = Turned.counterpart(takes[place], this.loader);
+                boolean turns = theirs[place] != takes[place] && given[place] != null;
+                passed[place] = turns ? Turned.turned(given[place], takes[place], this.loader) : given[place];
+            }
+            try {
+                return this.from.getMethod(name, theirs).invoke(this.party, passed);
+            } catch (InvocationTargetException thrown) {
+                throw thrown.getCause();
+            }
+        }
+    }
+
+    /** Be a subscriber of Python's in the hands of Java, and know whether a publisher has it. */
+    public static final class Door implements Flow.Subscriber {
+        private final Inbox inbox;
+
+        Door(Inbox inbox) {
+            this.inbox = inbox;
+            inbox.behind(this);
+        }
+
+        public void onSubscribe(Flow.Subscription subscription) {
+            this.inbox.onSubscribe(subscription);
+        }
+
+        public void onNext(Object element) {
+            this.inbox.onNext(element);
+        }
+
+        public void onError(Throwable failure) {
+            this.inbox.onError(failure);
+        }
+
+        public void onComplete() {
+            this.inbox.onComplete();
+        }
+    }
+
+    /** Be a processor of Python's: a door for its upstream, and an outlet for those below. */
+    public static final class Both implements Flow.Processor, AutoCloseable {
+        private final Door door;
+        private final Outlet outlet;
+
+        Both(Door door, Outlet outlet) {
+            this.door = door;
+            this.outlet = outlet;
+        }
+
+        public void onSubscribe(Flow.Subscription subscription) {
+            this.door.onSubscribe(subscription);
+        }
+
+        public void onNext(Object element) {
+            this.door.onNext(element);
+        }
+
+        public void onError(Throwable failure) {
+            this.door.onError(failure);
+        }
+
+        public void onComplete() {
+            this.door.onComplete();
+        }
+
+        public void subscribe(Flow.Subscriber subscriber) {
+            this.outlet.subscribe(subscriber);
+        }
+
+        /** Take no more subscribers; those that are there go on. */
+        public void close() {
+            this.outlet.close();
         }
     }
 
@@ -253,6 +471,8 @@ public final class Peer {
      */
     public static final class Inbox implements Flow.Subscriber {
         private static final int COMPLAINTS = 8; // of one run; more would only fill the log
+        private static final long LOOK = 1000; // milliseconds between looks at whether Java still knows the door
+        private WeakReference door;
         private final int window;
         private final int half;
         private final ArrayDeque queue = new ArrayDeque();
@@ -307,6 +527,18 @@ public final class Peer {
             }
         }
 
+        void behind(Door door) {
+            this.door = new WeakReference(door);
+        }
+
+        /** Wait for a subscription, and tell whether it came; it cannot once Java knows the door no more. */
+        public synchronized boolean met() throws Exception {
+            while (!this.subscribed && this.end == 0 && !this.cancelled && this.door.get() != null) {
+                this.wait(LOOK);
+            }
+            return this.subscribed || this.end != 0;
+        }
+
         /** Ask for `more`, wait until there is something, and return it: some elements, an end, or both. */
         public byte[] take(long more) throws Exception {
             this.request(more);
@@ -314,7 +546,13 @@ public final class Peer {
             List some = new ArrayList();
             synchronized (this) {
                 while (this.queue.isEmpty() && this.end == 0 && !this.cancelled) {
-                    this.wait();
+                    if (this.door == null) {
+                        this.wait();
+                    } else if (this.door.get() == null) {
+                        this.cancelled = true; // its publisher has let go of it without a word
+                    } else {
+                        this.wait(LOOK);
+                    }
                 }
                 while (!this.queue.isEmpty() && some.size() < this.half) {
                     some.add(this.queue.poll());
@@ -395,6 +633,7 @@ public final class Peer {
                 if (welcome) {
                     this.subscription = subscription;
                 }
+                this.notifyAll();
             }
             if (welcome) {
                 this.ask();

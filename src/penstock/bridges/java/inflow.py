@@ -14,7 +14,7 @@ from typing import Any
 from penstock.bridges.java.errors import KINDS, JavaError
 from penstock.bridges.java.frames import Frame
 from penstock.bridges.java.kept import recalled
-from penstock.bridges.java.peer import JavaObject, Py4JError, Py4JJavaError, as_java_error, client_of, is_a, peer_of
+from penstock.bridges.java.peer import Py4JError, Py4JJavaError, as_flow, as_java_error, party_given, peer_of
 from penstock.engine.arguments import count_given
 from penstock.engine.demand import add
 from penstock.engine.dropped import drop
@@ -24,7 +24,7 @@ from penstock.stream import Stream
 
 
 def from_flow_publisher(publisher: Any, gateway: Any = None, *, prefetch: int = 256) -> Stream[Any]:
-    """Take the elements of a `java.util.concurrent.Flow.Publisher`; each run subscribes to it.
+    """Take the elements of a `Flow.Publisher`, or of one of org.reactivestreams; each run subscribes to it.
 
     `publisher` is a reference to it, as Py4J gives one; `gateway`, that gateway or a SparkSession, may be left out.
     Emits when the publisher does, on a thread of the run. Backpressures by asking the publisher for what is asked for
@@ -37,19 +37,16 @@ def from_flow_publisher(publisher: Any, gateway: Any = None, *, prefetch: int = 
         from_flow_publisher(gateway.jvm.Feed(), gateway).map(str).take(10)
     """
     count_given("from_flow_publisher", "prefetch", prefetch, 1)
-    if not isinstance(publisher, JavaObject):
-        raise TypeError(f"from_flow_publisher: publisher must be an object of Java's, got {publisher!r}")
-    client = publisher._gateway_client
-    if gateway is not None and client_of("from_flow_publisher", gateway) is not client:
-        raise ValueError(f"from_flow_publisher: publisher must be an object of this gateway, got {publisher!r}")
-    if not is_a(client, publisher, "java.util.concurrent.Flow$Publisher"):
+    client, kind = party_given("from_flow_publisher", "publisher", publisher, gateway)
+    if kind.endswith("Subscriber"):
         raise TypeError(
-            f"from_flow_publisher: publisher must be a java.util.concurrent.Flow.Publisher, got {publisher!r}"
+            f"from_flow_publisher: publisher must be a java.util.concurrent.Flow.Publisher, got a {kind.split()[1]}, "
+            f"{publisher!r}; from_java takes it"
         )
-    return Stream.from_publisher(_FlowPublisher(publisher, client, prefetch))
+    return Stream.from_publisher(FlowPublisher(as_flow(client, publisher, kind), client, prefetch))
 
 
-class _FlowPublisher:
+class FlowPublisher:
     """Be a publisher of Java's, as one of Python's."""
 
     def __init__(self, publisher: Any, client: Any, prefetch: int) -> None:
@@ -58,13 +55,14 @@ class _FlowPublisher:
         self._prefetch = prefetch
 
     def subscribe(self, subscriber: Subscriber[Any], /) -> None:
+        """Start a run."""
         inbox = peer_of(self._client).inbox(self._prefetch)
-        run = _Inflow(inbox, subscriber)
+        run = Inflow(inbox, subscriber)
         subscriber.on_subscribe(run)
         run.start(inbox, self._publisher)
 
 
-class _Inflow:
+class Inflow:
     """Be one run: the subscription, and the thread that hands on what the JVM holds."""
 
     def __init__(self, inbox: Any, subscriber: Subscriber[Any]) -> None:
@@ -81,7 +79,7 @@ class _Inflow:
         # On this thread, so that who subscribes has subscribed; after a cancel too, which the publisher hears then.
         inbox.attach(publisher)
         if not self._cancelled:
-            threading.Thread(target=self._take, name="penstock-java", daemon=True).start()
+            threading.Thread(target=self.take, name="penstock-java", daemon=True).start()
 
     def request(self, n: int, /) -> None:
         """Ask for `n` more elements."""
@@ -112,7 +110,8 @@ class _Inflow:
         except Py4JError:
             pass  # the JVM is gone, and with it what was to be cancelled
 
-    def _take(self) -> None:
+    def take(self) -> None:
+        """Hand on what the JVM holds, until the end."""
         inbox = self._inbox
         self._taker = threading.get_ident()
         ended = inbox is None

@@ -25,7 +25,7 @@ from penstock.engine.executors import Thread, Worker
 from penstock.engine.outlet import accepts, element_or_raise
 from penstock.engine.part import Part
 from penstock.spec.interfaces import Publisher, Subscription
-from penstock.spec.predicates import is_publisher
+from penstock.spec.strangers import publisher_given
 from penstock.stream import Stream
 
 _NAME = "to_flow_publisher"
@@ -48,10 +48,13 @@ def to_flow_publisher(stream: Publisher[Any], gateway: Any, *, prefetch: int = 0
 
         to_flow_publisher(Stream.range(3), gateway).subscribe(gateway.jvm.Printer())
     """
-    if not is_publisher(stream):
-        raise TypeError(f"to_flow_publisher: stream must be a Stream or another Publisher, got {stream!r}")
+    publisher_given("to_flow_publisher: stream must be a Stream or another Publisher", stream)
     count_given("to_flow_publisher", "prefetch", prefetch, 0)
-    client = client_of("to_flow_publisher", gateway)
+    return outlet_of(stream, client_of("to_flow_publisher", gateway), prefetch)
+
+
+def outlet_of(stream: Publisher[Any], client: Any, prefetch: int = 0) -> Any:
+    """Return a publisher in the JVM of this client."""
     served = stream if isinstance(stream, Stream) else Stream.from_publisher(stream)  # held to the contract
     if prefetch:
         served = served.publish_on(Thread(_THREAD), prefetch=prefetch)

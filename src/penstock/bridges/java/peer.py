@@ -22,6 +22,7 @@ except ModuleNotFoundError as missing:
     ) from missing
 
 from penstock.bridges.java.errors import KINDS
+from penstock.spec.strangers import cure_for
 
 JAR = files("penstock.bridges.java").joinpath("flow.jar")
 _PLACE = "_penstock_flow"
@@ -43,12 +44,44 @@ def client_of(function: str, gateway: Any) -> Any:
     return gateway_of._gateway_client
 
 
-def is_a(client: Any, given: Any, java_class: str) -> bool:
-    """Tell whether something is an object of Java's, and of this class."""
-    if not isinstance(given, JavaObject):
-        return False
-    kinds: Any = JavaClass("java.lang.Class", client)
-    return bool(kinds.forName(java_class).isInstance(given))
+def party_given(function: str, parameter: str, party: Any, gateway: Any) -> tuple[Any, str]:
+    """Return the client of a party in the JVM, and the party's name; refuse what is none, by the name of its class."""
+    if not isinstance(party, JavaObject):
+        raise TypeError(f"{function}: {parameter} must be an object of Java's, got {party!r}{cure_for(party)}")
+    there: Any = party
+    client = there._gateway_client
+    if gateway is not None and client_of(function, gateway) is not client:
+        raise ValueError(f"{function}: {parameter} must be an object of this gateway, got {party!r}")
+    found = str(peer_of(client).kind(party))
+    if not found:
+        name = there.getClass().getName()
+        raise TypeError(
+            f"{function}: {parameter} must be a Publisher, a Subscriber or a Processor of java.util.concurrent.Flow or "
+            f"of org.reactivestreams, got an object of the class {name}; look for its adapter, such as "
+            "JdkFlowAdapter of Reactor or AdaptersToFlow of Mutiny"
+        )
+    return client, found
+
+
+def as_flow(client: Any, party: Any, kind: str) -> Any:
+    """Return a party of either interface as one of Flow."""
+    api, name = kind.split()
+    return party if api == "flow" else peer_of(client).flow(party, name)
+
+
+def reactive_known(function: str, client: Any) -> None:
+    """Refuse to go on where the JVM does not know org.reactivestreams."""
+    if not peer_of(client).knowsReactive():
+        raise ModuleNotFoundError(
+            f"{function}: the JVM has no org.reactivestreams.Publisher; put the jar "
+            'org.reactivestreams:reactive-streams on its class path, or say api="flow"',
+            name="org.reactivestreams",
+        )
+
+
+def as_reactive(client: Any, party: Any, name: str) -> Any:
+    """Return a party of Flow as one of org.reactivestreams."""
+    return peer_of(client).reactive(party, name)
 
 
 def peer_of(client: Any) -> Any:
@@ -124,8 +157,11 @@ __all__ = [
     "JavaObject",
     "Py4JError",
     "Py4JJavaError",
+    "as_flow",
     "as_java_error",
+    "as_reactive",
     "client_of",
-    "is_a",
+    "party_given",
     "peer_of",
+    "reactive_known",
 ]

@@ -16,7 +16,8 @@ from penstock.bridges.rsocket.settings import KeepAlive, Settings
 from penstock.bridges.rsocket.wires import address_of, websockets_given
 from penstock.engine.arguments import count_given
 from penstock.engine.chain import Chain
-from penstock.engine.executors import Executor, thread
+from penstock.engine.executors import thread
+from penstock.engine.lent import AnyExecutor, executor_given
 from penstock.flow import Flow, Hole, flow
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint, Source
@@ -63,7 +64,7 @@ def serve(
     largest: int = LARGEST,
     keep_alive: KeepAlive = KeepAlive(),  # noqa: B008  frozen
     errors: Iterable[type[Exception]] = (),
-    executor: Executor | None = None,
+    executor: AnyExecutor | None = None,
     ssl: SSLContext | None = None,
 ) -> Server:
     """Serve streams and flows under names to whoever has the token; give a Server to be closed.
@@ -96,9 +97,9 @@ def serve(
         token = secrets.token_urlsafe(32)
     elif not _sendable(token):
         raise ValueError("serve: token must be a text that is not empty and has no surrogates")
-    _executor_given("serve", executor)
+    given = None if executor is None else executor_given("serve", executor)
     settings = Settings.of("serve", codec, window, largest, keep_alive, errors)
-    server = Server(Offer(offered, through, token, settings, executor or thread("penstock-serve")))
+    server = Server(Offer(offered, through, token, settings, given or thread("penstock-serve")))
     plain, secure = ("ws", "wss") if transport == "websocket" else ("tcp", "tls")
     server.start(plain if ssl is None else secure, host, port, ssl)
     return server
@@ -114,7 +115,7 @@ def remote(
     largest: int = LARGEST,
     keep_alive: KeepAlive = KeepAlive(),  # noqa: B008  frozen
     errors: Iterable[type[Exception]] = (),
-    executor: Executor | None = None,
+    executor: AnyExecutor | None = None,
     ssl: SSLContext | None = None,
 ) -> Stream[Any]:
     """Take the stream that is served at an address under a name.
@@ -146,7 +147,7 @@ def channel(
     largest: int = LARGEST,
     keep_alive: KeepAlive = KeepAlive(),  # noqa: B008  frozen
     errors: Iterable[type[Exception]] = (),
-    executor: Executor | None = None,
+    executor: AnyExecutor | None = None,
     ssl: SSLContext | None = None,
 ) -> Flow[Any, Any]:
     """Give the flow that is served at an address under a name; put it behind a stream with `|`.
@@ -175,7 +176,7 @@ def _target(
     token: str,
     settings: Settings,
     ssl: SSLContext | None,
-    executor: Executor | None,
+    executor: AnyExecutor | None,
 ) -> Target:
     where = address_of(function, address)
     if where.websocket:
@@ -184,8 +185,8 @@ def _target(
         raise ValueError(f"{function}: token must be the token of the server")
     if ssl is not None and not where.secure:
         raise ValueError(f"{function}: address must be tls:// or wss:// where ssl is given, got {address!r}")
-    _executor_given(function, executor)
-    return Target(where, _name(function, name), token, settings, ssl, executor)
+    given = None if executor is None else executor_given(function, executor)
+    return Target(where, _name(function, name), token, settings, ssl, given)
 
 
 def _name(function: str, name: object) -> str:
@@ -196,11 +197,6 @@ def _name(function: str, name: object) -> str:
 
 def _sendable(token: object) -> bool:
     return isinstance(token, str) and token != "" and token.encode("utf-8", "ignore").decode() == token
-
-
-def _executor_given(function: str, executor: object) -> None:
-    if executor is not None and not isinstance(executor, Executor):
-        raise TypeError(f"{function}: executor must be an Executor, got {executor!r}")
 
 
 def _maker(name: str, served: Served) -> Callable[[], Stream[Any]]:

@@ -1,16 +1,16 @@
-"""link: what stands between a run and whoever asks it for elements, whichever of the two is there first."""
+"""link: what stands between a run and the one who asks it for elements, whichever of the two is there first."""
 
 from __future__ import annotations
 
 from threading import Lock
 from typing import Any
 
-from penstock.engine.demand import add, refused
+from penstock.spec.element_count import UNBOUNDED
 from penstock.spec.interfaces import Subscription
 
 
 class Link:
-    """Pass demand and a cancel on to a run, which may begin later; it knows nobody but the run."""
+    """A way for demand and a cancel to a run, which may begin later; it knows nobody but the run."""
 
     __slots__ = ("_illegal", "_lock", "_pending", "_subscription", "over")
 
@@ -40,8 +40,8 @@ class Link:
             if self.over:
                 return
             if subscription is None:
-                if refused(n) is None:
-                    self._pending = add(self._pending, int(n))
+                if isinstance(n, int) and not isinstance(n, bool) and n > 0:
+                    self._pending = min(self._pending + int(n), UNBOUNDED)
                 elif not self._illegal:
                     self._illegal.append(n)
         if subscription is not None:
