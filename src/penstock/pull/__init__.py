@@ -18,7 +18,15 @@ from penstock.pull.buffering import batch, buffer, sliding
 from penstock.pull.checker import Checker, checker
 from penstock.pull.combining import LengthError, Many, cat, many, merge, zip_sources
 from penstock.pull.composition import pull
-from penstock.pull.deferred import DeferredSource, defer_source
+from penstock.pull.deferred import (
+    DeferredSink,
+    DeferredSource,
+    DeferredThrough,
+    cont,
+    defer_sink,
+    defer_source,
+    defer_through,
+)
 from penstock.pull.drain import Drain
 from penstock.pull.flattening import Queue, flat_map, flatten, queue_through
 from penstock.pull.module import CompositionError, Sink, Source, Through
@@ -34,13 +42,14 @@ from penstock.pull.tubes import Notify, Pair, notify, pair
 from penstock.pull.working import async_map, para_map
 
 __all__ = [
-    "MISSING", "Abort", "Abortable", "Answer", "Asked", "Checker", "CompositionError", "Dataflow", "DeferredSource",
-    "Done", "Drain", "End", "LengthError", "Many", "Notify", "Pair", "PullError", "Pushable", "Queue", "Read",
-    "RefSink", "RefSource", "Schedule", "Sink", "Source", "StreamEnd", "Through", "abortable", "async_map", "batch",
-    "buffer", "cat", "catch", "checker", "collect", "concat", "count", "dataflow", "defer_source", "drain", "empty",
-    "error", "filter", "filter_not", "find", "flat_map", "flatten", "from_async_iter", "from_dataflow", "from_iter",
-    "from_publisher", "infinite", "keys", "log", "many", "map", "merge", "non_unique", "notify", "on_end", "once",
-    "pair", "para_map", "probe", "pull", "pushable", "queue_through", "reduce", "ref_sink", "ref_source",
-    "ref_through", "scan", "sliding", "take", "take_while", "through", "through_flow", "to_async_iter",
-    "to_publisher", "unique", "values", "zip_sources",
+    "MISSING", "Abort", "Abortable", "Answer", "Asked", "Checker", "CompositionError", "Dataflow", "DeferredSink",
+    "DeferredSource", "DeferredThrough", "Done", "Drain", "End", "LengthError", "Many", "Notify", "Pair",
+    "PullError", "Pushable", "Queue", "Read", "RefSink", "RefSource", "Schedule", "Sink", "Source", "StreamEnd",
+    "Through", "abortable", "async_map", "batch", "buffer", "cat", "catch", "checker", "collect", "concat", "cont",
+    "count", "dataflow", "defer_sink", "defer_source", "defer_through", "drain", "empty", "error", "filter",
+    "filter_not", "find", "flat_map", "flatten", "from_async_iter", "from_dataflow", "from_iter", "from_publisher",
+    "infinite", "keys", "log", "many", "map", "merge", "non_unique", "notify", "on_end", "once", "pair", "para_map",
+    "probe", "pull", "pushable", "queue_through", "reduce", "ref_sink", "ref_source", "ref_through", "scan",
+    "sliding", "take", "take_while", "through", "through_flow", "to_async_iter", "to_publisher", "unique", "values",
+    "zip_sources",
 ]  # fmt: skip

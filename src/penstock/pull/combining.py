@@ -12,7 +12,7 @@ from penstock.pull.arguments import function_given
 from penstock.pull.desk import Confirm, Desk
 from penstock.pull.module import Source, read_of
 from penstock.pull.protocol import End, Read, at_fault, failure, unheard, worst
-from penstock.pull.reader import Reader, abort_all
+from penstock.pull.reader import Reader, abort_all, level_of
 
 T = TypeVar("T")
 
@@ -29,6 +29,7 @@ class _Cat:
     def __init__(self, reads: list[Read]) -> None:
         self.desk = Desk(self._wanted, self._close)
         self._readers = deque(Reader(read, self.desk.give, self._ended, self.desk.turn) for read in reads)
+        self.desk.level = level_of(self._readers)
 
     def _wanted(self) -> bool:
         if not self._readers:
@@ -114,6 +115,7 @@ class Many(Source[T]):
 
         reader = Reader(read, arrived, ended, self._desk.turn)
         self._readers.append(reader)
+        self._desk.level = level_of(self._readers)
 
     def _wanted(self) -> bool:
         holding = {reader for reader, _ in self._held}
@@ -153,6 +155,7 @@ class _Aligned:
             Reader(read, partial(self._arrived, position), self._ended, self.desk.turn)
             for position, read in enumerate(reads)
         ]
+        self.desk.level = level_of(self._readers)
 
     def _wanted(self) -> bool:
         for position, reader in enumerate(self._readers):
@@ -198,7 +201,7 @@ def merge(sources: Iterable[Source[T]], key: Callable[[T], Any] | None = None) -
         try:
             least = _least(aligned.heads, key)
         except Exception as error:  # noqa: BLE001  property F5
-            aligned.desk.stop(error if key is None else at_fault(error, "merge", key))
+            aligned.desk.fail(error if key is None else at_fault(error, "merge", key))
             return
         if least is None:
             aligned.desk.finish(True)

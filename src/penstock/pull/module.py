@@ -13,8 +13,10 @@ from typing import Any, Generic, TypeVar, overload
 
 from penstock.errors import PenstockError
 from penstock.pull.iterated import Iterated
+from penstock.pull.plain import flat
 from penstock.pull.protocol import Abort, Answer, PullError, Read
-from penstock.pull.steps import Fused, Step
+from penstock.pull.steps import Fused
+from penstock.pull.weaving import Step
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -67,14 +69,20 @@ class Through(Generic[A, B]):
     One that handles each value by itself has `steps` instead of a function: neighbours of that kind become one module.
     """
 
-    __slots__ = ("apply", "name", "steps")
+    __slots__ = ("apply", "join", "name", "steps")
 
     def __init__(
-        self, apply: Callable[[Read], Any] | None = None, steps: tuple[Step, ...] = (), name: str = "through"
+        self,
+        apply: Callable[[Read], Any] | None = None,
+        steps: tuple[Step, ...] = (),
+        name: str = "through",
+        join: Callable[[Any], Through[Any, Any] | None] | None = None,
     ) -> None:
         self.apply = apply
         self.steps = steps
         self.name = name
+        self.join = join
+        """Make one module of this one and the next, if they are of one kind."""
 
     def __repr__(self) -> str:
         return f"<through {self.name}>"
@@ -85,11 +93,12 @@ class Through(Generic[A, B]):
         if self.apply is not None:
             made = self.apply(read_of(self.name, source))
         else:
-            iterated = source.iterated and source.iterated.through(self.steps) if isinstance(source, Source) else None
             read = read_of(self.name, source)
-            if iterated is not None:
-                return Source(iterated.read, f"{_name(source)} | {self.name}", iterated)
-            made = Fused(read, self.steps).read
+            before = getattr(read, "__self__", None)
+            joined = before.through(self.steps) if isinstance(before, Iterated | Fused) else None
+            if isinstance(joined, Iterated):
+                return Source(joined.read, f"{_name(source)} | {self.name}", joined)
+            made = (joined or Fused(read, self.steps)).read
         if not isinstance(made, Source) and callable(made):
             made = Source(made, f"{_name(source)} | {self.name}")
         found: Source[B] = made  # a function of one parameter may be a sink, and then it is what that returned
@@ -152,7 +161,9 @@ def _module(position: int, given: Any) -> Any:
     if not callable(given) or isinstance(given, type):
         raise CompositionError(f"pull: module {position} must be a source, a through or a sink, got {given!r}")
     name = getattr(given, "__name__", None) or type(given).__name__.lower()
-    return Source(given, name) if _parameters(given) >= 2 else Through(given, name=name)
+    if _parameters(given) >= 2:
+        return Source(flat(given), name)
+    return Through(lambda read: given(flat(read)), name=name)
 
 
 def _name(given: Any) -> str:
@@ -176,11 +187,21 @@ def _fused(modules: list[Any]) -> list[Any]:
     """Make one module of neighbours that handle each value by itself, before anybody reads."""
     found: list[Any] = []
     for module in modules:
-        if found and _stepped(found[-1]) and _stepped(module):
-            found[-1] = _followed(found[-1], module)
-        else:
+        joined = _joined(found[-1], module) if found else None
+        if joined is None:
             found.append(module)
+        else:
+            found[-1] = joined
     return found
+
+
+def _joined(before: Any, after: Any) -> Through[Any, Any] | None:
+    """Return one module in place of two, or None."""
+    if _stepped(before) and _stepped(after):
+        return Through(steps=(*before.steps, *after.steps), name=f"{before.name} | {after.name}")
+    if isinstance(before, Through) and before.join is not None:
+        return before.join(after)
+    return None
 
 
 def _stepped(module: Any) -> bool:
@@ -203,8 +224,9 @@ def _followed(before: Any, after: Any) -> Any:
     if isinstance(after, Sink):
         sink: Sink[Any, Any] = Sink(lambda source: after(before(source)), name, takes_source=True)
         return sink
-    if _stepped(before) and _stepped(after):
-        return Through(steps=(*before.steps, *after.steps), name=name)
+    joined = _joined(before, after)
+    if joined is not None:
+        return joined
 
     def start(read: Read) -> Any:
         made = _read_by(before(read), after)

@@ -33,6 +33,7 @@ from penstock.pull.protocol import (
     raised,
     twice,
     unheard,
+    worst,
 )
 from penstock.pull.serial import Serial
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
@@ -197,8 +198,10 @@ def to_publisher(source: Read, concurrency: int = 1) -> Stream[Any]:
 class _Subscribed:
     """Be the subscriber that answers asks with the elements of a publisher; it holds none."""
 
-    def __init__(self, publisher: Publisher[Any]) -> None:
+    def __init__(self, publisher: Publisher[Any], source: Read | None = None) -> None:
         self._publisher = publisher
+        self._source = source
+        """What the publisher reads once it is subscribed to, if that is known."""
         self._serial = Serial()
         self._waiting: deque[Answer] = deque()
         self._owed = 0
@@ -206,6 +209,7 @@ class _Subscribed:
         self._subscription: Subscription | None = None
         self._started = False
         self._end: End | None = None
+        self._closing = False
 
     def read(self, abort: Abort, answer: Answer | None = None, /) -> None:
         if asks(abort):
@@ -213,7 +217,14 @@ class _Subscribed:
         self._serial.run(self._asked, abort, answer)
 
     def _asked(self, abort: Abort, answer: Answer | None) -> None:
+        if self._closing:
+            if answer is not None:
+                self._waiting.append(answer)
+            return
         if self._end is None and not asks(abort):
+            if self._source is not None and not self._started:
+                self._leave(self._source, cause(abort), answer)
+                return
             self._settle(cause(abort), cancel=True)
         if self._end is not None:
             if answer is not None:
@@ -230,6 +241,23 @@ class _Subscribed:
                 self._publisher.subscribe(self)
             except Exception as error:  # noqa: BLE001  it is the end
                 self._settle(error)
+
+    def _leave(self, source: Read, end: End, answer: Answer | None) -> None:
+        """Abort the source that nobody has read: the publisher, not being subscribed to, cannot tell it."""
+        self._end, self._closing = end, True
+        if answer is not None:
+            self._waiting.append(answer)
+        try:
+            source(end, partial(self._serial.run, self._left))
+        except Exception as error:  # noqa: BLE001  property F10
+            self._left(raised(error))
+
+    def _left(self, end: bool | Exception | None, value: Any = None, /) -> None:
+        if self._closing:
+            self._closing = False
+            self._end = worst(self._end, end)
+            while self._waiting:
+                give(self._waiting.popleft(), self._end)
 
     # What the publisher says.
 
@@ -312,12 +340,41 @@ def through_flow(flow: Flow[A, B]) -> Through[A, B]:
     """
     if not isinstance(flow, Flow):
         raise TypeError(f"through_flow: flow must be a Flow, got {flow!r}; record one with @flow")
+    return _Flowing(flow)
 
-    def apply(read: Read) -> Read:
-        upstream: Stream[A] = to_publisher(read)
-        return from_publisher(upstream.via(flow)).read
 
-    return Through(apply, name="through_flow")
+class _Flowed(_Subscribed):
+    """What a Flow makes of a source."""
+
+    def __init__(self, flow: Flow[Any, Any], upstream: Read) -> None:
+        super().__init__(to_publisher(upstream).via(flow), upstream)
+        self.flow = flow
+        self.upstream = upstream
+
+    @property
+    def fresh(self) -> bool:
+        """Tell whether nobody has read it."""
+        return not self._started and self._end is None
+
+
+class _Flowing(Through[Any, Any]):
+    """A Flow as a through; with another one behind it, they are one Flow."""
+
+    __slots__ = ("flow",)
+
+    def __init__(self, flow: Flow[Any, Any]) -> None:
+        super().__init__(self._wire, name="through_flow", join=self._with)
+        self.flow = flow
+
+    def _wire(self, read: Read) -> Read:
+        before = getattr(read, "__self__", None)
+        flow = self.flow
+        if isinstance(before, _Flowed) and before.fresh:  # put on one by one, they are one Flow all the same
+            read, flow = before.upstream, before.flow | flow
+        return _Flowed(flow, read).read
+
+    def _with(self, after: object) -> _Flowing | None:
+        return _Flowing(self.flow | after.flow) if isinstance(after, _Flowing) else None
 
 
 __all__ = ["from_publisher", "through_flow", "to_publisher"]
