@@ -17,9 +17,13 @@ from penstock.pull.reader import Reader, abort_all, level_of
 T = TypeVar("T")
 
 
+def _sources_given(name: str, sources: object) -> None:
+    if not isinstance(sources, Iterable) or isinstance(sources, Source):
+        raise TypeError(f"{name}: sources must be an iterable of sources, got {sources!r}")
+
+
 def _reads(name: str, sources: Iterable[Any]) -> list[Read]:
-    if not isinstance(sources, Iterable):
-        raise TypeError(f"{name}: sources must be iterable, got {sources!r}")
+    _sources_given(name, sources)
     return [read_of(name, source, f"source {position}") for position, source in enumerate(sources)]
 
 
@@ -55,8 +59,7 @@ def cat(sources: Iterable[Source[T] | None]) -> Source[T]:
 
     If one fails, those after it are aborted with its error, and then that is the end.
     """
-    if not isinstance(sources, Iterable):
-        raise TypeError(f"cat: sources must be iterable, got {sources!r}")
+    _sources_given("cat", sources)
     return Source(_Cat(_reads("cat", [source for source in sources if source is not None])).desk.read, "cat")
 
 
@@ -209,7 +212,7 @@ def merge(sources: Iterable[Source[T]], key: Callable[[T], Any] | None = None) -
         head = aligned.heads[least]
         assert head is not None
         aligned.heads[least] = None
-        aligned.desk.ready.append(head[0])
+        aligned.desk.give(head[0])  # unless the function for the key has aborted the stream
 
     return Source(_Aligned(_reads("merge", sources), give_least).desk.read, "merge")
 

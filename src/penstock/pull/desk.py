@@ -26,9 +26,14 @@ Confirm = Callable[[bool | Exception | None], object]
 class Desk:
     """Answer requests in order: values as they come, then the end for ever."""
 
-    __slots__ = ("_close", "_closing", "_serving", "_wanted", "end", "level", "ready", "turn", "waiting")
+    __slots__ = ("_close", "_closing", "_on_end", "_serving", "_wanted", "end", "level", "ready", "turn", "waiting")
 
-    def __init__(self, wanted: Callable[[], bool], close: Callable[[End, Confirm], object]) -> None:
+    def __init__(
+        self,
+        wanted: Callable[[], bool],
+        close: Callable[[End, Confirm], object],
+        on_end: Callable[[End], object] | None = None,
+    ) -> None:
         self.turn = Turn()
         self.waiting: deque[Answer] = deque()
         self.ready: deque[Any] = deque()
@@ -38,6 +43,8 @@ class Desk:
         """How many modules of this package stand above it in a row, since the last landing."""
         self._wanted = wanted
         self._close = close
+        self._on_end = on_end
+        """What is told when the end is first given to somebody."""
         self._closing = False
         self._serving = False
 
@@ -83,6 +90,8 @@ class Desk:
                 if ready:
                     return ready.popleft()
                 if self.end is not None and not self._closing:
+                    if self._on_end is not None:
+                        self._on_end(self.end)
                     return OVER
                 if self._closing or (wanted() and not ready and (self.end is None or self._closing)):
                     waiting.appendleft(later())
@@ -144,6 +153,8 @@ class Desk:
                 if ready:
                     give(waiting.popleft(), None, ready.popleft())
                 elif self.end is not None:
+                    if self._on_end is not None:
+                        self._on_end(self.end)
                     give(waiting.popleft(), self.end)
                 elif self._wanted() and not ready and self.end is None:
                     break

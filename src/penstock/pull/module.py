@@ -7,9 +7,9 @@ sink = sink, source + sink = a pipeline, which then runs. Composing makes no req
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import reduce
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeVar, overload
 
 from penstock.errors import PenstockError
 from penstock.pull.iterated import Iterated
@@ -22,6 +22,20 @@ A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
 R = TypeVar("R")
+
+
+class Duplex(Protocol[A, B]):
+    """A sink and a source: what stands before it is read by its sink, what follows reads its source."""
+
+    @property
+    def sink(self) -> Sink[A, Any]:
+        """What reads."""
+        ...
+
+    @property
+    def source(self) -> Source[B]:
+        """What is read."""
+        ...
 
 
 class CompositionError(PenstockError, TypeError):
@@ -55,12 +69,27 @@ class Source(Generic[A]):
         self._wired = True
         return self.read
 
+    def __iter__(self) -> Iterator[A]:
+        """Iterate over its values, in this thread; leaving the loop by an error or a break aborts it."""
+        from penstock.pull.iterating import to_iter  # noqa: PLC0415  which needs this class
+
+        return to_iter(self)
+
+    def __aiter__(self) -> AsyncIterator[A]:
+        """Iterate over its values, on the event loop."""
+        from penstock.pull.asynchronous import to_async_iter  # noqa: PLC0415  only programs that use asyncio pay for it
+
+        return to_async_iter(self)
+
     @overload
     def __or__(self, module: Through[A, B]) -> Source[B]: ...
     @overload
     def __or__(self, module: Sink[A, R]) -> R: ...
+    @overload
+    def __or__(self, module: Duplex[A, B]) -> Source[B]: ...
     def __or__(self, module: Any) -> Any:
-        return composed(self, module)
+        made = composed(self, module)
+        return source_of(made) if _is_duplex(module) else made
 
 
 class Through(Generic[A, B]):
@@ -108,6 +137,8 @@ class Through(Generic[A, B]):
     def __or__(self, module: Through[B, C]) -> Through[A, C]: ...
     @overload
     def __or__(self, module: Sink[B, R]) -> Sink[A, R]: ...
+    @overload
+    def __or__(self, module: Duplex[B, C]) -> Through[A, C]: ...
     def __or__(self, module: Any) -> Any:
         return composed(self, module)
 
@@ -169,6 +200,12 @@ def _module(position: int, given: Any) -> Any:
 def _name(given: Any) -> str:
     name = getattr(given, "name", None) or getattr(given, "__name__", None)
     return name if isinstance(name, str) else type(given).__name__.lower()
+
+
+def source_of(given: Any) -> Source[Any]:
+    """Return the source of a duplex."""
+    source = given.source
+    return source if isinstance(source, Source) else Source(flat(source), _name(given))
 
 
 def _is_duplex(given: Any) -> bool:
@@ -235,4 +272,4 @@ def _followed(before: Any, after: Any) -> Any:
     return Through(start, name=name)
 
 
-__all__ = ["CompositionError", "Sink", "Source", "Through", "composed", "read_of"]
+__all__ = ["CompositionError", "Duplex", "Sink", "Source", "Through", "composed", "read_of", "source_of"]

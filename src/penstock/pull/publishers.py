@@ -209,6 +209,8 @@ class _Subscribed:
         self._subscription: Subscription | None = None
         self._started = False
         self._end: End | None = None
+        self._unseen: End | None = None
+        """How the publisher ended, while nobody asked: an end is an answer, and an abort may come first."""
         self._closing = False
 
     def read(self, abort: Abort, answer: Answer | None = None, /) -> None:
@@ -221,6 +223,8 @@ class _Subscribed:
             if answer is not None:
                 self._waiting.append(answer)
             return
+        if self._end is None and self._unseen is not None:
+            self._end = self._unseen if asks(abort) else worst(cause(abort), self._unseen)
         if self._end is None and not asks(abort):
             if self._source is not None and not self._started:
                 self._leave(self._source, cause(abort), answer)
@@ -280,7 +284,7 @@ class _Subscribed:
         self._serial.run(self._settle, True)
 
     def _subscribed(self, subscription: Subscription) -> None:
-        if self._subscription is not None or self._end is not None:
+        if self._subscription is not None or self._end is not None or self._unseen is not None:
             subscription.cancel()  # rule 2.5
             return
         self._subscription = subscription
@@ -295,7 +299,7 @@ class _Subscribed:
             self._settle(error)
 
     def _arrived(self, element: Any) -> None:
-        if self._end is not None:
+        if self._end is not None or self._unseen is not None:
             return
         if not self._waiting:
             self._settle(ProtocolError("1.1", "the publisher sent an element that was not requested"), cancel=True)
@@ -303,7 +307,10 @@ class _Subscribed:
         give(self._waiting.popleft(), None, element)
 
     def _settle(self, end: End, *, cancel: bool = False) -> None:
-        if self._end is not None:
+        if self._end is not None or self._unseen is not None:
+            return
+        if not self._waiting and not cancel:
+            self._unseen = end
             return
         self._end = end
         subscription = self._subscription
