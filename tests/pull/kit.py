@@ -107,6 +107,18 @@ def resolved(source: Any) -> pull.DeferredSource:
     return made
 
 
+def resolved_through(through: Any) -> pull.DeferredThrough:
+    made = pull.defer_through()
+    made.resolve(through)
+    return made
+
+
+def resolved_sink(sink: Any) -> pull.DeferredSink:
+    made = pull.defer_sink()
+    made.resolve(sink)
+    return made
+
+
 def paired(source: Any) -> Any:
     pair = pull.pair()
     pair.sink(source)

@@ -103,13 +103,13 @@ PRODUCERS = {
         [lambda a: a(True), lambda a, b: b(ERROR)],
         ["ask", "ask"],
         [("B8", "request 2 was answered with ValueError('bad'), and the end was True")],
-        [(True, None), (ERROR, None)],
+        [(True, None), (True, None)],
     ),
     "forgets its error": (
         [lambda a: a(ERROR), lambda a, b: b(True)],
         ["ask", "ask"],
         [("F1", "request 2 was answered with True, and the end was ValueError('bad')")],
-        [(ERROR, None), (True, None)],
+        [(ERROR, None), (ERROR, None)],
     ),
     "gives a value with an end": (
         [lambda a: a(True, 7)],
@@ -163,7 +163,7 @@ PRODUCERS = {
         [lambda a: a(True), lambda a, b: b(None, 1)],
         [ERROR, "ask"],
         [("F2", "request 2 was answered with the value 1, though it came after the abort")],
-        [(True, None), (ERROR, None)],
+        [(True, None), (True, None)],
     ),
     "goes on after an abort without answer": (
         [nothing, lambda a, b: b(None, 1)],
@@ -175,7 +175,7 @@ PRODUCERS = {
         [lambda a: a(True), lambda a, b: b(ERROR)],
         ["ask", ERROR],
         [("F4", "request 2 was answered with ValueError('bad'), and the end was True")],
-        [(True, None), (ERROR, None)],
+        [(True, None), (True, None)],
     ),
     "raises": (
         [lambda a: raise_error()],
@@ -245,6 +245,32 @@ def test_a_strict_checker_holds_the_consumer_to_more():
         asker.abort().abort(ERROR).ask()
         found = [("A7", "request 2 aborts what has ended already"), ("A9", "request 3 asks after the end")]
         assert faults(checker) == (found if strict else [])
+
+
+@pytest.mark.parametrize("end", [True, ERROR], ids=["done", "failed"])
+def test_a_strict_checker_keeps_requests_after_the_end_from_the_producer(end):
+    asked = []
+
+    def producer(abort, answer=None):
+        asked.append(abort)
+        answer(end)
+
+    checker, asker = watched(producer, strict=True)
+    asker.ask().ask().abort(ERROR)
+    asker.read(True)
+    assert asked == [None]
+    assert asker.answers == [(end, None)] * 3
+    assert [fault.property_id for fault in checker.faults] == ["A9", "A7", "A7"]
+
+
+def test_what_a_strict_checker_answers_itself_waits_for_what_was_asked_before():
+    upstream = Upstream()
+    checker, asker = watched(upstream, strict=True)
+    asker.ask().abort().ask()
+    assert asker.answers == []
+    upstream.confirm()
+    assert asker.answers == [(True, None)] * 3
+    assert [fault.property_id for fault in checker.faults] == ["A9"]
 
 
 def test_an_ask_without_an_answer_function_is_kept_from_the_producer():

@@ -209,10 +209,10 @@ def test_a_strict_zip_fails_when_lengths_differ():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: pull.cat(5), "cat: sources must be iterable, got 5"),
+        (lambda: pull.cat(5), "cat: sources must be an iterable of sources, got 5"),
         (lambda: pull.cat([pull.empty(), 5]), "cat: source 1 must be a source, got 5"),
         (lambda: pull.many([5]), "many: source 0 must be a source, got 5"),
-        (lambda: pull.many(5), "many: sources must be iterable, got 5"),
+        (lambda: pull.many(5), "many: sources must be an iterable of sources, got 5"),
         (lambda: pull.many().add(5), "many: source must be a source, got 5"),
         (lambda: pull.merge([5]), "merge: source 0 must be a source, got 5"),
         (lambda: pull.merge([], 5), "merge: key must be callable, got 5"),

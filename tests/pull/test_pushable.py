@@ -141,3 +141,37 @@ def test_pushes_from_several_threads_all_arrive_and_those_of_one_thread_in_its_o
 def test_refuses_what_cannot_be_called():
     with refuses(TypeError, "pushable: on_close must be callable, got 5"):
         pull.pushable(5)
+
+
+def test_on_close_is_told_when_the_end_is_read_and_not_when_it_is_said():
+    told = []
+    source = pull.pushable(told.append)
+    source.push(1)
+    source.push(2)
+    source.end()
+    asker = Asker(source).ask(2)
+    assert (asker.values, told) == ([1, 2], [])
+    asker.ask(2)
+    assert (asker.ends, told) == ([True, True], [None])
+
+
+@pytest.mark.parametrize(
+    "read", [lambda source: Asker(source).ask(), lambda source: pull.pull(source, pull.on_end(print))]
+)
+def test_on_close_is_told_the_error_that_the_stream_ended_with(read):
+    told, error = [], ValueError("bad")
+    source = pull.pushable(told.append)
+    source.end(error)
+    assert told == []
+    read(source)
+    assert told == [error]
+
+
+def test_on_close_is_told_of_an_abort_at_once():
+    told = []
+    source = pull.pushable(told.append)
+    source.push(1)
+    source.end()
+    source.abort()
+    source.abort()
+    assert told == [None]

@@ -9,6 +9,11 @@ from tests.pull.parts import Asker, Upstream, dropped, nothing_dropped, raising,
 
 ERROR = ValueError("bad")
 
+HASHABLE = (
+    "reduce: initial must be hashable, since all runs begin with it, got []; "
+    "give create=, a function that makes one for each run"
+)
+
 
 def failing():
     yield 1
@@ -67,7 +72,6 @@ def test_of_nothing_there_is_nothing_to_reduce():
     for initial in (pull.MISSING, None, 5):
         pull.pull(pull.empty(), pull.reduce(max, initial, lambda *given: told.append(given)))
     assert told == [(None, None), (None, None), (None, 5)]
-    assert repr(pull.MISSING) == "MISSING"
 
 
 def test_log_prints_and_tells(capsys):
@@ -292,7 +296,11 @@ def test_nothing_is_reported_when_all_is_well():
         (lambda: pull.log(5), "log: done must be callable, got 5"),
         (lambda: pull.collect(5), "collect: done must be callable, got 5"),
         (lambda: pull.reduce(5, 0, print), "reduce: fn must be callable, got 5"),
-        (lambda: pull.reduce(max, 0), "reduce: done must be given, it is told the result"),
+        (
+            lambda: pull.reduce(max, []),
+            HASHABLE,
+        ),
+        (lambda: pull.reduce(max, 0, create=int), "reduce: one of initial and create must be given"),
         (lambda: pull.reduce(max, 0, 5), "reduce: done must be callable, got 5"),
         (lambda: pull.find(5, print), "find: predicate must be callable, got 5"),
         (lambda: pull.find(print, 5), "find: done must be callable, got 5"),
@@ -321,3 +329,104 @@ def test_an_interrupt_passes_and_closes_the_source_on_its_way(way):
     with pytest.raises(KeyboardInterrupt):
         pull.pull(way(pull.from_iter(numbers())), pull.drain(interrupted, told.append))
     assert (closed, told) == ([True], [])
+
+
+# Results without a function to be told
+
+
+@pytest.mark.parametrize(
+    ("sink", "wanted"),
+    [
+        (lambda: pull.collect(), [1, 2, 3]),
+        (lambda: pull.reduce(lambda a, b: a + b, 10), 16),
+        (lambda: pull.reduce(lambda a, b: a + b), 6),
+        (lambda: pull.reduce(lambda found, n: [*found, n], create=list), [1, 2, 3]),
+        (lambda: pull.find(lambda n: n == 2), 2),
+        (lambda: pull.find(lambda n: n == 9), None),
+        (lambda: pull.concat(), "123"),
+        (lambda: pull.on_end(), None),
+    ],
+)
+def test_a_sink_without_a_function_returns_what_can_be_awaited_or_got(sink, wanted):
+    import asyncio
+
+    async def awaited():
+        return await pull.pull(pull.from_async_iter(later_numbers()), sink())
+
+    async def later_numbers():
+        for number in (1, 2, 3):
+            await asyncio.sleep(0)
+            yield number
+
+    result = pull.pull(pull.values([1, 2, 3]), sink())
+    assert (result.done, result.get(), result.so_far) == (True, wanted, wanted)
+    assert asyncio.run(awaited()) == wanted
+
+
+def test_a_result_raises_what_the_stream_failed_with_and_keeps_what_there_was():
+    result = pull.pull(pull.values(failing()), pull.collect())
+    with pytest.raises(ValueError) as caught:
+        result.get()
+    assert caught.value is ERROR
+    assert result.so_far == [1, 2]
+
+
+def test_a_result_is_waited_for_across_threads():
+    import threading
+
+    inbox = pull.pushable()
+    result = inbox | pull.map(str) | pull.collect()
+    assert not result.done
+    worker = threading.Thread(target=lambda: [inbox.push(1), inbox.push(2), inbox.end()])
+    worker.start()
+    assert result.get(timeout=30) == ["1", "2"]
+    worker.join(30)
+
+
+def test_a_result_that_never_comes_is_not_waited_for_beyond_the_timeout():
+    with refuses(TimeoutError, "collect: the stream has not ended within 0.01 seconds"):
+        (pull.pushable() | pull.collect()).get(timeout=0.01)
+
+
+def test_getting_a_result_where_an_event_loop_runs_is_refused_with_the_cure():
+    import asyncio
+
+    async def main():
+        with refuses(RuntimeError, "collect: get() would stop the event loop that runs here; await it"):
+            (pull.pushable() | pull.collect()).get()
+
+    asyncio.run(main())
+
+
+def test_an_error_that_nobody_asks_a_result_for_is_not_swallowed():
+    import gc
+
+    with dropped() as reported:
+        pull.pull(pull.error(ValueError("of its own")), pull.collect())
+        gc.collect()
+    assert [(each.what, str(each.error)) for each in reported] == [
+        ("pull: a stream failed and nobody asked for the result of collect", "of its own")
+    ]
+
+
+def test_runs_of_one_sink_do_not_share_what_they_begin_with():
+    sink = pull.reduce(lambda found, n: [found.append(n), found][1], create=list)
+    assert [pull.pull(pull.values([1, 2]), sink).get() for _ in range(2)] == [[1, 2], [1, 2]]
+
+
+def test_find_tells_what_it_found_before_the_abort_is_confirmed():
+    upstream, told = Upstream(), []
+    pull.pull(upstream, pull.find(lambda n: n == 2, lambda *given: told.append(given)))
+    upstream.give(2)
+    assert (told, upstream.aborts) == ([(None, 2)], [True])
+    with dropped() as reported:
+        upstream.confirm(ERROR)
+    assert told == [(None, 2)]
+    assert [each.error for each in reported] == [ERROR]
+
+
+def test_concat_joins_bytes_and_refuses_a_mixture():
+    assert pull.pull(pull.values([b"a", bytearray(b"b"), memoryview(b"c")]), pull.concat()).get() == b"abc"
+    assert pull.pull(pull.values([1, "a", None]), pull.concat()).get() == "1aNone"
+    with refuses(TypeError, "concat: values must be all bytes or none of them, got 'b' among bytes"):
+        pull.pull(pull.values([b"a", "b"]), pull.concat()).get()

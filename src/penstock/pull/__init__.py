@@ -18,14 +18,25 @@ from penstock.pull.buffering import batch, buffer, sliding
 from penstock.pull.checker import Checker, checker
 from penstock.pull.combining import LengthError, Many, cat, many, merge, zip_sources
 from penstock.pull.composition import pull
-from penstock.pull.deferred import DeferredSource, defer_source
+from penstock.pull.deferred import (
+    DeferredSink,
+    DeferredSource,
+    DeferredThrough,
+    cont,
+    defer_sink,
+    defer_source,
+    defer_through,
+)
 from penstock.pull.drain import Drain
 from penstock.pull.flattening import Queue, flat_map, flatten, queue_through
-from penstock.pull.module import CompositionError, Sink, Source, Through
+from penstock.pull.iterating import to_iter
+from penstock.pull.module import CompositionError, Duplex, Sink, Source, Through
 from penstock.pull.protocol import Abort, Answer, Done, End, PullError, Read
 from penstock.pull.publishers import from_publisher, through_flow, to_publisher
 from penstock.pull.pushable import Pushable, pushable
+from penstock.pull.reading import ByteReader, Handshake, Rest, handshake, reader
 from penstock.pull.reference import RefSink, RefSource, Schedule, probe, ref_sink, ref_source, ref_through
+from penstock.pull.result import Result
 from penstock.pull.sinks import MISSING, collect, concat, drain, find, log, on_end, reduce
 from penstock.pull.sources import count, empty, error, from_iter, infinite, keys, once, values
 from penstock.pull.switching import Abortable, abortable, catch
@@ -34,13 +45,15 @@ from penstock.pull.tubes import Notify, Pair, notify, pair
 from penstock.pull.working import async_map, para_map
 
 __all__ = [
-    "MISSING", "Abort", "Abortable", "Answer", "Asked", "Checker", "CompositionError", "Dataflow", "DeferredSource",
-    "Done", "Drain", "End", "LengthError", "Many", "Notify", "Pair", "PullError", "Pushable", "Queue", "Read",
-    "RefSink", "RefSource", "Schedule", "Sink", "Source", "StreamEnd", "Through", "abortable", "async_map", "batch",
-    "buffer", "cat", "catch", "checker", "collect", "concat", "count", "dataflow", "defer_source", "drain", "empty",
-    "error", "filter", "filter_not", "find", "flat_map", "flatten", "from_async_iter", "from_dataflow", "from_iter",
-    "from_publisher", "infinite", "keys", "log", "many", "map", "merge", "non_unique", "notify", "on_end", "once",
-    "pair", "para_map", "probe", "pull", "pushable", "queue_through", "reduce", "ref_sink", "ref_source",
-    "ref_through", "scan", "sliding", "take", "take_while", "through", "through_flow", "to_async_iter",
-    "to_publisher", "unique", "values", "zip_sources",
+    "MISSING", "Abort", "Abortable", "Answer", "Asked", "ByteReader", "Checker", "CompositionError", "Dataflow",
+    "DeferredSink", "DeferredSource", "DeferredThrough", "Done", "Drain", "Duplex", "End", "Handshake",
+    "LengthError", "Many", "Notify", "Pair", "PullError", "Pushable", "Queue", "Read", "RefSink", "RefSource",
+    "Rest", "Result", "Schedule", "Sink", "Source", "StreamEnd", "Through", "abortable", "async_map", "batch",
+    "buffer", "cat", "catch", "checker", "collect", "concat", "cont", "count", "dataflow", "defer_sink",
+    "defer_source", "defer_through", "drain", "empty", "error", "filter", "filter_not", "find", "flat_map",
+    "flatten", "from_async_iter", "from_dataflow", "from_iter", "from_publisher", "handshake", "infinite", "keys",
+    "log", "many", "map", "merge", "non_unique", "notify", "on_end", "once", "pair", "para_map", "probe", "pull",
+    "pushable", "queue_through", "reader", "reduce", "ref_sink", "ref_source", "ref_through", "scan", "sliding",
+    "take", "take_while", "through", "through_flow", "to_async_iter", "to_iter", "to_publisher", "unique", "values",
+    "zip_sources",
 ]  # fmt: skip

@@ -15,6 +15,12 @@ class Between:
     def __init__(self, read: Read) -> None:
         self.desk = Desk(self.wanted, self.close)
         self.reader = Reader(read, self.arrived, self.ended, self.desk.turn)
+        self.desk.level = self.reader.level
+
+    @property
+    def level(self) -> int:
+        """How many modules of this package stand above it in a row, since the last landing."""
+        return self.desk.level
 
     def wanted(self) -> bool:
         """Ask for what is needed; tell whether there is nothing to do but wait."""

@@ -92,7 +92,7 @@ class _Sliding(Between):
         try:
             made = self._fn(list(self._window))
         except Exception as error:  # noqa: BLE001  property F5
-            self.desk.stop(at_fault(error, "sliding", self._fn))
+            self.desk.fail(at_fault(error, "sliding", self._fn))
             return
         self.desk.give(made)
 

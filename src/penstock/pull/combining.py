@@ -12,14 +12,18 @@ from penstock.pull.arguments import function_given
 from penstock.pull.desk import Confirm, Desk
 from penstock.pull.module import Source, read_of
 from penstock.pull.protocol import End, Read, at_fault, failure, unheard, worst
-from penstock.pull.reader import Reader, abort_all
+from penstock.pull.reader import Reader, abort_all, level_of
 
 T = TypeVar("T")
 
 
+def _sources_given(name: str, sources: object) -> None:
+    if not isinstance(sources, Iterable) or isinstance(sources, Source):
+        raise TypeError(f"{name}: sources must be an iterable of sources, got {sources!r}")
+
+
 def _reads(name: str, sources: Iterable[Any]) -> list[Read]:
-    if not isinstance(sources, Iterable):
-        raise TypeError(f"{name}: sources must be iterable, got {sources!r}")
+    _sources_given(name, sources)
     return [read_of(name, source, f"source {position}") for position, source in enumerate(sources)]
 
 
@@ -29,6 +33,7 @@ class _Cat:
     def __init__(self, reads: list[Read]) -> None:
         self.desk = Desk(self._wanted, self._close)
         self._readers = deque(Reader(read, self.desk.give, self._ended, self.desk.turn) for read in reads)
+        self.desk.level = level_of(self._readers)
 
     def _wanted(self) -> bool:
         if not self._readers:
@@ -54,8 +59,7 @@ def cat(sources: Iterable[Source[T] | None]) -> Source[T]:
 
     If one fails, those after it are aborted with its error, and then that is the end.
     """
-    if not isinstance(sources, Iterable):
-        raise TypeError(f"cat: sources must be iterable, got {sources!r}")
+    _sources_given("cat", sources)
     return Source(_Cat(_reads("cat", [source for source in sources if source is not None])).desk.read, "cat")
 
 
@@ -114,6 +118,7 @@ class Many(Source[T]):
 
         reader = Reader(read, arrived, ended, self._desk.turn)
         self._readers.append(reader)
+        self._desk.level = level_of(self._readers)
 
     def _wanted(self) -> bool:
         holding = {reader for reader, _ in self._held}
@@ -153,6 +158,7 @@ class _Aligned:
             Reader(read, partial(self._arrived, position), self._ended, self.desk.turn)
             for position, read in enumerate(reads)
         ]
+        self.desk.level = level_of(self._readers)
 
     def _wanted(self) -> bool:
         for position, reader in enumerate(self._readers):
@@ -198,7 +204,7 @@ def merge(sources: Iterable[Source[T]], key: Callable[[T], Any] | None = None) -
         try:
             least = _least(aligned.heads, key)
         except Exception as error:  # noqa: BLE001  property F5
-            aligned.desk.stop(error if key is None else at_fault(error, "merge", key))
+            aligned.desk.fail(error if key is None else at_fault(error, "merge", key))
             return
         if least is None:
             aligned.desk.finish(True)
@@ -206,7 +212,7 @@ def merge(sources: Iterable[Source[T]], key: Callable[[T], Any] | None = None) -
         head = aligned.heads[least]
         assert head is not None
         aligned.heads[least] = None
-        aligned.desk.ready.append(head[0])
+        aligned.desk.give(head[0])  # unless the function for the key has aborted the stream
 
     return Source(_Aligned(_reads("merge", sources), give_least).desk.read, "merge")
 

@@ -12,8 +12,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any
 
+from penstock.engine.dropped import drop
+from penstock.pull.marks import LATER, OVER, Later
 from penstock.pull.protocol import Abort, Answer, End, answer_given, asks, cause, give, worst
 from penstock.pull.turn import Turn
 
@@ -23,16 +26,25 @@ Confirm = Callable[[bool | Exception | None], object]
 class Desk:
     """Answer requests in order: values as they come, then the end for ever."""
 
-    __slots__ = ("_close", "_closing", "_serving", "_wanted", "end", "ready", "turn", "waiting")
+    __slots__ = ("_close", "_closing", "_on_end", "_serving", "_wanted", "end", "level", "ready", "turn", "waiting")
 
-    def __init__(self, wanted: Callable[[], bool], close: Callable[[End, Confirm], object]) -> None:
+    def __init__(
+        self,
+        wanted: Callable[[], bool],
+        close: Callable[[End, Confirm], object],
+        on_end: Callable[[End], object] | None = None,
+    ) -> None:
         self.turn = Turn()
         self.waiting: deque[Answer] = deque()
         self.ready: deque[Any] = deque()
         self.end: End | None = None
         """What follows when nothing is ready any more."""
+        self.level = 0
+        """How many modules of this package stand above it in a row, since the last landing."""
         self._wanted = wanted
         self._close = close
+        self._on_end = on_end
+        """What is told when the end is first given to somebody."""
         self._closing = False
         self._serving = False
 
@@ -55,17 +67,65 @@ class Desk:
         else:
             self.stop(cause(abort))
 
+    def at_once(self, later: Later) -> Any:
+        """Return the next value, OVER, or LATER."""
+        turn, waiting = self.turn, self.waiting
+        if waiting or turn.queue or self._serving or self._closing:
+            self.read(None, later())
+            return LATER
+        me = get_ident()
+        if turn.owner == me:
+            self._request(None, later())
+            return LATER
+        try:
+            turn.token.pop()
+        except IndexError:
+            self.read(None, later())
+            return LATER
+        turn.owner = me
+        self._serving = True
+        ready, wanted = self.ready, self._wanted
+        try:
+            while True:
+                if ready:
+                    return ready.popleft()
+                if self.end is not None and not self._closing:
+                    if self._on_end is not None:
+                        self._on_end(self.end)
+                    return OVER
+                if self._closing or (wanted() and not ready and (self.end is None or self._closing)):
+                    waiting.appendleft(later())
+                    return LATER
+                if turn.queue:
+                    turn.let_in()
+        finally:
+            self._serving = False
+            if waiting:
+                self.serve()  # somebody asked or aborted from inside
+            turn.owner = 0
+            turn.token.append(True)
+            if turn.queue:
+                turn.let_in()
+
     def give(self, value: Any) -> None:
         """Have a value ready for whoever waits."""
         if not self._closing and self.end is None:
             self.ready.append(value)
-            self.serve()
+            if not self._serving and self.waiting:
+                self.serve()
 
     def finish(self, end: End) -> None:
         """End after what is ready."""
         if self.end is None:
             self.end = end
             self.serve()
+
+    def fail(self, error: Exception) -> None:
+        """End at once, for a function of the module raised; if it had aborted the stream before, that is the end."""
+        if self.over:
+            drop("pull: a function raised after it had aborted its stream", error)
+        else:
+            self.stop(error)
 
     def stop(self, end: End) -> None:
         """End at once: drop what is ready, close what stands behind, then answer everybody."""
@@ -93,6 +153,8 @@ class Desk:
                 if ready:
                     give(waiting.popleft(), None, ready.popleft())
                 elif self.end is not None:
+                    if self._on_end is not None:
+                        self._on_end(self.end)
                     give(waiting.popleft(), self.end)
                 elif self._wanted() and not ready and self.end is None:
                     break

@@ -8,9 +8,11 @@ from threading import get_ident
 from typing import Any, TypeVar
 
 from penstock.engine.dropped import drop
+from penstock.pull.depth import whole
 from penstock.pull.iterated import Iterated
+from penstock.pull.marks import OVER, Mark, at_once_of
 from penstock.pull.module import Sink, Source, read_of
-from penstock.pull.protocol import Done, End, PullError, Read, at_fault, end_of, failure, raised, twice, worst
+from penstock.pull.protocol import Answer, Done, End, PullError, Read, at_fault, end_of, failure, raised, twice, worst
 from penstock.pull.turn import Turn
 
 T = TypeVar("T")
@@ -34,8 +36,8 @@ class Drain(Sink[T, None]):
         self._done = [done] if done is not None else []
         self._read: Read | None = None
         self._turn = Turn()
-        self._running = False
-        """Whether it loops over the values of its source, which then hears of the end by itself."""
+        self._running: Iterated | None = None
+        """What it loops over, which then hears of the end by itself."""
         self._aborted: End | None = None
         self._over = False
         self._error: Exception | None = None
@@ -51,7 +53,7 @@ class Drain(Sink[T, None]):
             raise PullError("B15", f"{self.name} reads from a source already; a sink is wired once")
         self._read = read_of(self.name, source)
         try:
-            self._turn.run(self._start, source.iterated if isinstance(source, Source) else None)
+            whole(self._turn.run, self._start, source.iterated if isinstance(source, Source) else None)
         finally:
             error, self._outcome["start"] = self._outcome.setdefault("start", None), None
         if error is not None:
@@ -81,28 +83,32 @@ class Drain(Sink[T, None]):
 
     def _run(self, iterated: Iterated) -> None:
         op, queue = self._op, self._turn.queue
-        self._running = True
+        self._running = iterated
         end: End | None = None
         try:
-            for value in iterated.items():
+            for value in iterated.start():
+                if self._aborted is not None:  # by a function of the stream
+                    break
                 if op is not None:
                     try:
-                        if op(value) is False:
+                        if op(value) is False and self._aborted is None:
                             self._aborted = True
                     except Exception as error:  # noqa: BLE001  property F9
-                        self._aborted = at_fault(error, self.name, op)
+                        self._op_raised(at_fault(error, self.name, op))
                 if queue:
                     self._turn.let_in()
                 if self._aborted is not None:
-                    end = iterated.aborted(self._aborted)
                     break
             else:
-                end = iterated.ended(True)
+                end = iterated.exhausted()
+            if end is None:
+                end = iterated.aborted(self._aborted or True)
         except Exception as error:  # noqa: BLE001  property F1
-            end = iterated.ended(error)
+            end = iterated.failed(error)
         finally:
             if end is None:
                 iterated.aborted(True)  # an interrupt passes, and closes on its way
+            iterated.leave()
         self._finish(failure(worst(self._aborted, end)))
 
     # Any other is asked.
@@ -110,13 +116,23 @@ class Drain(Sink[T, None]):
     def _loop(self) -> None:
         read, queue, on_answer = self._read, self._turn.queue, self._answered
         assert read is not None
+        above, op = at_once_of(read), self._op
         self._looping = True
         returned = False
         try:
             while self._aborted is None and not self._over:
                 self._asked = number = self._asked + 1
                 try:
-                    read(None, partial(on_answer, number))
+                    if above is None:
+                        read(None, partial(on_answer, number))
+                    else:
+                        value = above.at_once(self._later)
+                        if value.__class__ is not Mark:
+                            self._answers = number
+                            if op is not None and self._aborted is None:
+                                self._taken(op, value)
+                        elif value is OVER:
+                            self._answered(number, above.end)
                 except Exception as error:  # noqa: BLE001  property F10
                     self._broke(error)
                 if queue:
@@ -129,6 +145,22 @@ class Drain(Sink[T, None]):
             if not returned and not self._over:  # an interrupt passes, and closes on its way
                 self._over = True
                 self._abort(True)
+
+    def _later(self) -> Answer:
+        return partial(self._answered, self._asked)
+
+    def _taken(self, op: Callable[[T], object], value: T) -> None:
+        try:
+            if op(value) is False and self._aborted is None:
+                self._abort(True)
+        except Exception as error:  # noqa: BLE001  property F9
+            self._op_raised(at_fault(error, self.name, op))
+
+    def _op_raised(self, error: Exception) -> None:
+        if self._aborted is None:
+            self._abort(error)
+        else:
+            drop("pull: a function raised after it had aborted its stream", error)
 
     def _answered(self, number: int, end: bool | Exception | None, value: Any = None, /) -> None:
         if self._turn.owner != get_ident():
@@ -143,13 +175,8 @@ class Drain(Sink[T, None]):
         if end is not None and end is not False:
             self._finish(failure(end_of(end)))
             return
-        op = self._op
-        if op is not None:
-            try:
-                if op(value) is False:
-                    self._abort(True)
-            except Exception as error:  # noqa: BLE001  property F9
-                self._abort(at_fault(error, self.name, op))
+        if self._op is not None:
+            self._taken(self._op, value)
         if not self._looping:
             self._loop()
 
@@ -162,7 +189,9 @@ class Drain(Sink[T, None]):
 
     def _abort(self, end: End) -> None:
         self._aborted = end
-        if self._read is not None and not self._running:
+        if self._running is not None:
+            self._running.halt(end)
+        elif self._read is not None:
             self._send(end)
 
     def _send(self, end: End) -> None:

@@ -158,7 +158,7 @@ class _Queued(Between):
         try:
             fn(*arguments)
         except Exception as error:  # noqa: BLE001  property F5
-            self.desk.stop(at_fault(error, "queue_through", fn))
+            self.desk.fail(at_fault(error, "queue_through", fn))
             return
         finally:
             self._busy = False

@@ -2,6 +2,9 @@
 
 Where a source has its values at hand, the steps behind it need no requests of their own: source and steps are one loop,
 and what follows cannot tell. A drain over such a source is a loop over its values.
+
+A function of the loop may abort the stream, or ask for more, while the loop runs. A request that comes then waits until
+the loop has come to its next value; an abort is noted at once, so that no function gets a value any more.
 """
 
 from __future__ import annotations
@@ -12,36 +15,74 @@ from typing import Any
 from penstock.engine.blame import no_stop
 from penstock.engine.dropped import drop
 from penstock.engine.segment import close, close_quietly
-from penstock.pull.protocol import Abort, Answer, Done, End, answer_given, cause, give, told
-from penstock.pull.steps import STOP, Mark, Step, step_failed
+from penstock.pull.marks import LATER, OVER, Later
+from penstock.pull.protocol import Abort, Answer, Done, End, answer_given, asks, cause, give, told, worst
+from penstock.pull.turn import Line
+from penstock.pull.weaving import Hooks, Run, Step
 
 
 class Iterated:
     """Answer each ask with the next item; the iterator is closed at the end, whoever causes it."""
 
-    __slots__ = ("_end", "_iterator", "_next", "_on_abort", "_open")
+    __slots__ = (
+        "_halted", "_hooks", "_iterator", "_line", "_loop", "_next", "_on_abort", "_open", "_run", "_steps", "end",
+        "level",
+    )  # fmt: skip
 
-    def __init__(self, open_items: Callable[[], Iterator[Any]], on_abort: Done | None = None) -> None:
+    def __init__(
+        self, open_items: Callable[[], Iterator[Any]], on_abort: Done | None = None, steps: tuple[Step, ...] = ()
+    ) -> None:
         self._open = open_items
-        self._iterator: Iterator[Any] | None = None
-        self._next: Callable[[], Any] | None = None
-        self._end: End | None = None
         self._on_abort = on_abort
+        self._steps = steps
+        self._hooks = Hooks(steps)
+        self._line = Line()
+        self._run: Run | None = None
+        self._iterator: Iterator[Any] | None = None
+        self._loop: Iterator[Any] | None = None
+        self._next: Callable[[], Any] | None = None
+        self._halted: End | None = None
+        """Why it is to end, when the loop that runs has come to its next value."""
+        self.end: End | None = None
+        self.level = 0
+
+    def through(self, steps: tuple[Step, ...]) -> Iterated | None:
+        """Return what further steps make of it, in its place; None if somebody has read it."""
+        if self._iterator is not None or self.end is not None or self._halted is not None:
+            return None
+        return Iterated(self._open, self._on_abort, (*self._steps, *steps))
+
+    # Asked for one value after the other.
 
     def read(self, abort: Abort, answer: Answer | None = None, /) -> None:
         """Ask for the next item, or abort."""
-        end = self._end
-        if end is None:
-            if abort is None or abort is False:
-                if answer is None:
-                    answer_given(answer)
-                try:
-                    value = (self._next or self._started())()
-                except StopIteration:
-                    end = self.ended(True)
-                except Exception as error:  # noqa: BLE001  property F1
-                    end = self.ended(error)
-                else:
+        if not asks(abort):
+            self.halt(cause(abort))
+        elif answer is None:
+            answer_given(answer)
+        line = self._line
+        if line.queue:
+            line.run(self._request, abort, answer)
+            return
+        try:
+            line.token.pop()
+        except IndexError:
+            line.run(self._request, abort, answer)
+            return
+        try:
+            self._request(abort, answer)
+        finally:
+            line.token.append(True)
+            if line.queue:
+                line.let_in()
+
+    def _request(self, abort: Abort, answer: Answer | None) -> None:
+        if self.end is None:
+            if self._halted is not None:
+                self.aborted(self._halted)
+            else:
+                value = self._pull()
+                if value is not OVER:
                     try:
                         answer(None, value)  # type: ignore[misc]
                     except RecursionError:
@@ -49,103 +90,141 @@ class Iterated:
                     except Exception as error:  # noqa: BLE001
                         drop("property F10: an answer function raised", error)
                     return
-            else:
-                end = self.aborted(cause(abort))
         if answer is not None:
-            give(answer, end)
+            give(answer, self.end)
+
+    def at_once(self, later: Later) -> Any:
+        """Return the next item, or OVER."""
+        line = self._line
+        if line.queue or not line.token:
+            self.read(None, later())
+            return LATER
+        try:
+            line.token.pop()
+        except IndexError:
+            self.read(None, later())
+            return LATER
+        try:
+            if self.end is not None:
+                return OVER
+            value = (self._next or self._started())()
+        except StopIteration:
+            self.exhausted()
+            return OVER
+        except Exception as error:  # noqa: BLE001  property F1
+            self.failed(error)
+            return OVER
+        else:
+            if self._halted is None:
+                return value
+            self.aborted(self._halted)
+            return OVER
+        finally:
+            line.token.append(True)
+            if line.queue:
+                line.let_in()
+
+    def _pull(self) -> Any:
+        try:
+            value = (self._next or self._started())()
+        except StopIteration:
+            self.exhausted()
+            return OVER
+        except Exception as error:  # noqa: BLE001  property F1
+            self.failed(error)
+            return OVER
+        if self._halted is None:
+            return value
+        self.aborted(self._halted)
+        return OVER
 
     def _started(self) -> Callable[[], Any]:
-        self._next = self.items().__next__
+        self._next = self._items().__next__
         return self._next
 
-    def items(self) -> Iterator[Any]:
-        """Return an iterator over what is left, for somebody who then says how it `ended` or was `aborted`."""
-        if self._iterator is None:
-            try:
-                self._iterator = self._open() if self._end is None else iter(())
-            except StopIteration as error:
-                raise no_stop(error, "pull: a source that was opened") from error
-        return self._iterator
+    def _items(self) -> Iterator[Any]:
+        if self._iterator is not None:
+            return self._iterator if self._loop is None else self._loop
+        try:
+            self._iterator = items = self._open() if self.end is None else iter(())
+        except StopIteration as error:
+            raise no_stop(error, "pull: a source that was opened") from error
+        if self._steps:
+            self._run = Run(self._steps, looped=True)
+            self._loop = items = self._run.go(items)
+        return items
 
-    def ended(self, end: End) -> End:
-        """Note how the iteration ended, by itself; return how the stream does."""
-        if self._end is None:
-            self._end = end
-            if end is True:
-                self._close()
-            else:
-                close_quietly(self._iterator)  # what went wrong first is told
-        return self._end
+    # Looped over.
+
+    def start(self) -> Iterator[Any]:
+        """Return an iterator over everything, for a sink that then says how that came to its end, and leaves."""
+        self._line.begin()
+        return self._items()
+
+    def leave(self) -> None:
+        """Let in who came while a sink looped."""
+        self._line.leave()
+
+    # The end.
+
+    def halt(self, end: End) -> None:
+        """Note that it is to end, though the loop may be running: no function gets a value any more."""
+        if self.end is None and self._halted is None:
+            self._halted = end
+            if self._run is not None:
+                self._run.halt()
+
+    def exhausted(self) -> End:
+        """Take it that the loop came to its end; return how the stream ends."""
+        run = self._run
+        if self.end is not None:
+            return self.end
+        if self._halted is not None:
+            if run is not None and run.error is not None:
+                drop("pull: a function raised after it had aborted its stream", run.failure())
+            return self.aborted(self._halted)
+        if run is None or run.at is None:
+            self.end = True
+            self._close()
+            self._hooks.down(0, self.end)
+            return self.end
+        if run.error is not None:
+            return self._stopped(run.failure(), run.at + 1)
+        return self._stopped(True, run.at)
+
+    def failed(self, error: Exception) -> End:
+        """Take it that the source raised; return how the stream ends."""
+        if self.end is None:
+            self.end = worst(self._halted, error)
+            if self.end is not error:
+                drop("pull: a source failed to close", error)
+            close_quietly(self._iterator)  # what went wrong first is told
+            self._hooks.down(0, self.end)
+        return self.end
 
     def aborted(self, end: End) -> End:
-        """Note that somebody ended it; return how the stream ends: a failed close is told, if nothing worse was."""
-        if self._end is None:
-            self._end = end
+        """Take an abort; return how the stream ends: a failed close is told, if nothing worse was."""
+        return self._stopped(end, len(self._steps))
+
+    def _stopped(self, end: End, at: int) -> End:
+        """End from a place among the steps: those above are aborted, those below are told the end."""
+        if self.end is None:
+            self.end = end
+            self._hooks.up(at, end)
             self._close()
             if self._on_abort is not None:
                 told(self._on_abort, end)
-        return self._end
+            self._hooks.down(at, self.end)
+        return self.end
 
     def _close(self) -> None:
+        loop, self._loop = self._loop, None
         iterator, self._iterator = self._iterator, None
         try:
+            close(loop)
             close(iterator)
         except Exception as error:  # noqa: BLE001  property F4
-            if self._end is True:
-                self._end = error
+            if self.end is True:
+                self.end = error
             else:
                 drop("pull: a source failed to close", error)
-
-    def through(self, steps: tuple[Step, ...]) -> Iterated | None:
-        """Return what the steps make of it as one loop, or None if somebody wants to be told of the end on the way."""
-        if not steps or self._on_abort is not None or any(step.on_end is not None for step in steps):
-            return None
-        return Iterated(lambda: _stepped(self, steps))
-
-
-def _stepped(source: Iterated, steps: tuple[Step, ...]) -> Iterator[Any]:
-    stopping = any(step.stops_at_once for step in steps)
-
-    def last() -> None:
-        nonlocal stopping
-        stopping = True
-
-    transforms = [step.open(last) for step in steps]
-    if stopping:
-        _raise(source.aborted(True))
-        return
-    transform = None
-    try:
-        for value in source.items():
-            for transform in transforms:
-                value = transform(value)  # noqa: PLW2901
-                if value.__class__ is Mark:
-                    break
-            else:
-                transform = None
-                yield value
-                if stopping:
-                    break
-                continue
-            if value is STOP:
-                break
-            transform = None
-        else:
-            _raise(source.ended(True))
-            return
-    except GeneratorExit:
-        _raise(source.aborted(True))
-        raise
-    except Exception as error:
-        if transform is None:
-            source.ended(error)
-            raise
-        failed = step_failed(error, steps[transforms.index(transform)])
-        source.aborted(failed)
-        raise failed from failed.__cause__
-    _raise(source.aborted(True))
-
-
-def _raise(end: End) -> None:
-    if isinstance(end, Exception):
-        raise end

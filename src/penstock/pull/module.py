@@ -7,19 +7,35 @@ sink = sink, source + sink = a pipeline, which then runs. Composing makes no req
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import reduce
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeVar, overload
 
 from penstock.errors import PenstockError
 from penstock.pull.iterated import Iterated
+from penstock.pull.plain import flat
 from penstock.pull.protocol import Abort, Answer, PullError, Read
-from penstock.pull.steps import Fused, Step
+from penstock.pull.steps import Fused
+from penstock.pull.weaving import Step
 
 A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
 R = TypeVar("R")
+
+
+class Duplex(Protocol[A, B]):
+    """A sink and a source: what stands before it is read by its sink, what follows reads its source."""
+
+    @property
+    def sink(self) -> Sink[A, Any]:
+        """What reads."""
+        ...
+
+    @property
+    def source(self) -> Source[B]:
+        """What is read."""
+        ...
 
 
 class CompositionError(PenstockError, TypeError):
@@ -53,12 +69,27 @@ class Source(Generic[A]):
         self._wired = True
         return self.read
 
+    def __iter__(self) -> Iterator[A]:
+        """Iterate over its values, in this thread; leaving the loop by an error or a break aborts it."""
+        from penstock.pull.iterating import to_iter  # noqa: PLC0415  which needs this class
+
+        return to_iter(self)
+
+    def __aiter__(self) -> AsyncIterator[A]:
+        """Iterate over its values, on the event loop."""
+        from penstock.pull.asynchronous import to_async_iter  # noqa: PLC0415  only programs that use asyncio pay for it
+
+        return to_async_iter(self)
+
     @overload
     def __or__(self, module: Through[A, B]) -> Source[B]: ...
     @overload
     def __or__(self, module: Sink[A, R]) -> R: ...
+    @overload
+    def __or__(self, module: Duplex[A, B]) -> Source[B]: ...
     def __or__(self, module: Any) -> Any:
-        return composed(self, module)
+        made = composed(self, module)
+        return source_of(made) if _is_duplex(module) else made
 
 
 class Through(Generic[A, B]):
@@ -67,14 +98,20 @@ class Through(Generic[A, B]):
     One that handles each value by itself has `steps` instead of a function: neighbours of that kind become one module.
     """
 
-    __slots__ = ("apply", "name", "steps")
+    __slots__ = ("apply", "join", "name", "steps")
 
     def __init__(
-        self, apply: Callable[[Read], Any] | None = None, steps: tuple[Step, ...] = (), name: str = "through"
+        self,
+        apply: Callable[[Read], Any] | None = None,
+        steps: tuple[Step, ...] = (),
+        name: str = "through",
+        join: Callable[[Any], Through[Any, Any] | None] | None = None,
     ) -> None:
         self.apply = apply
         self.steps = steps
         self.name = name
+        self.join = join
+        """Make one module of this one and the next, if they are of one kind."""
 
     def __repr__(self) -> str:
         return f"<through {self.name}>"
@@ -85,11 +122,12 @@ class Through(Generic[A, B]):
         if self.apply is not None:
             made = self.apply(read_of(self.name, source))
         else:
-            iterated = source.iterated and source.iterated.through(self.steps) if isinstance(source, Source) else None
             read = read_of(self.name, source)
-            if iterated is not None:
-                return Source(iterated.read, f"{_name(source)} | {self.name}", iterated)
-            made = Fused(read, self.steps).read
+            before = getattr(read, "__self__", None)
+            joined = before.through(self.steps) if isinstance(before, Iterated | Fused) else None
+            if isinstance(joined, Iterated):
+                return Source(joined.read, f"{_name(source)} | {self.name}", joined)
+            made = (joined or Fused(read, self.steps)).read
         if not isinstance(made, Source) and callable(made):
             made = Source(made, f"{_name(source)} | {self.name}")
         found: Source[B] = made  # a function of one parameter may be a sink, and then it is what that returned
@@ -99,6 +137,8 @@ class Through(Generic[A, B]):
     def __or__(self, module: Through[B, C]) -> Through[A, C]: ...
     @overload
     def __or__(self, module: Sink[B, R]) -> Sink[A, R]: ...
+    @overload
+    def __or__(self, module: Duplex[B, C]) -> Through[A, C]: ...
     def __or__(self, module: Any) -> Any:
         return composed(self, module)
 
@@ -152,12 +192,20 @@ def _module(position: int, given: Any) -> Any:
     if not callable(given) or isinstance(given, type):
         raise CompositionError(f"pull: module {position} must be a source, a through or a sink, got {given!r}")
     name = getattr(given, "__name__", None) or type(given).__name__.lower()
-    return Source(given, name) if _parameters(given) >= 2 else Through(given, name=name)
+    if _parameters(given) >= 2:
+        return Source(flat(given), name)
+    return Through(lambda read: given(flat(read)), name=name)
 
 
 def _name(given: Any) -> str:
     name = getattr(given, "name", None) or getattr(given, "__name__", None)
     return name if isinstance(name, str) else type(given).__name__.lower()
+
+
+def source_of(given: Any) -> Source[Any]:
+    """Return the source of a duplex."""
+    source = given.source
+    return source if isinstance(source, Source) else Source(flat(source), _name(given))
 
 
 def _is_duplex(given: Any) -> bool:
@@ -176,11 +224,21 @@ def _fused(modules: list[Any]) -> list[Any]:
     """Make one module of neighbours that handle each value by itself, before anybody reads."""
     found: list[Any] = []
     for module in modules:
-        if found and _stepped(found[-1]) and _stepped(module):
-            found[-1] = _followed(found[-1], module)
-        else:
+        joined = _joined(found[-1], module) if found else None
+        if joined is None:
             found.append(module)
+        else:
+            found[-1] = joined
     return found
+
+
+def _joined(before: Any, after: Any) -> Through[Any, Any] | None:
+    """Return one module in place of two, or None."""
+    if _stepped(before) and _stepped(after):
+        return Through(steps=(*before.steps, *after.steps), name=f"{before.name} | {after.name}")
+    if isinstance(before, Through) and before.join is not None:
+        return before.join(after)
+    return None
 
 
 def _stepped(module: Any) -> bool:
@@ -203,8 +261,9 @@ def _followed(before: Any, after: Any) -> Any:
     if isinstance(after, Sink):
         sink: Sink[Any, Any] = Sink(lambda source: after(before(source)), name, takes_source=True)
         return sink
-    if _stepped(before) and _stepped(after):
-        return Through(steps=(*before.steps, *after.steps), name=name)
+    joined = _joined(before, after)
+    if joined is not None:
+        return joined
 
     def start(read: Read) -> Any:
         made = _read_by(before(read), after)
@@ -213,4 +272,4 @@ def _followed(before: Any, after: Any) -> Any:
     return Through(start, name=name)
 
 
-__all__ = ["CompositionError", "Sink", "Source", "Through", "composed", "read_of"]
+__all__ = ["CompositionError", "Duplex", "Sink", "Source", "Through", "composed", "read_of", "source_of"]

@@ -33,6 +33,7 @@ from penstock.pull.protocol import (
     raised,
     twice,
     unheard,
+    worst,
 )
 from penstock.pull.serial import Serial
 from penstock.spec.cpp_dialect import returned
@@ -198,8 +199,10 @@ def to_publisher(source: Read, concurrency: int = 1) -> Stream[Any]:
 class _Subscribed:
     """Be the subscriber that answers asks with the elements of a publisher; it holds none."""
 
-    def __init__(self, publisher: Publisher[Any]) -> None:
+    def __init__(self, publisher: Publisher[Any], source: Read | None = None) -> None:
         self._publisher = publisher
+        self._source = source
+        """What the publisher reads once it is subscribed to, if that is known."""
         self._serial = Serial()
         self._waiting: deque[Answer] = deque()
         self._owed = 0
@@ -209,6 +212,9 @@ class _Subscribed:
         self._known = False
         """Whether there is or was a subscription."""
         self._end: End | None = None
+        self._unseen: End | None = None
+        """How the publisher ended, while nobody asked: an end is an answer, and an abort may come first."""
+        self._closing = False
 
     def read(self, abort: Abort, answer: Answer | None = None, /) -> None:
         if asks(abort):
@@ -216,7 +222,16 @@ class _Subscribed:
         self._serial.run(self._asked, abort, answer)
 
     def _asked(self, abort: Abort, answer: Answer | None) -> None:
+        if self._closing:
+            if answer is not None:
+                self._waiting.append(answer)
+            return
+        if self._end is None and self._unseen is not None:
+            self._end = self._unseen if asks(abort) else worst(cause(abort), self._unseen)
         if self._end is None and not asks(abort):
+            if self._source is not None and not self._started:
+                self._leave(self._source, cause(abort), answer)
+                return
             self._settle(cause(abort), cancel=True)
         if self._end is not None:
             if answer is not None:
@@ -238,6 +253,23 @@ class _Subscribed:
             if subscription is not None and not self._known:  # of the C++ text, which has no on_subscribe
                 self._known = True
                 self._subscribed(subscription)
+
+    def _leave(self, source: Read, end: End, answer: Answer | None) -> None:
+        """Abort the source that nobody has read: the publisher, not being subscribed to, cannot tell it."""
+        self._end, self._closing = end, True
+        if answer is not None:
+            self._waiting.append(answer)
+        try:
+            source(end, partial(self._serial.run, self._left))
+        except Exception as error:  # noqa: BLE001  property F10
+            self._left(raised(error))
+
+    def _left(self, end: bool | Exception | None, value: Any = None, /) -> None:
+        if self._closing:
+            self._closing = False
+            self._end = worst(self._end, end)
+            while self._waiting:
+                give(self._waiting.popleft(), self._end)
 
     # What the publisher says.
 
@@ -261,7 +293,7 @@ class _Subscribed:
         self._serial.run(self._settle, True)
 
     def _subscribed(self, subscription: Subscription) -> None:
-        if self._subscription is not None or self._end is not None:
+        if self._subscription is not None or self._end is not None or self._unseen is not None:
             subscription.cancel()  # rule 2.5
             return
         self._subscription = subscription
@@ -276,7 +308,7 @@ class _Subscribed:
             self._settle(error)
 
     def _arrived(self, element: Any) -> None:
-        if self._end is not None:
+        if self._end is not None or self._unseen is not None:
             return
         if not self._waiting:
             self._unasked(element)
@@ -287,7 +319,10 @@ class _Subscribed:
         self._settle(ProtocolError("1.1", "the publisher sent an element that was not requested"), cancel=True)
 
     def _settle(self, end: End, *, cancel: bool = False) -> None:
-        if self._end is not None:
+        if self._end is not None or self._unseen is not None:
+            return
+        if not self._waiting and not cancel:
+            self._unseen = end
             return
         self._end = end
         subscription = self._subscription
@@ -323,12 +358,41 @@ def through_flow(flow: Flow[A, B]) -> Through[A, B]:
     """
     if not isinstance(flow, Flow):
         raise TypeError(f"through_flow: flow must be a Flow, got {flow!r}; record one with @flow")
+    return _Flowing(flow)
 
-    def apply(read: Read) -> Read:
-        upstream: Stream[A] = to_publisher(read)
-        return from_publisher(upstream.via(flow)).read
 
-    return Through(apply, name="through_flow")
+class _Flowed(_Subscribed):
+    """What a Flow makes of a source."""
+
+    def __init__(self, flow: Flow[Any, Any], upstream: Read) -> None:
+        super().__init__(to_publisher(upstream).via(flow), upstream)
+        self.flow = flow
+        self.upstream = upstream
+
+    @property
+    def fresh(self) -> bool:
+        """Tell whether nobody has read it."""
+        return not self._started and self._end is None
+
+
+class _Flowing(Through[Any, Any]):
+    """A Flow as a through; with another one behind it, they are one Flow."""
+
+    __slots__ = ("flow",)
+
+    def __init__(self, flow: Flow[Any, Any]) -> None:
+        super().__init__(self._wire, name="through_flow", join=self._with)
+        self.flow = flow
+
+    def _wire(self, read: Read) -> Read:
+        before = getattr(read, "__self__", None)
+        flow = self.flow
+        if isinstance(before, _Flowed) and before.fresh:  # put on one by one, they are one Flow all the same
+            read, flow = before.upstream, before.flow | flow
+        return _Flowed(flow, read).read
+
+    def _with(self, after: object) -> _Flowing | None:
+        return _Flowing(self.flow | after.flow) if isinstance(after, _Flowing) else None
 
 
 __all__ = ["from_publisher", "through_flow", "to_publisher"]

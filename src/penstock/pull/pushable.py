@@ -18,7 +18,7 @@ class Pushable(Source[T]):
     __slots__ = ("_desk", "_on_close")
 
     def __init__(self, on_close: Done | None = None) -> None:
-        self._desk = Desk(self._wait, self._close)
+        self._desk = Desk(self._wait, self._close, self._tell)
         super().__init__(self._desk.read, "pushable")
         self._on_close = on_close
 
@@ -33,7 +33,7 @@ class Pushable(Source[T]):
 
     def end(self, error: Exception | None = None) -> None:
         """End, well or with an error, after what was pushed."""
-        self._desk.turn.run(self._finish, error if error is not None else True)
+        self._desk.turn.run(self._desk.finish, error if error is not None else True)
 
     def abort(self, error: Exception | None = None) -> None:
         """End at once; what was pushed and not yet read is dropped."""
@@ -41,11 +41,6 @@ class Pushable(Source[T]):
 
     def _wait(self) -> bool:
         return True
-
-    def _finish(self, end: End) -> None:
-        if self._desk.end is None:
-            self._tell(end)
-            self._desk.finish(end)
 
     def _close(self, end: End, confirm: Confirm) -> None:
         self._tell(end)
@@ -58,7 +53,7 @@ class Pushable(Source[T]):
 
 
 def pushable(on_close: Done | None = None) -> Pushable[Any]:
-    """Make a source to be filled by `push` and `end`; `on_close` is told once when it is ended or aborted."""
+    """Make a source to be filled by `push` and `end`; `on_close` is told once, when the end is read, or an abort."""
     if on_close is not None:
         function_given("pushable", "on_close", on_close)
     return Pushable(on_close)

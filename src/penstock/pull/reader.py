@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from threading import get_ident
 from typing import Any
 
+from penstock.pull.depth import FLIGHT, descend, land, level_above
 from penstock.pull.desk import Confirm
-from penstock.pull.protocol import End, Read, end_of, raised, read_raised, twice, worst
+from penstock.pull.marks import OVER, Mark, at_once_of
+from penstock.pull.protocol import Answer, End, Read, end_of, raised, read_raised, twice, worst
 from penstock.pull.turn import Turn
 
 
@@ -17,15 +20,24 @@ class Reader:
     What the source answers is passed on in the turn of the module that reads. A second answer is reported and ignored.
     """
 
-    __slots__ = ("_confirms", "_number", "_on_end", "_on_value", "_read", "_turn", "asking", "end")
+    __slots__ = (
+        "_above", "_confirms", "_landing", "_later", "_number", "_on_end", "_on_value", "_read", "_turn", "asking",
+        "end", "level",
+    )  # fmt: skip
 
     def __init__(
         self, read: Read, on_value: Callable[[Any], object], on_end: Callable[[End], object], turn: Turn
     ) -> None:
         self._read = read
+        self._above = at_once_of(read)
+        self.level = level_above(read)
+        self._landing = self.level >= FLIGHT
+        if self._landing:
+            self.level = 0
         self._on_value = on_value
         self._on_end = on_end
         self._turn = turn
+        self._later = self._answer
         self._number = 0
         self._confirms: list[Confirm] = []
         self.asking = False
@@ -34,17 +46,49 @@ class Reader:
 
     def ask(self) -> bool:
         """Ask for a value, unless one is on its way or none will come; tell whether there is nothing but to wait."""
-        if not self.asking and self.end is None:
-            self.asking = True
-            self._number += 1
+        if self.asking or self.end is not None:
+            return True
+        self.asking = True
+        self._number += 1
+        above = self._above
+        if self._landing:
+            land(self._ask)
+        elif above is None:
+            descend(self._ask)
+        else:
             try:
-                self._read(None, partial(self._answered, self._number))
+                found = above.at_once(self._later)
+                if found.__class__ is not Mark:
+                    self.asking = False
+                    if self.end is None:
+                        self._on_value(found)
+                elif found is OVER:
+                    self._take(self._number, above.end, None)
             except Exception as error:  # noqa: BLE001  property F10
                 self._broke(error)
         return self.asking or self.end is not None
 
+    def _ask(self) -> None:
+        if self.end is not None:
+            self.asking = False  # aborted before it was asked
+            return
+        try:
+            self._read(None, self._answer())
+        except Exception as error:  # noqa: BLE001  property F10
+            self._turn.run(self._broke, error)
+
+    def _answer(self) -> Answer:
+        return partial(self._answered, self._number)
+
     def _answered(self, number: int, end: bool | Exception | None, value: Any = None, /) -> None:
-        self._turn.run(self._take, number, end, value)
+        if self._landing:
+            land(self._turn.run, self._take, number, end, value)
+        elif self._turn.owner == get_ident():
+            self._take(number, end, value)
+        elif self._above is None:
+            descend(self._turn.run, self._take, number, end, value)
+        else:
+            self._turn.run(self._take, number, end, value)
 
     def _take(self, number: int, end: bool | Exception | None, value: Any) -> None:
         if number != self._number or not self.asking:
@@ -53,10 +97,11 @@ class Reader:
         self.asking = False
         if self.end is not None:
             return  # aborted meanwhile; a value that comes all the same is dropped
-        found = end_of(end)
-        if found is None:
+        if end is None or end is False:
             self._on_value(value)
         else:
+            found = end_of(end)
+            assert found is not None
             self.end = found
             self._on_end(found)
 
@@ -77,13 +122,26 @@ class Reader:
         if self.end is not None:
             return
         self.end = end
+        if self._landing:
+            land(self._abort, end)
+        elif self._above is None:
+            descend(self._abort, end)
+        else:
+            self._abort(end)
+
+    def _abort(self, end: End) -> None:
         try:
             self._read(end, self._aborted)
         except Exception as error:  # noqa: BLE001  property F10
-            self._confirmed(raised(error))
+            self._turn.run(self._confirmed, raised(error))
 
     def _aborted(self, end: bool | Exception | None, value: Any = None, /) -> None:
-        self._turn.run(self._confirmed, worst(end))
+        if self._landing:
+            land(self._turn.run, self._confirmed, worst(end))
+        elif self._above is None:
+            descend(self._turn.run, self._confirmed, worst(end))
+        else:
+            self._turn.run(self._confirmed, worst(end))
 
     def _confirmed(self, end: End) -> None:
         confirms, self._confirms = self._confirms, []
@@ -110,3 +168,8 @@ def abort_all(readers: Sequence[Reader], end: End, confirm: Confirm) -> None:
 
     for reader in left:
         reader.abort(end, one)
+
+
+def level_of(readers: Iterable[Reader]) -> int:
+    """Return how many modules stand above one that reads all these, in the longest row since a landing."""
+    return max((reader.level for reader in readers), default=0)

@@ -1,30 +1,31 @@
 """sinks: modules that read to the end: drain, collect, reduce, find, concat, on_end, log.
 
-`done` is told exactly once how it ended. A sink that has none raises the error where it is run, or, if that is long
-over, hands it to the hook for what cannot be delivered.
+`done` is told exactly once how it ended. Without one, a sink that has something to tell returns a Result, to be awaited
+or got; a drain raises the error where it is run, or, if that is long over, hands it to the hook for what cannot be
+delivered.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
+from penstock.engine.arguments import Missing, initial_given
+from penstock.engine.dropped import drop
 from penstock.pull.arguments import function_given
 from penstock.pull.drain import Drain
 from penstock.pull.module import Sink, Source
 from penstock.pull.protocol import Done, Read
+from penstock.pull.result import Result
 
 A = TypeVar("A")
 B = TypeVar("B")
 
-
-class _Missing:
-    def __repr__(self) -> str:
-        return "MISSING"
-
-
-MISSING: Any = _Missing()
+MISSING: Any = Missing.MISSING
 """No value was given."""
+
+Told = Callable[[Exception | None, B], object]
+"""Be told the error, if any, and what came of it."""
 
 
 def drain(op: Callable[[A], object] | None = None, done: Done | None = None) -> Drain[A]:
@@ -36,12 +37,6 @@ def drain(op: Callable[[A], object] | None = None, done: Done | None = None) -> 
     return Drain(op, done)
 
 
-def on_end(done: Done) -> Drain[Any]:
-    """Read everything and be told the end."""
-    function_given("on_end", "done", done)
-    return Drain(None, done, "on_end")
-
-
 def log(done: Done | None = None) -> Drain[Any]:
     """Print each value."""
     if done is not None:
@@ -49,68 +44,161 @@ def log(done: Done | None = None) -> Drain[Any]:
     return Drain(print, done, "log")
 
 
-Result = Callable[[Exception | None, B], object]
+def _telling(name: str, done: Any, start: Callable[[Source[Any] | Read, Any], None]) -> Sink[Any, Any]:
+    """Make a sink that tells `done`, or, without one, returns a Result that is told."""
+    if done is not None:
+        function_given(name, "done", done)
+
+    def begin(source: Source[Any] | Read) -> Any:
+        if done is not None:
+            start(source, done)
+            return None
+        result: Result[Any] = Result(name)
+        start(source, result.tell)
+        return result
+
+    return Sink(begin, name, takes_source=True)
 
 
-def collect(done: Result[list[A]]) -> Sink[A, None]:
-    """Read everything into a list; `done` gets the error, if any, and what there was until then."""
-    function_given("collect", "done", done)
-
-    def start(source: Source[A] | Read) -> None:
-        found: list[A] = []
-        Drain(found.append, lambda error: done(error, found), "collect")(source)
-
-    return Sink(start, "collect", takes_source=True)
+@overload
+def on_end(done: Done) -> Sink[Any, None]: ...
+@overload
+def on_end() -> Sink[Any, Result[None]]: ...
+def on_end(done: Done | None = None) -> Sink[Any, Any]:
+    """Read everything and be told the end."""
+    return _telling("on_end", done, lambda source, told: Drain(None, told, "on_end")(source))
 
 
-def reduce(fn: Callable[[B, A], B], initial: B = MISSING, done: Result[B | None] | None = None) -> Sink[A, None]:
+@overload
+def collect(done: Told[list[A]]) -> Sink[A, None]: ...
+@overload
+def collect() -> Sink[Any, Result[list[Any]]]: ...
+def collect(done: Any = None) -> Sink[Any, Any]:
+    """Read everything into a list; `done` gets the error, if any, and what there was until then.
+
+    >>> from penstock import pull
+    >>> pull.pull(pull.count(3), pull.collect()).get()
+    [0, 1, 2, 3]
+    """
+
+    def start(source: Source[Any] | Read, told: Any) -> None:
+        found: list[Any] = []
+        Drain(found.append, lambda error: told(error, found), "collect")(source)
+
+    return _telling("collect", done, start)
+
+
+@overload
+def reduce(fn: Callable[[B, A], B], initial: B = ..., *, done: Told[B | None]) -> Sink[A, None]: ...
+@overload
+def reduce(fn: Callable[[B, A], B], initial: B, done: Told[B | None]) -> Sink[A, None]: ...
+@overload
+def reduce(fn: Callable[[B, A], B], initial: B = ...) -> Sink[A, Result[B | None]]: ...
+@overload
+def reduce(fn: Callable[[B, A], B], *, done: Told[B | None], create: Callable[[], B]) -> Sink[A, None]: ...
+@overload
+def reduce(fn: Callable[[B, A], B], *, create: Callable[[], B]) -> Sink[A, Result[B]]: ...
+def reduce(
+    fn: Callable[[Any, Any], Any], initial: Any = MISSING, done: Any = None, *, create: Callable[[], Any] | None = None
+) -> Sink[Any, Any]:
     """Combine all values into one; without `initial` the first value is the beginning.
 
-    `done` gets the error, if any, and the result so far: None if there was nothing to begin with.
+    `create` makes what a run begins with, if that can be changed. `done` gets the error, if any, and the result so far:
+    None if there was nothing to begin with.
+
+    >>> from penstock import pull
+    >>> pull.pull(pull.count(3), pull.reduce(lambda total, n: total + n, 0)).get()
+    6
     """
     function_given("reduce", "fn", fn)
-    if done is None:
-        raise TypeError("reduce: done must be given, it is told the result")
-    function_given("reduce", "done", done)
-    told = done
+    initial_given("reduce", "initial", initial, create, needed=False)
 
-    def start(source: Source[A] | Read) -> None:
-        total: Any = initial
+    def start(source: Source[Any] | Read, told: Any) -> None:
+        total: Any = initial if create is None else create()
 
-        def add(value: A) -> None:
+        def add(value: Any) -> None:
             nonlocal total
             total = value if total is MISSING else fn(total, value)
 
         Drain(add, lambda error: told(error, None if total is MISSING else total), "reduce")(source)
 
-    return Sink(start, "reduce", takes_source=True)
+    return _telling("reduce", done, start)
 
 
-def find(predicate: Callable[[A], object], done: Result[A | None]) -> Sink[A, None]:
-    """Read until a value fits, and abort the source; `done` gets it, or None if there is none."""
+@overload
+def find(predicate: Callable[[A], object], done: Told[A | None]) -> Sink[A, None]: ...
+@overload
+def find(predicate: Callable[[A], object]) -> Sink[A, Result[A | None]]: ...
+def find(predicate: Callable[[Any], object], done: Any = None) -> Sink[Any, Any]:
+    """Read until a value fits, tell `done` at once, and abort the source; `done` gets None if none fits.
+
+    >>> from penstock import pull
+    >>> pull.pull(pull.count(), pull.find(lambda n: n > 4)).get()
+    5
+    """
     function_given("find", "predicate", predicate)
-    function_given("find", "done", done)
 
-    def start(source: Source[A] | Read) -> None:
-        found: A | None = None
+    def start(source: Source[Any] | Read, told: Any) -> None:
+        over = False
 
-        def look(value: A) -> bool:
-            nonlocal found
+        def look(value: Any) -> bool:
+            nonlocal over
             if not predicate(value):
                 return True
-            found = value
+            over = True
+            try:
+                told(None, value)
+            except Exception as error:  # noqa: BLE001  property F10
+                drop("pull: a function that was told of the end raised", error)
             return False
 
-        Drain(look, lambda error: done(error, found), "find")(source)
+        def ended(error: Exception | None) -> None:
+            if not over:
+                told(error, None)
+            elif error is not None:
+                drop("pull: a source failed to close", error)
 
-    return Sink(start, "find", takes_source=True)
+        Drain(look, ended, "find")(source)
+
+    return _telling("find", done, start)
 
 
-def concat(done: Result[str]) -> Sink[Any, None]:
-    """Read everything into one text."""
-    function_given("concat", "done", done)
-    joined: Sink[Any, None] = collect(lambda error, found: done(error, "".join(str(each) for each in found)))
-    return Sink(joined.apply, "concat", takes_source=True)
+@overload
+def concat(done: Told[Any]) -> Sink[Any, None]: ...
+@overload
+def concat() -> Sink[Any, Result[Any]]: ...
+def concat(done: Any = None) -> Sink[Any, Any]:
+    """Read everything into one text, or, if the values are bytes, into one bytes.
+
+    >>> from penstock import pull
+    >>> pull.pull(pull.values([b"a", b"b"]), pull.concat()).get()
+    b'ab'
+    """
+
+    def start(source: Source[Any] | Read, told: Any) -> None:
+        found: list[Any] = []
+
+        def ended(error: Exception | None) -> None:
+            try:
+                joined = _joined(found)
+            except TypeError as mixed:
+                told(mixed if error is None else error, None)
+            else:
+                told(error, joined)
+
+        Drain(found.append, ended, "concat")(source)
+
+    return _telling("concat", done, start)
+
+
+def _joined(parts: list[Any]) -> str | bytes:
+    some = [isinstance(part, bytes | bytearray | memoryview) for part in parts]
+    if not any(some):
+        return "".join(str(part) for part in parts)
+    if not all(some):
+        other = parts[some.index(False)]
+        raise TypeError(f"concat: values must be all bytes or none of them, got {other!r} among bytes")
+    return b"".join(parts)
 
 
 __all__ = ["MISSING", "Drain", "collect", "concat", "drain", "find", "log", "on_end", "reduce"]

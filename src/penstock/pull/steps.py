@@ -1,273 +1,334 @@
-"""steps: the ground of throughs that make of each value one value, or none, or the end.
+"""steps: read a source through steps, each of which makes of a value one value, or none, or the end.
 
-Adjacent ones become one module. If every step gives one value for one, asks are passed on as they come, so a source
+Adjacent steps become one module. If every step gives one value for one, asks are passed on as they come, so a source
 that can work on several is given several. If a step may drop a value or stop, there is one ask at a time upstream, and
 no value is pulled that nobody gets.
+
+What happens to the module happens one thing after the other: a request or an answer that comes while a function of the
+stream runs, or while somebody is being answered, waits for that. So nothing nests, however many values pass.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from threading import get_ident
-from typing import Any, Final
+from typing import Any
 
 from penstock.engine.dropped import drop
+from penstock.pull.depth import FLIGHT, MOST, descend, here, land, level_above, make_calls
+from penstock.pull.marks import DROP, FAIL, LATER, OVER, STOP, Later, Mark, at_once_of
 from penstock.pull.protocol import (
     Abort,
     Answer,
-    Done,
     End,
     PullError,
     Read,
     answer_given,
     asks,
-    at_fault,
     cause,
     end_of,
     give,
     raised,
     read_raised,
-    told,
     twice,
     worst,
 )
-from penstock.pull.turn import Turn
-
-
-class Mark:
-    """Be an answer of a step that is not a value."""
-
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-DROP: Final = Mark("DROP")
-"""There is nothing for this value."""
-STOP: Final = Mark("STOP")
-"""There is nothing for this value nor for any other."""
-
-Transform = Callable[[Any], Any]
-Open = Callable[[Callable[[], None]], Transform]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Step:
-    """Describe what is done with each value.
-
-    `open` starts one run: it is given a function that says "the value I return now is the last", and returns what makes
-    of a value another, DROP or STOP. `fn` is the user's function, for messages.
-    """
-
-    name: str
-    open: Open
-    fn: object = None
-    one_to_one: bool = False
-    on_end: Done | None = None
-    stops_at_once: bool = False
-    """Whether it lets nothing through at all, so that not even one value is asked for."""
-
-
-def step_failed(error: Exception, step: Step) -> Exception:
-    """Note which function of which step raised."""
-    return error if step.fn is None else at_fault(error, step.name, step.fn)
+from penstock.pull.turn import Line
+from penstock.pull.weaving import Hooks, Run, Step, one_to_one
 
 
 class Fused:
     """Read from upstream through steps."""
 
     __slots__ = (
-        "_aborted", "_answers", "_asked", "_closing", "_concurrent", "_end", "_on_answer", "_on_end", "_pumping",
-        "_steps", "_stopping", "_transforms", "_turn", "_upstream", "_waiting",
+        "_aborted", "_answers", "_asked", "_asking", "_box", "_closing", "_concurrent", "_hooks", "_line", "_number",
+        "_on_answer", "_run", "_steps", "_thread", "_upstream", "_upstream_at_once", "_waiting", "end", "level",
     )  # fmt: skip
 
     def __init__(self, upstream: Read, steps: tuple[Step, ...]) -> None:
         self._upstream = upstream
-        self._turn = Turn()
+        self.level = level_above(upstream)
+        self._upstream_at_once = at_once_of(upstream)
+        if self.level >= FLIGHT:
+            self.level, self._upstream_at_once = 0, None  # calls are counted from here on
+        self._steps = steps
+        self._hooks = Hooks(steps)
+        self._concurrent = one_to_one(steps)
+        self._run: Run | None = None
+        self._line = Line()
         self._waiting: deque[Answer] = deque()
-        self._end: End | None = None
+        self._asked = 0
+        self._answers = 0
+        self._asking = 0
+        """The request whose read has not returned, unless it was answered."""
+        self._thread = 0
+        """The thread that asks."""
+        self._box: tuple[bool | Exception | None, Any] = (None, None)
+        """The answer that came before its read returned."""
+        self._on_answer = self._answered
+        self._number = self._later
+        self.end: End | None = None
         self._aborted = False
         self._closing = False
         """Whether upstream was aborted and has not yet confirmed it; answers wait for that."""
-        self._stopping = any(step.stops_at_once for step in steps)
-        """Whether the last value was let through; the next ask ends the stream, and can so report a failed close."""
-        self._asked = 0
-        self._answers = 0
-        self._pumping = False
-        self._concurrent = all(step.one_to_one for step in steps)
-        self._steps = steps
-        self._transforms = [step.open(self._last) for step in steps]
-        self._on_answer = self._answered
-        self._on_end = [step.on_end for step in steps if step.on_end is not None]
+
+    def through(self, steps: tuple[Step, ...]) -> Fused | None:
+        """Return what further steps make of it, in its place; None if somebody has read it."""
+        if self._asked or self.end is not None or self._waiting:
+            return None
+        return Fused(self._upstream, (*self._steps, *steps))
+
+    def adopt(self, waiting: deque[Answer]) -> None:
+        """Take over asks that wait, in their order."""
+        self._waiting.extend(waiting)
+        waiting.clear()
+        self._line.run(self._go_on)
 
     def read(self, abort: Abort, answer: Answer | None = None, /) -> None:
         """Ask for a value, or abort."""
         if answer is None and asks(abort):
             answer_given(answer)
-        turn = self._turn
-        me = get_ident()
-        if turn.owner != me and turn.token and not turn.queue:  # the common case, spelt out
-            try:
-                turn.token.pop()
-            except IndexError:  # another thread was quicker
-                turn.run(self._request, abort, answer)
-                return
-            turn.owner = me
-            try:
-                self._request(abort, answer)
-            finally:
-                turn.leave()
+        if self._line.owner == get_ident():
+            self._request(abort, answer)  # from inside: an abort goes up at once, and an ask waits for what runs now
         else:
-            turn.run(self._request, abort, answer)
+            self._line.run(self._begin, abort, answer)
+
+    def _begin(self, abort: Abort, answer: Answer | None) -> None:
+        self._request(abort, answer)
+        self._go_on()
 
     def _request(self, abort: Abort, answer: Answer | None) -> None:
-        if self._end is not None or self._stopping or not (abort is None or abort is False):
-            self._last_request(abort, answer)
-            return
-        self._waiting.append(answer)  # type: ignore[arg-type]
-        if self._concurrent:
-            self._ask()
-        elif self._asked == self._answers and not self._pumping:
-            self._pump()
-
-    def _last(self) -> None:
-        self._stopping = True
-
-    def _ask(self) -> None:
-        self._asked = number = self._asked + 1
-        try:
-            self._upstream(None, partial(self._on_answer, number))
-        except Exception as error:  # noqa: BLE001  property F10
-            self._broke(error)
-
-    def _pump(self) -> None:
-        """Ask as long as somebody waits and answers come at once."""
-        self._pumping = True
-        waiting, queue = self._waiting, self._turn.queue
-        upstream, on_answer = self._upstream, self._on_answer
-        try:
-            while waiting and self._end is None and not self._stopping:
-                self._asked = number = self._asked + 1
-                try:
-                    upstream(None, partial(on_answer, number))
-                except Exception as error:  # noqa: BLE001  property F10
-                    self._broke(error)
-                if queue:
-                    self._turn.let_in()
-                if number != self._answers:
-                    break  # the answer comes later, and with it the rest
-        finally:
-            self._pumping = False
-        if waiting and self._stopping and self._end is None and self._asked == self._answers:
-            self._close(True)
-
-    def _answered(self, number: int, end: bool | Exception | None, value: Any = None, /) -> None:
-        if self._turn.owner != get_ident():
-            self._turn.run(self._answered, number, end, value)
-            return
-        if number != self._answers + 1:
-            self._out_of_turn(number)
-            return
-        self._answers = number
-        if self._end is not None or not (end is None or end is False):
-            self._take_end(number, end_of(end))
-            return
-        transform = None
-        try:
-            for transform in self._transforms:
-                value = transform(value)
-                if value.__class__ is Mark:
-                    break
-        except Exception as error:  # noqa: BLE001  property F5
-            self._close(step_failed(error, self._steps[self._transforms.index(transform)]))  # type: ignore[arg-type]
-            return
-        if value.__class__ is not Mark:
-            try:
-                self._waiting.popleft()(None, value)
-            except RecursionError:
-                raise  # see protocol.give
-            except Exception as error:  # noqa: BLE001
-                drop("property F10: an answer function raised", error)
-        elif value is STOP:
-            self._close(True)
-            return
-        if not self._pumping and not self._concurrent and self._waiting and self._asked == self._answers:
-            self._pump()
-
-    def _take_end(self, number: int, end: End | None) -> None:
-        if self._end is None:
-            self._settle(worst(end))
-        elif end is None and not self._aborted:  # what comes after an abort is dropped; whoever waits gets the end
-            drop("pull: upstream broke the protocol", PullError("B7", f"request {number} got a value after the end"))
-
-    def _broke(self, error: Exception) -> None:
-        if self._end is None:
-            self._settle(raised(error))
-        else:
-            read_raised(error)
-
-    def _out_of_turn(self, number: int) -> None:
-        if number <= self._answers:
-            twice(number)
-        elif self._end is None:
-            self._close(PullError("B3", f"request {number} was answered before request {self._answers + 1}"))
-
-    # The end.
-
-    def _last_request(self, abort: Abort, answer: Answer | None) -> None:
-        """Handle a request that cannot be an ask of a live stream."""
-        if self._end is not None:
+        if self.end is not None:
             if answer is None:
                 return
             if self._closing or self._waiting:
                 self._waiting.append(answer)
             else:
-                give(answer, self._end)
+                give(answer, self.end)
             return
         if answer is not None:
             self._waiting.append(answer)
         if not asks(abort):
-            self._close(cause(abort))
-        elif self._asked == self._answers and not self._pumping:
-            self._close(True)
+            self._close(cause(abort), len(self._steps))
 
-    def _close(self, end: End) -> None:
-        """Abort upstream, once; who waits is answered when upstream has confirmed it."""
-        self._end = end
-        self._aborted = self._closing = True
-        self._release(end)
+    def at_once(self, later: Later) -> Any:
+        """Return the next value, OVER, or LATER."""
+        line = self._line
+        if line.queue or self.end is not None or self._waiting or self._asked != self._answers:
+            if self.end is not None and not self._closing and not self._waiting:
+                return OVER
+            self.read(None, later())
+            return LATER
         try:
-            self._upstream(end, self._confirmed)
+            line.token.pop()
+        except IndexError:
+            self.read(None, later())
+            return LATER
+        line.owner = get_ident()
+        try:
+            run = self._run or self._opened()
+            go = run.go
+            while True:
+                if run.last >= 0:
+                    self._close(True, run.last)
+                    break
+                value = self._fetch()
+                if value.__class__ is Mark:
+                    break
+                value = go(value)
+                if value.__class__ is not Mark:
+                    return value
+                if value is not DROP:
+                    self._turned(value, run)
+                    break
+            if self.end is not None and not self._closing:
+                return OVER
+            self._waiting.append(later())
+            return LATER
+        finally:
+            line.owner = 0
+            line.token.append(True)
+            if line.queue:
+                line.let_in()
+            if self._waiting and self.end is None:
+                line.run(self._go_on)  # somebody asked from inside
+
+    def _opened(self) -> Run:
+        self._run = Run(self._steps, looped=False)
+        return self._run
+
+    # Asking.
+
+    def _go_on(self) -> None:
+        """Ask as long as somebody waits and answers come at once."""
+        run = self._run or self._opened()
+        waiting = self._waiting
+        while self.end is None:
+            out = self._asked - self._answers
+            if out and not self._concurrent:
+                return  # the answer comes later, and with it the rest
+            if out >= len(waiting):
+                return
+            if run.last >= 0:
+                self._close(True, run.last)
+                return
+            value = self._fetch()
+            if value.__class__ is not Mark:
+                self._deliver(value, run)
+
+    def _fetch(self) -> Any:
+        """Ask upstream; return the value if it comes at once, or a mark."""
+        self._asked = number = self._asked + 1
+        above = self._upstream_at_once
+        try:
+            if above is not None and self._answers == number - 1:
+                self._asking, self._thread = number, get_ident()
+                value = above.at_once(self._number)
+                if value.__class__ is not Mark:
+                    self._asking = 0
+                    self._answers = number
+                    return value
+                if value is OVER:
+                    self._asking = 0
+                    self._answers = number
+                    self._take_end(number, above.end)
+                    return OVER
+            elif (depth := here.depth) < MOST:
+                self._asking, self._thread = number, get_ident()
+                here.depth = depth + 1
+                try:
+                    self._upstream(None, partial(self._on_answer, number))
+                finally:
+                    here.depth = depth
+                if not depth and here.calls:
+                    descend(make_calls)
+            else:
+                land(self._ask, number)
+                return LATER
         except Exception as error:  # noqa: BLE001  property F10
-            self._turn.run(self._settle_closed, raised(error))
+            self._asking = 0
+            self._broke(error)
+            return OVER
+        if self._asking:
+            self._asking = 0
+            return LATER
+        end, value = self._box
+        self._box = (None, None)
+        return self._check(number, end, value)
 
-    def _confirmed(self, end: bool | Exception | None, value: Any = None, /) -> None:
-        self._turn.run(self._settle_closed, end)
+    def _ask(self, number: int) -> None:
+        """Ask upstream, where there is room on the stack."""
+        try:
+            self._upstream(None, partial(self._on_answer, number))
+        except Exception as error:  # noqa: BLE001  property F10
+            self._line.run(self._broke, error)
 
-    def _settle_closed(self, end: bool | Exception | None) -> None:
+    def _later(self) -> Answer:
+        return partial(self._on_answer, self._asked)
+
+    def _answered(self, number: int, end: bool | Exception | None, value: Any = None, /) -> None:
+        if self._asking == number and self._answers == number - 1 and self._thread == get_ident():
+            self._asking = 0
+            self._box = (end, value)
+            return
+        descend(self._line.run, self._arrived, number, end, value)
+
+    def _arrived(self, number: int, end: bool | Exception | None, value: Any) -> None:
+        found = self._check(number, end, value)
+        if found.__class__ is not Mark:
+            self._deliver(found, self._run or self._opened())
+        self._go_on()
+
+    def _check(self, number: int, end: bool | Exception | None, value: Any) -> Any:
+        """Return the value that an answer carries, unless it is no value, or comes when it should not."""
+        if number != self._answers + 1:
+            if number <= self._answers:
+                twice(number)
+            elif self.end is None:
+                self._close(PullError("B3", f"request {number} was answered before request {self._answers + 1}"), 0)
+            return OVER
+        self._answers = number
+        if self.end is not None or not (end is None or end is False):
+            self._take_end(number, end_of(end))
+            return OVER
+        return value
+
+    def _deliver(self, value: Any, run: Run) -> None:
+        value = run.go(value)
+        if value.__class__ is Mark:
+            self._turned(value, run)
+            return
+        try:
+            self._waiting.popleft()(None, value)
+        except RecursionError:
+            raise  # see protocol.give
+        except Exception as error:  # noqa: BLE001
+            drop("property F10: an answer function raised", error)
+
+    def _turned(self, mark: Any, run: Run) -> None:
+        """Take it that a value has become nothing, or the end; a value that was halted is dropped."""
+        if mark is STOP:
+            assert run.at is not None
+            self._close(True, run.at)
+        elif mark is FAIL:
+            assert run.at is not None
+            if self.end is None:
+                self._close(run.failure(), run.at + 1)
+            else:
+                drop("pull: a function raised after it had aborted its stream", run.failure())
+
+    def _take_end(self, number: int, end: End | None) -> None:
+        if self.end is None:
+            end = worst(end)
+            self.end = end
+            self._hooks.down(0, end)
+            self._settle()
+        elif end is None and not self._aborted:  # what comes after an abort is dropped; who waits gets the end
+            drop("pull: upstream broke the protocol", PullError("B7", f"request {number} got a value after the end"))
+
+    def _broke(self, error: Exception) -> None:
+        if self.end is not None:
+            read_raised(error)
+            return
+        self.end = raised(error)
+        self._hooks.down(0, self.end)
+        heard = bool(self._waiting)
+        self._settle()
+        if isinstance(error, RecursionError) and not heard:
+            raise error  # somebody further out has room to hear of it
+
+    # The end.
+
+    def _close(self, end: End, at: int) -> None:
+        """End from a place among the steps: abort upstream, once; who waits is answered when that is confirmed."""
+        self.end = end
+        self._aborted = self._closing = True
+        if self._run is not None:
+            self._run.halt()
+        self._hooks.up(at, end)
+        descend(self._abort, end, partial(self._confirmed, at))
+
+    def _abort(self, end: End, confirmed: Answer) -> None:
+        try:
+            self._upstream(end, confirmed)
+        except Exception as error:  # noqa: BLE001  property F10
+            confirmed(raised(error))
+
+    def _confirmed(self, at: int, end: bool | Exception | None, value: Any = None, /) -> None:
+        descend(self._line.run, self._settle_closed, at, end)
+
+    def _settle_closed(self, at: int, end: bool | Exception | None) -> None:
         if not self._closing:
             return
         self._closing = False
         # Property F4: an error of one's own comes before a failed close, and that before a plain end.
-        self._settle(worst(self._end, end))
+        self.end = end = worst(self.end, end)
+        self._hooks.down(at, end)
+        self._settle()
 
-    def _settle(self, end: End) -> None:
+    def _settle(self) -> None:
         """Answer everybody with the end, in order."""
-        self._end = end
-        self._release(end)
         waiting = self._waiting
         while waiting:
-            give(waiting.popleft(), end)
-
-    def _release(self, end: End) -> None:
-        """Tell the steps, once, that it is over."""
-        hooks, self._on_end = self._on_end, []
-        for hook in hooks:
-            told(hook, end)
+            give(waiting.popleft(), self.end)

@@ -95,7 +95,7 @@ class Abortable(Through[A, A]):
             raise PullError("B15", "abortable reads from a source already; make one for each pipeline")
         self._switched = switched = _Switched(read, self._on_end)
         switched.aborted = self._aborted  # whoever aborts meanwhile says so first, and then looks for what is wired
-        return switched.request
+        return switched.desk.read if self._aborted is None else switched.request
 
     def abort(self, error: Exception | None = None) -> None:
         """End at once, with an error or well; whoever waits is answered, and upstream is aborted."""

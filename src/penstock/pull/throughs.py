@@ -3,90 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
-from penstock.engine.arguments import count_given
+from penstock.engine.arguments import Missing, count_given, initial_given
 from penstock.pull.arguments import function_given
 from penstock.pull.module import Through
 from penstock.pull.protocol import Done
-from penstock.pull.steps import DROP, STOP, Step, Transform
+from penstock.pull.weaving import Parts, Step, Verb
 
 A = TypeVar("A")
 B = TypeVar("B")
 
-Last = Callable[[], None]
 
-
-def _some(name: str, fn: object, open_run: Callable[[], Transform]) -> Through[A, A]:
-    return Through(steps=(Step(name, lambda last: open_run(), fn),), name=name)
+def _step(
+    name: str, verb: Verb, fn: Callable[..., Any], open_run: Callable[[], Parts] | None = None
+) -> Through[Any, Any]:
+    return Through(steps=(Step(name, verb, open_run or (lambda: (fn, None)), fn),), name=name)
 
 
 def map(fn: Callable[[A], B]) -> Through[A, B]:  # noqa: A001
     """Give what a function makes of each value; if it raises, the stream fails and upstream is aborted with that."""
     function_given("map", "fn", fn)
-    return Through(steps=(Step("map", lambda last: fn, fn, one_to_one=True),), name="map")
+    return _step("map", Verb.EACH, fn)
 
 
 def filter(predicate: Callable[[A], object]) -> Through[A, A]:  # noqa: A001
     """Give the values for which the predicate holds."""
     function_given("filter", "predicate", predicate)
-    return _some("filter", predicate, lambda: lambda value: value if predicate(value) else DROP)
+    return _step("filter", Verb.KEEP, predicate)
 
 
 def filter_not(predicate: Callable[[A], object]) -> Through[A, A]:
     """Give the values for which the predicate does not hold."""
     function_given("filter_not", "predicate", predicate)
-    return _some("filter_not", predicate, lambda: lambda value: DROP if predicate(value) else value)
+    return _step("filter_not", Verb.REJECT, predicate)
 
 
 def take(count: int) -> Through[A, A]:
     """Give the first values; the ask after the last of them aborts upstream."""
+    if callable(count):
+        raise TypeError(f"take: count must be a whole number, got {count!r}; take_while takes a function")
     count_given("take", "count", count, 0)
-
-    def start(last: Last) -> Transform:
-        left = count
-
-        def step(value: Any) -> Any:
-            nonlocal left
-            left -= 1
-            if not left:
-                last()
-            return value
-
-        return step
-
-    return Through(steps=(Step("take", start, stops_at_once=count == 0),), name="take")
+    return Through(steps=(Step("take", Verb.TAKE, lambda: (None, count)),), name="take")
 
 
 def take_while(predicate: Callable[[A], object], *, last: bool = False) -> Through[A, A]:
     """Give values as long as the predicate holds; with `last` also the first for which it does not."""
     function_given("take_while", "predicate", predicate)
-
-    def start(end: Last) -> Transform:
-        def step(value: Any) -> Any:
-            if predicate(value):
-                return value
-            if not last:
-                return STOP
-            end()
-            return value
-
-        return step
-
-    return Through(steps=(Step("take_while", start, predicate),), name="take_while")
+    return _step("take_while", Verb.UNTIL if last else Verb.WHILE, predicate)
 
 
-def _seen(key: Callable[[Any], Hashable] | None, *, first: bool) -> Callable[[], Transform]:
-    def start() -> Transform:
+def _seen(key: Callable[[Any], Hashable] | None) -> Callable[[], Parts]:
+    def start() -> Parts:
         known: set[Hashable] = set()
 
-        def step(value: Any) -> Any:
+        def again(value: Any) -> bool:
             found = value if key is None else key(value)
-            again = found in known
+            if found in known:
+                return True
             known.add(found)
-            return value if again is not first else DROP
+            return False
 
-        return step
+        return again, None
 
     return start
 
@@ -95,14 +73,14 @@ def unique(key: Callable[[A], Hashable] | None = None) -> Through[A, A]:
     """Give a value only the first time its key appears; every key seen is remembered."""
     if key is not None:
         function_given("unique", "key", key)
-    return _some("unique", key, _seen(key, first=True))
+    return Through(steps=(Step("unique", Verb.REJECT, _seen(key), key),), name="unique")
 
 
 def non_unique(key: Callable[[A], Hashable] | None = None) -> Through[A, A]:
     """Give a value each time its key appears again; every key seen is remembered."""
     if key is not None:
         function_given("non_unique", "key", key)
-    return _some("non_unique", key, _seen(key, first=False))
+    return Through(steps=(Step("non_unique", Verb.KEEP, _seen(key), key),), name="non_unique")
 
 
 def through(op: Callable[[A], object] | None = None, on_end: Done | None = None) -> Through[A, A]:
@@ -111,30 +89,40 @@ def through(op: Callable[[A], object] | None = None, on_end: Done | None = None)
         function_given("through", "op", op)
     if on_end is not None:
         function_given("through", "on_end", on_end)
-
-    def step(value: Any) -> Any:
-        if op is not None:
-            op(value)
-        return value
-
-    return Through(steps=(Step("through", lambda last: step, op, one_to_one=True, on_end=on_end),), name="through")
+    verb = Verb.PASS if op is None else Verb.TAP
+    return Through(steps=(Step("through", verb, lambda: (op, None), op, on_end),), name="through")
 
 
-def scan(fn: Callable[[B, A], B], initial: B) -> Through[A, B]:
-    """Give the result so far after each value."""
+@overload
+def scan(fn: Callable[[B, A], B], initial: B) -> Through[A, B]: ...
+@overload
+def scan(fn: Callable[[B, A], B], *, create: Callable[[], B]) -> Through[A, B]: ...
+def scan(
+    fn: Callable[[Any, Any], Any], initial: Any = Missing.MISSING, *, create: Callable[[], Any] | None = None
+) -> Through[Any, Any]:
+    """Give the result so far after each value; `create` makes what a run begins with, if that can be changed.
+
+    >>> from penstock import pull
+    >>> pull.pull(pull.count(3), pull.scan(lambda total, n: total + n, 0), pull.collect()).get()
+    [0, 1, 3, 6]
+    """
     function_given("scan", "fn", fn)
+    initial_given("scan", "initial", initial, create)
+    if create is None:
+        return _step("scan", Verb.SCAN, fn, lambda: (fn, initial))
+    made = create
 
-    def start(last: Last) -> Transform:
-        total = initial
+    def start() -> Parts:
+        total: Any = Missing.MISSING
 
         def step(value: Any) -> Any:
             nonlocal total
-            total = fn(total, value)
+            total = fn(made() if total is Missing.MISSING else total, value)
             return total
 
-        return step
+        return step, None
 
-    return Through(steps=(Step("scan", start, fn, one_to_one=True),), name="scan")
+    return _step("scan", Verb.EACH, fn, start)
 
 
 __all__ = ["filter", "filter_not", "map", "non_unique", "scan", "take", "take_while", "through", "unique"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 from penstock.pull.deferred import DeferredSource
-from penstock.pull.module import Sink, Source
+from penstock.pull.module import Duplex, Sink, Source, Through
 from penstock.pull.pushable import Pushable
 
+B = TypeVar("B")
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -20,6 +22,15 @@ class Pair(Generic[T]):
         tube: DeferredSource[T] = DeferredSource("pair")
         self.source: Source[T] = tube
         self.sink: Sink[T, None] = Sink(tube.resolve, "pair", takes_source=True)
+
+    @overload
+    def __or__(self, module: Through[T, B]) -> Source[B]: ...
+    @overload
+    def __or__(self, module: Sink[T, R]) -> R: ...
+    @overload
+    def __or__(self, module: Duplex[T, B]) -> Source[B]: ...
+    def __or__(self, module: Any) -> Any:
+        return self.source | module
 
 
 def pair() -> Pair[Any]:
@@ -52,19 +63,22 @@ class Notify(Generic[T]):
         listener = Pushable(gone)
         self._listeners.append(listener)
         if self._end is not None:  # looked at last: the end may come from another thread meanwhile
+            gone(None)
             listener.end(self._end[0])
         return listener
 
     def end(self, error: Exception | None = None) -> None:
         """End all listeners, after what they have not read yet."""
         self._end = (error,)
-        for listener in list(self._listeners):
+        listeners, self._listeners = self._listeners, []
+        for listener in listeners:
             listener.end(error)
 
     def abort(self, error: Exception | None = None) -> None:
         """End all listeners at once."""
         self._end = (error,)
-        for listener in list(self._listeners):
+        listeners, self._listeners = self._listeners, []
+        for listener in listeners:
             listener.abort(error)
 
     @property

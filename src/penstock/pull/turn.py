@@ -1,13 +1,14 @@
 """turn: let one thread at a time work in a module, and keep nobody waiting.
 
-An answer may come from another thread while the read that asked for it has not yet returned. What comes from the
-thread that is at work runs at once, as it would without this; what comes from another one is put into a queue, which
-the thread at work empties before it leaves, and, in a long loop, as it goes. Nobody waits for a lock.
+An answer may come from another thread while the read that asked for it has not yet returned. What another thread brings
+is put into a queue, which the thread at work empties before it leaves, and, in a long loop, as it goes. Nobody waits
+for a lock. What comes from the thread that is at work, from inside a function of the stream for example, runs at once
+in a `Turn`, and in a `Line` when what runs now has returned: a line nests nothing.
 
-The turn is a token in a list: `pop` and `append` of a list are atomic, and cost a fifth of what a Lock does. Whoever
-finds no token has put its function into the queue before, and whoever has had it looks at the queue after putting it
-back: nothing is left lying. Once something is in the queue, whatever comes from outside goes there, so that what comes
-from one thread stays in order.
+The turn is a token in a list: `pop` and `append` of a list are atomic, and cost a fifth of what a Lock does. A thread
+that finds no token has put its function into the queue before, and one that has had the token looks at the queue after
+putting it back: nothing is left lying. Once something is in the queue, whatever comes from outside goes there, so that
+what comes from one thread stays in order.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from collections.abc import Callable
 from threading import get_ident
 from typing import Any
 
+Left = deque[tuple[Callable[..., object], tuple[Any, ...]]]
+
 
 class Turn:
-    """Run functions one at a time, those of one thread in its order."""
+    """Run functions one at a time, those of one thread in its order; the thread at work is never kept waiting."""
 
     __slots__ = ("owner", "queue", "token")
 
@@ -27,7 +30,7 @@ class Turn:
         self.token = [True]
         self.owner = 0
         """The thread that is at work; only that thread finds itself here."""
-        self.queue: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
+        self.queue: Left = deque()
         """What other threads have left to be done."""
 
     def run(self, fn: Callable[..., object], *arguments: Any) -> None:
@@ -75,3 +78,54 @@ class Turn:
         while self.queue:
             fn, arguments = self.queue.popleft()
             fn(*arguments)
+
+
+class Line:
+    """Run functions one after the other; one that comes while another runs is run when that has returned."""
+
+    __slots__ = ("owner", "queue", "token")
+
+    def __init__(self) -> None:
+        self.token = [True]
+        self.owner = 0
+        """The thread that is at work; only that thread finds itself here."""
+        self.queue: Left = deque()
+        """What has come while something ran."""
+
+    def run(self, fn: Callable[..., object], *arguments: Any) -> None:
+        """Run a function now, or after what runs now."""
+        if self.queue or not self.begin():
+            self.queue.append((fn, arguments))
+            self.let_in()
+            return
+        try:
+            fn(*arguments)
+        finally:
+            self.leave()
+
+    def begin(self) -> bool:
+        """Take the token, if nothing runs."""
+        try:
+            self.token.pop()
+        except IndexError:
+            return False
+        self.owner = get_ident()
+        return True
+
+    def leave(self) -> None:
+        """Give the token back, and run what has come meanwhile."""
+        self.owner = 0
+        self.token.append(True)
+        if self.queue:
+            self.let_in()
+
+    def let_in(self) -> None:
+        """Run what has come, unless something runs, which then does so."""
+        while self.queue and self.begin():
+            try:
+                while self.queue:
+                    fn, arguments = self.queue.popleft()
+                    fn(*arguments)
+            finally:
+                self.owner = 0
+                self.token.append(True)

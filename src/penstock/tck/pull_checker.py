@@ -1,7 +1,8 @@
 """pull_checker: watch what two pull-stream modules say to each other, and name the property that one of them breaks.
 
-What breaks the protocol is kept from the other neighbour: a second answer, a value after the end or after an abort is
-not passed on, and an answer out of turn waits for its turn. `faults` holds what was seen; `verify()` raises the first,
+What breaks the protocol is kept from the other neighbour: a second answer, a value after the end or after an abort, an
+end that is another one than before, or, with `strict`, a request after the end is not passed on, and an answer out of
+turn waits for its turn. `faults` holds what was seen; `verify()` raises the first,
 and tells of requests that were never answered. With `strict` the consumer is held to what penstock's own modules keep
 though the protocol lets it pass: no ask after the end, and at most one abort.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -95,14 +97,16 @@ class PullChecker:
             if not asks(abort) and self._aborted is None and self._end is None:
                 self._aborted = cause(abort)
                 self._answered_abort = answer is not None
-        self._look_at_consumer(number, abort, answer, over=over)
-        if request is None and asks(abort):
-            return  # nobody could be told; it is kept from the producer
+        if not self._look_at_consumer(number, abort, answer, over=over):
+            if request is not None:
+                request.outcome = (self._aborted if self._end is None else self._end, None)
+                self._pass_on()
+            return  # it is kept from the producer
         try:
             if request is None:
                 read(abort)
             else:
-                read(abort, lambda end, value=None, /: self._answered(request, end, value))
+                read(abort, partial(self._answered, request))
         except RecursionError:
             raise  # nobody's fault, and not to be kept from whoever can make an end of it
         except Exception as error:
@@ -112,7 +116,8 @@ class PullChecker:
             if request is not None and request.outcome is None and self._on_fault is None:
                 self._answered(request, error, None)  # whoever asked is told, unless somebody else was
 
-    def _look_at_consumer(self, number: int, abort: Abort, answer: Answer | None, *, over: bool) -> None:
+    def _look_at_consumer(self, number: int, abort: Abort, answer: Answer | None, *, over: bool) -> bool:
+        """Tell whether a request may pass."""
         if asks(abort) and answer is None:
             self._fault("B6", f"request {number} asks without an answer function")
         elif self.strict and over:
@@ -120,10 +125,13 @@ class PullChecker:
                 self._fault("A9", f"request {number} asks after the end")
             else:
                 self._fault("A7", f"request {number} aborts what has ended already")
+        else:
+            return True
+        return False
 
     # What the producer says.
 
-    def _answered(self, request: _Request, end: bool | Exception | None, value: Any) -> None:
+    def _answered(self, request: _Request, end: bool | Exception | None, value: Any = None, /) -> None:
         found = end_of(end)
         if isinstance(found, PullError) and found is not end:
             self._fault(
@@ -170,7 +178,7 @@ class PullChecker:
         if self._aborted is not None and request.late:
             with_answer, without = ("A5", "A3") if plain else ("F2", "F3")
             self._fault(with_answer if self._answered_abort else without, f"{what}, though it came after the abort")
-            return self._aborted
+            return self._aborted if self._end is None else self._end
         if self._end is not None and self._aborted is None:
             self._fault("B7", f"{what} after the end")
             return self._end
@@ -190,6 +198,7 @@ class PullChecker:
             self._changed(request, before, end, f"{what}, and the end was {before!r}")
 
     def _changed(self, request: _Request, before: End, end: End, message: str) -> None:
+        request.end = before  # the end that was given stays, for whoever is told
         if before is not True:
             self._fault("F1", message)
         elif asks(request.abort):
@@ -197,7 +206,9 @@ class PullChecker:
         elif end is cause(request.abort):
             self._fault("F4", message)
         else:
-            self._end = end  # property F4: done may become the error of a failed close, in the answer of the abort
+            self._end = request.end = (
+                end  # property F4: done may become the error of a failed close, in the answer of the abort
+            )
 
     def _pass_on(self) -> None:
         """Pass answers on in the order of the requests, one at a time."""
