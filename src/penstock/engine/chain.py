@@ -38,6 +38,7 @@ MOST_LOOPS = 32
 ITERATED = -1
 AWAITED = -2
 _HEAD = (-1, -1)
+_BARE = Segment(())
 _SEQUENCES = frozenset((list, tuple, range))
 
 
@@ -84,6 +85,8 @@ class Chain:
         """Return the leading stages."""
         found = self._segments.get(_HEAD)
         if found is None:
+            if not (self.steps or self.places) and self.watch is None:
+                return _BARE
             steps = self.steps
             stop = next((index for index, step in enumerate(steps) if isinstance(step, Joint)), len(steps))
             stop = _cuts(steps[:stop])[0]  # type: ignore[arg-type]
@@ -184,12 +187,13 @@ def reads_nothing(chain: Chain) -> bool:
 
 def is_empty(chain: Chain) -> bool:
     """Tell whether a chain is known to complete without an element."""
+    if not reads_nothing(chain):
+        return False
     source: Any = chain.source
     while not _adds(chain) and source.passes:
         chain, source = source.stream, source.stream.source
     # A source that holds chains may read nothing of them and emit what their steps add.
-    known = not _adds(chain) and not _inner_chains(source)
-    return known and reads_nothing(chain) and source.opener() is not None
+    return not _adds(chain) and not _inner_chains(source) and source.opener() is not None
 
 
 def _adds(chain: Chain) -> bool:
@@ -219,10 +223,9 @@ def pull(chain: Chain, *, waits: bool = False, looks: bool = False) -> Opener[An
     clean = not chain.source.may_hold_none
     if opener is None or (not segment.total and clean and chain.watch is None):
         return opener
-    nothing = reads_nothing(chain)
 
     def open_segment(gate: Gate | None) -> Iterator[Any]:
-        if nothing and gate is not None:
+        if gate is not None and reads_nothing(chain):
             gate.finish()
         return segment.open(opener, gate, clean=clean)
 
@@ -303,7 +306,9 @@ def _connect(chain: Chain, subscriber: Subscriber[Any]) -> None:
                 refuse(front, interruption())
                 left_alone(front)
     elif opener is not None:
-        Run(segment, opener, 0 if reads_nothing(chain) else None, front).start()
+        source = chain.source
+        unread = segment.never_asks or source.length() == 0 or (source.passes and reads_nothing(chain))
+        Run(segment, opener, 0 if unread else None, front).start()
     elif segment.never_asks or async_opener is None:
         Run(segment, lambda _: iter(()), 0, front).start()  # needs no event loop to end at once
     else:

@@ -118,26 +118,35 @@ class Segment:
         self._trace = trace
         self.first = first
         self.total = len(self.stages) if total is None else total
-        bodies = [stage.body for stage in self.stages]
-        self.expands = any(body.each is not None for body in bodies)
+        self.expands = False
         """Whether one element may become several, so that the loop may rest inside an inner loop."""
-        self.headed = any(body.head is not None for body in bodies)
+        self.headed = False
         """Whether a stage has elements of its own that come before those of upstream."""
-        self.tailed = any(body.tail is not None for body in bodies)
+        self.tailed = False
         """Whether a stage has elements of its own that follow those of upstream."""
-        self.ends = any(body.ends is not None for body in bodies)
+        self.ends = False
         """Whether a stage may have enough before upstream has ended."""
-        self.calls = any(body.calls_first for body in bodies)
+        self.calls = False
         """Whether a user's function is called when a run begins."""
+        self.capped = False
+        """Whether a stage will only ever take so many elements."""
+        self.uncounted = False
+        """Whether such a stage does not say how many it has taken."""
+        self.never_asks = False
+        """Whether a stage takes none at all, so that the end needs no request."""
+        for stage in self.stages:
+            body, cap = stage.body, stage.cap
+            self.expands = self.expands or body.each is not None
+            self.headed = self.headed or body.head is not None
+            self.tailed = self.tailed or body.tail is not None
+            self.ends = self.ends or body.ends is not None
+            self.calls = self.calls or body.calls_first
+            if cap is not None:
+                self.capped = True
+                self.uncounted = self.uncounted or body.room is None
+                self.never_asks = self.never_asks or cap == 0
         self.gathers = self.demand(1) > 1
         """Whether several elements of upstream may be needed for one."""
-        caps = [stage.cap for stage in self.stages]
-        self.capped = any(cap is not None for cap in caps)
-        """Whether a stage will only ever take so many elements."""
-        self.uncounted = any(stage.cap is not None and stage.body.room is None for stage in self.stages)
-        """Whether such a stage does not say how many it has taken."""
-        self.never_asks = 0 in caps
-        """Whether a stage takes none at all, so that the end needs no request."""
         self._plans: dict[tuple[weave.Form, bool], list[Prepared]] = {}
 
     def demand(self, n: int, stands: Mapping[int, int] = _AT_FIRST) -> int:

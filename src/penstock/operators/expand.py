@@ -119,6 +119,7 @@ class _ExpandRun(Gather):
         self._done = False
         self._guard = Lock()
         self._waiting: deque[Any] = deque()
+        self._arriving = 0
         self._free = step.concurrency
         self._asked = 0
         self._placing = False
@@ -152,16 +153,18 @@ class _ExpandRun(Gather):
 
     def arrived(self, source: Input, element: Any) -> None:
         with self._guard:
-            full = len(self._waiting) == self._step.size
-            if not full:
-                self._waiting.append(element)
+            full = len(self._waiting) + self._arriving == self._step.size
+            self._arriving += not full
         if full:
             self.failed(source, _overflowed(self._step.size))
             source.cancel()
-        else:
-            super().arrived(source, element)
-            if self._free:
-                self._place()
+            return
+        super().arrived(source, element)
+        with self._guard:  # it takes part of the demand before it is expanded for what is left of that
+            self._arriving -= 1
+            self._waiting.append(element)
+        if self._free:
+            self._place()
 
     def arrived_together(self, source: Input, elements: list[Any]) -> None:
         for element in elements:
