@@ -126,6 +126,23 @@ class KeepsTheLargestInsideOnNext(InsideOnNext):
             super().add(n)
 
 
+class HoldsTwentyRequests(InsideOnNext):
+    """Blocks in the twenty-first request that is made inside one on_next."""
+
+    def __init__(self, publisher, subscriber):
+        super().__init__(publisher, subscriber)
+        self.room = threading.Semaphore(20)
+
+    def request(self, n):
+        if self.inside:
+            self.room.acquire()
+        super().request(n)
+
+    def send(self, element):
+        super().send(element)
+        self.room = threading.Semaphore(20)
+
+
 class KeepsTheLastInsideOnSubscribe(SyncRun):
     def add(self, n):
         if self.iterator is None:

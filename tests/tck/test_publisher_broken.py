@@ -101,6 +101,7 @@ BROKEN = [
     Broken(broken.SharesSubscription, "3.1", "monitor.subscription_has_one_user", also=("1.1", "1.11", "3.8")),
     Broken(broken.LosesRequestInsideOnNext, "3.2", "publisher.request_inside_on_next"),
     Broken(broken.LosesRequestInsideOnSubscribe, "3.2", "publisher.request_inside_on_subscribe"),
+    Broken(demanding.HoldsTwentyRequests, "3.2", "publisher.request_inside_on_next", options={"limits": HANGING}),
     Broken(broken.Deadlocks, "3.2", "publisher.request_inside_on_next", options={"limits": HANGING}),
     Broken(broken.Recurses, "3.3", "publisher.recursion_is_bounded"),
     Broken(demanding.RecursesForMoreThanOne, "3.3", "publisher.recursion_is_bounded"),
