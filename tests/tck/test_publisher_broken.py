@@ -67,6 +67,7 @@ BROKEN = [
     Broken(demanding.IsHelpedLate, "1.3", "publisher.signals_stay_serial", options=THREADED),
     Broken(demanding.IsHelpedRarely, "1.3", "publisher.signals_stay_serial", options=THREADED),
     Broken(demanding.IsHelpedWithTheLast, "1.3", "publisher.signals_stay_serial", options=THREADED),
+    Broken(demanding.ServesEveryThreadLate, "1.3", "publisher.signals_stay_serial", options=THREADED),
     Broken(demanding.RefusesAtOnce, "1.3", "publisher.refusal_waits_its_turn", options=THREADED),
     Broken(broken.SwallowsFailure, "1.4", "publisher.failure_is_signalled"),
     Broken(broken.CompletesOnFailure, "1.4", "publisher.failure_is_signalled"),
