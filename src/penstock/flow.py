@@ -90,7 +90,13 @@ class Flow(Generic[A_contra, B_co]):
         return self(stream)
 
     def processor(self) -> Processor[A_contra, B_co]:
-        """Return a fresh Processor that does what this flow does, for one upstream and one subscriber."""
+        """Return a fresh Processor that does what this flow does, for one upstream and one subscriber.
+
+        >>> upper = flow(lambda lines: lines.map(str.upper)).processor()
+        >>> Stream.just("a").subscribe(upper)
+        >>> list(Stream.from_publisher(upper))
+        ['A']
+        """
         return processor(self)
 
     @overload

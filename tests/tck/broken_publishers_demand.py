@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+from tests.tck.broken_publishers import Recurses
 from tests.tck.correct_publishers import UNBOUNDED, SyncPublisher, SyncRun, ThreadRun
 
 # 3.17: words and flags
@@ -124,6 +125,23 @@ class KeepsTheLargestInsideOnNext(InsideOnNext):
             self.demand = max(self.demand, n)
         else:
             super().add(n)
+
+
+class HoldsTwentyRequests(InsideOnNext):
+    """Blocks in the twenty-first request that is made inside one on_next."""
+
+    def __init__(self, publisher, subscriber):
+        super().__init__(publisher, subscriber)
+        self.room = threading.Semaphore(20)
+
+    def request(self, n):
+        if self.inside:
+            self.room.acquire()
+        super().request(n)
+
+    def send(self, element):
+        super().send(element)
+        self.room = threading.Semaphore(20)
 
 
 class KeepsTheLastInsideOnSubscribe(SyncRun):
@@ -352,6 +370,30 @@ class IsHelpedWithTheLast(HelpedOut):
     def helped(self, number):
         source = self.publisher.source
         return isinstance(source, range) and number == len(source)
+
+
+class ServesEveryThreadLate(Recurses):
+    """Keeps no other thread out once it has sent sixty elements."""
+
+    sent = 0
+
+    def __init__(self, publisher, subscriber):
+        super().__init__(publisher, subscriber)
+        self.here = threading.local()
+
+    def send(self, element):
+        self.sent += 1
+        super().send(element)
+
+    def drain(self):
+        with self.lock:
+            if self.iterator is None or (self.draining and self.sent <= 60) or getattr(self.here, "busy", False):
+                return
+            self.draining = True
+        self.here.busy = True
+        while self.step():
+            pass
+        self.here.busy = False
 
 
 class RefusesAtOnce(ThreadRun):

@@ -56,6 +56,7 @@ class Environment:
         self.breaches: list[Breach] = []
         self.stuck = False  # given up on: whoever still signals is to be stopped
         self.rested = True
+        self.sent_at = 0.0  # when the trial last sent its subject an element
         self.events = 0  # signals that came and calls that were made in this trial
         self.patience = Patience(limits.timeout)
         """How long the trial may stand still before it is given up."""

@@ -15,6 +15,7 @@ from penstock.tck.publisher_trials import publisher_trials
 
 _SOME = 5  # elements to be seen: more than a demand that was cut to fewer bits leaves
 _TWELVE = 12
+_OFTEN = 300
 _LARGE = (2**31 - 1, 2**31, 2**32, 2**32 + 1, 2**33 + 2, 2**53 + 1, 2**62, 2**63 - 2)
 _SUMS = (
     (2**31 - 1, 3),
@@ -44,6 +45,7 @@ def requests_inside_signals_add_up(case: PublisherCase) -> None:
     """Ask for several elements inside on_next and on_subscribe, while others are owed: all that was asked for comes."""
     case.reentry_works()
     _asks_inside_on_next(case)
+    _asks_often_inside_one_on_next(case)
     if case.subject.dialect != "cpp":
         _asks_inside_on_subscribe(case)
 
@@ -60,6 +62,23 @@ def _asks_inside_on_next(case: PublisherCase) -> None:
 
     probe = case.subscribe(publisher, on_next=ask)
     probe.request(min(3, count))
+    _all_that_was_asked_for(case, probe, "on_next")
+
+
+def _asks_often_inside_one_on_next(case: PublisherCase) -> None:
+    """Ask more often than a queue of requests may hold before on_next returns."""
+    publisher, count = case.running(_OFTEN)
+
+    def ask(probe: Probe, element: object) -> None:
+        while probe.requested < count and len(probe.elements) == 1:
+            probe.request(1)
+
+    probe = case.subscribe(publisher, on_next=ask)
+    case.environment.elsewhere(lambda: probe.request(1))
+    case.environment.comes(lambda: len(probe.elements) >= count or probe.ended)
+    stuck = probe.stuck_in()
+    if stuck is not None:
+        case.unmet(*stuck)
     _all_that_was_asked_for(case, probe, "on_next")
 
 

@@ -37,18 +37,25 @@ def signals_stay_serial(case: PublisherCase) -> Steps:
 
 
 class _Staying:
-    """Stay inside a signal that comes on another thread than the last, ever more rarely, and inside some others."""
+    """Stay inside a signal that comes on another thread than the last, ever more rarely, and inside some others.
+
+    In the middle more is asked for on another thread, as in the beginning of other trials.
+    """
 
     def __init__(self, case: PublisherCase, count: int) -> None:
         self._environment = case.environment
-        self._always = {count // 3, count // 2, count - 1, count}
+        self._always = {count // 3, count - 1, count}
+        self._middle = max(count // 2, 1)
         self._next = 1
         self._last = 0
 
     def __call__(self, probe: Probe, element: object) -> None:
         me, number = threading.get_ident(), len(probe.elements)
         moved, self._last = me != self._last, me
-        if moved and number >= self._next:
+        if number == self._middle:
+            asking = self._environment.elsewhere(lambda: probe.request(1))
+            self._environment.lingers(lambda: probe.overlapped or asking.done, times=_PATIENCE)
+        elif moved and number >= self._next:
             self._next = 2 * number
         elif number not in self._always or probe.signals[-1].inside:
             return
@@ -112,26 +119,30 @@ def requests_race_emission(case: PublisherCase) -> Steps:
 
 
 def _shake_hands(case: PublisherCase, probe: Probe, count: int) -> None:
-    """Ask for two more each time that an on_next is sure to be running on another thread."""
+    """Ask for one more each time that an on_next is sure to be running on another thread."""
     environment = case.environment
-    inside, made = threading.Semaphore(0), threading.Semaphore(0)
-    rounds = range(min(_HANDSHAKES, (count - 2) // 2))
+    begun, answered = 0, 0
 
     def wait_for_a_request(probe: Probe, element: object) -> None:
-        inside.release()
-        made.acquire(timeout=_PATIENCE * environment.limits.quiet)
+        nonlocal begun
+        begun += 1
+        mine = begun
+        environment.pulse()
+        environment.lingers(lambda: answered >= mine, times=_PATIENCE)
 
     probe.on_next_hook = wait_for_a_request
-    for _ in rounds:
-        probe.request(1) if len(probe.elements) >= probe.requested else None
-        if not inside.acquire(timeout=environment.limits.timeout):
+    for turn in range(min(_HANDSHAKES, count // 2)):
+        if len(probe.elements) >= probe.requested:
+            probe.request(1)
+        if not environment.comes(lambda turn=turn: begun > turn, due=False):  # type: ignore[misc]
             break
         probe.request(1)
-        made.release()
+        answered = turn + 1
+        environment.pulse()
     probe.on_next_hook = None
-    for _ in rounds:
-        made.release()
-    case.environment.comes(lambda: len(probe.elements) >= probe.requested)
+    answered = count
+    environment.pulse()
+    environment.comes(lambda: len(probe.elements) >= probe.requested)
 
 
 def _ask_one_by_one(probe: Probe, count: int) -> None:

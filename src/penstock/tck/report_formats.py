@@ -45,12 +45,16 @@ def _outcome(report: Report, outcome: Outcome) -> dict[str, str]:
 
 
 def to_junit(report: Report) -> str:
-    """Return the report as JUnit XML: one test case for each test of a rule, skipped where it does not apply."""
+    """Return the report as JUnit XML: one test case for each test of a rule, skipped where it does not apply.
+
+    >>> to_junit(Report("nothing", ()))
+    '<testsuite name="nothing" tests="0" failures="0" errors="0" skipped="0" />'
+    """
     counts = Counter(outcome.status for outcome in report.outcomes)
     suite = ET.Element(
         "testsuite",
         name=_legal(report.subject),
-        tests=str(len(report.outcomes) or 1),
+        tests=str(len(report.outcomes) + bool(report.not_run)),
         failures=str(counts[Status.FAILED]),
         errors="1" if report.not_run else "0",
         skipped=str(counts[Status.NOT_APPLICABLE]),

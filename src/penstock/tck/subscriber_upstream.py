@@ -115,7 +115,7 @@ class Upstream:
         """Send one more element, whether or not it was asked for."""
         element = self._element(len(self.sent))
         self.sent.append(element)
-        began = time.monotonic()
+        began = self._environment.sent_at = time.monotonic()
         self._send("on_next", lambda: self._receiver.on_next(element), blame)
         self._environment.element_took(time.monotonic() - began)
 

@@ -19,6 +19,7 @@ A subscriber under test is made by `factory(probe)` and tells the probe, from on
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -40,6 +41,7 @@ class SubscriberProbe:
         self._cancel: Callable[[], object] | None = None
         self._stop: Callable[[], object] | None = None
         self.asks_its_own_way = True  # what makes it ask is its own method, so that it can be held to what that does
+        self._since = 0.0  # when it last processed an element
         self._open = threading.Event()
         self._open.set()
 
@@ -69,6 +71,9 @@ class SubscriberProbe:
         self._open.wait(5 * self._environment.limits.timeout)
         with self._environment.activity.changed:
             self.processed_elements.append(element)
+            now = time.monotonic()
+            self._environment.element_took(now - max(self._since, self._environment.sent_at))
+            self._since = now
         self._environment.pulse()
 
     def completed(self) -> None:
