@@ -126,7 +126,7 @@ def make_subscription(
     >>> subscription.request(1)
     """
     _called("make_subscription", request=request, cancel=cancel)
-    return CppSubscription() if request is cancel is None else _Functions(request, cancel)
+    return CppSubscription() if request is None and cancel is None else _Functions(request, cancel)
 
 
 class _Subscribing(Generic[T]):
