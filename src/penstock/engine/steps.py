@@ -10,6 +10,7 @@ from numbers import Number
 from typing import Any
 
 from penstock.engine.arguments import count_given
+from penstock.stage import Gate
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +21,15 @@ class Steps:
     step: Any
     count: int
 
-    def __iter__(self) -> Iterator[Any]:
-        start, step = self.start, self.step
-        return (start + place * step for place in builtins.range(self.count))
+    def open(self, gate: Gate | None) -> Iterator[Any]:
+        """Iterate over the numbers, and let the run know how many are left, so that the end comes with the last one."""
+        places = iter(builtins.range(self.count))
+        if gate is not None:
+            gate.left = places.__length_hint__  # type: ignore[attr-defined]
+        return map(self._at, places)
+
+    def _at(self, place: int) -> Any:
+        return self.start + place * self.step
 
     def __len__(self) -> int:
         return self.count
@@ -37,8 +44,10 @@ def numbers_given(start: Any, stop: Any, step: Any, count: int | None) -> builti
     for name, given in (("start", start), ("stop", stop), ("step", step)):
         if given is not None and not hasattr(given, "__index__") and not isinstance(given, Number):
             raise TypeError(f"range: {name} must be a number, got {given!r}")
-    if count is not None:
+    if count is not None and (not hasattr(start, "__index__") or not hasattr(step, "__index__") or not step):
         return Steps(start, step, count)
+    if count is not None:
+        return builtins.range(start, start + count * step, step)
     if all(given is None or hasattr(given, "__index__") for given in (start, stop, step)):
         return builtins.range(start) if stop is None else builtins.range(start, stop, step)
     first, last = (type(start)(0), start) if stop is None else (start, stop)

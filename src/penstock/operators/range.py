@@ -22,7 +22,8 @@ class Range(Source[int]):
 
     def opener(self) -> Opener[int]:
         """Iterate over the numbers."""
-        return lambda _: iter(self.numbers)
+        numbers = self.numbers
+        return numbers.open if isinstance(numbers, Steps) else lambda _: iter(numbers)
 
     def length(self) -> int | None:
         """Return how many there are, if `len` can tell."""
