@@ -19,6 +19,7 @@ from penstock.run import Plan, Progress, Run
 from penstock.spec.element_count import ElementCount
 from penstock.spec.erased import AnyPublisher, AnySubscriber, AnySubscription
 from penstock.spec.interfaces import Processor, Publisher, Subscriber, Subscription
+from penstock.spec.made import make_publisher, make_subscriber, make_subscription
 from penstock.spec.predicates import is_processor, is_publisher, is_subscriber, is_subscription
 from penstock.stream import Connectable, GroupedStream, Running, Stream, Subject
 
@@ -79,6 +80,9 @@ __all__ = [
     "is_subscriber",
     "is_subscription",
     "loop",
+    "make_publisher",
+    "make_subscriber",
+    "make_subscription",
     "observe",
     "pool",
     "processor",

@@ -19,11 +19,12 @@ from collections.abc import (
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, TypeVarTuple, overload
 
 from penstock.engine.abilities import Added, Ordered, Shared
-from penstock.engine.arguments import Missing, count_given
+from penstock.engine.arguments import Missing, count_given, elements_given, function_given
 from penstock.engine.assembly import places_with, tracing
 from penstock.engine.caught import When
 from penstock.engine.chain import Chain, connect, pull
@@ -35,11 +36,14 @@ from penstock.engine.iterate import WINDOW, iterate, iterate_async, value, value
 from penstock.engine.lent import AnyExecutor, executor_given
 from penstock.engine.observe import Listener, Observer, observed
 from penstock.engine.processed import Via, processes
+from penstock.engine.ranked import key_given
 from penstock.engine.registry import REGISTRY, Registry
+from penstock.engine.required import Required
 from penstock.engine.segment import close
 from penstock.engine.shared import Slow
 from penstock.engine.signals import Completed, Failed, Next, Signal
 from penstock.engine.spread import Iterated
+from penstock.engine.steps import numbers_given
 from penstock.operators.all import All
 from penstock.operators.any import Any as AnyElement
 from penstock.operators.average import Average
@@ -187,6 +191,10 @@ AddedT = TypeVar("AddedT", bound=Added)
 SharedT = TypeVar("SharedT", bound=Shared)
 
 
+NOTHING: Any = Missing.MISSING
+"""What stands for the first stream where `Stream.concat` is called without any."""
+
+
 def _chain_of(operator: str, given: object) -> Chain:
     """Return the chain of a stream, or of another publisher."""
     if isinstance(given, Stream):
@@ -261,6 +269,18 @@ class Stream(Iterated, Generic[T_co]):
 
     def _then(self, step: Step) -> Stream[Any]:
         return Stream(self.chain.then(step), (*self.parts, step) if self.parts else ())
+
+    def _one(
+        self, operator: str, step: Step, default: object, required: bool, given: object = Missing.MISSING
+    ) -> Stream[Any]:
+        """Add a step that comes down to one element, and what there is to be where it has none."""
+        if required and not (default is given is Missing.MISSING):
+            raise TypeError(f"{operator}: one of default and required can be given, got both")
+        stream = self._then(step)
+        if default is not Missing.MISSING:
+            elements_given(operator, default)
+            return stream._then(DefaultIfEmpty((default,)))
+        return stream._then(Required(operator)) if required else stream
 
     # Running it.
 
@@ -365,15 +385,24 @@ class Stream(Iterated, Generic[T_co]):
         """
         return Stream(Chain(Just(items)))
 
+    @overload
     @staticmethod
-    def range(start: int, stop: int | None = None, step: int = 1) -> Stream[int]:
-        """Emit whole numbers, as the built-in range has them.
+    def range(start: int, stop: int | None = None, step: int = 1, *, count: int | None = None) -> Stream[int]: ...
+    @overload
+    @staticmethod
+    def range(
+        start: float, stop: float | None = None, step: float = 1, *, count: int | None = None
+    ) -> Stream[float]: ...
+    @staticmethod
+    def range(start: Any, stop: Any = None, step: Any = 1, *, count: int | None = None) -> Stream[Any]:
+        """Emit numbers, as the built-in range has them, or `count` of them; they need not be whole.
 
         >>> list(Stream.range(1, 4))
         [1, 2, 3]
+        >>> list(Stream.range(0.5, count=3))
+        [0.5, 1.5, 2.5]
         """
-        numbers = builtins.range(start) if stop is None else builtins.range(start, stop, step)
-        return Stream(Chain(Range(numbers)))
+        return Stream(Chain(Range(numbers_given(start, stop, step, count))))
 
     @staticmethod
     def empty() -> Stream[typing.Never]:
@@ -469,13 +498,14 @@ class Stream(Iterated, Generic[T_co]):
         return Stream(Chain(FromAwaitable(awaitable)))
 
     @staticmethod
-    def from_callable(fn: Callable[[], T]) -> Stream[T]:
-        """Emit what a function returns, which is called when somebody asks.
+    def from_callable(fn: Callable[[], T], *more: Callable[[], T]) -> Stream[T]:
+        """Emit what a function returns, which is called when somebody asks; of several one after the other.
 
         >>> list(Stream.from_callable(lambda: 6 * 7))
         [42]
         """
-        return Stream(Chain(FromCallable(fn)))
+        chains = tuple(Chain(FromCallable(each)) for each in (fn, *more))
+        return Stream(Chain(Concat(chains)) if more else chains[0])
 
     @staticmethod
     def using(
@@ -818,21 +848,26 @@ class Stream(Iterated, Generic[T_co]):
         """
         return self._then(IgnoreElements())
 
-    def start_with(self, *items: U) -> Stream[T_co | U]:
-        """Emit some elements before all others.
+    def start_with(self, *items: U, create: Iterable[Callable[[], U]] = ()) -> Stream[T_co | U]:
+        """Emit some elements before all others, then what the functions of `create` return, each called when asked for.
 
         >>> list(Stream.just(2, 3).start_with(0, 1))
         [0, 1, 2, 3]
         """
-        return self._then(StartWith(items))
+        made = tuple(create)
+        if not made:
+            return self._then(StartWith(items))
+        return Stream.from_callable(made[0], *made[1:]).concat(self)._then(StartWith(items))
 
-    def end_with(self, *items: U) -> Stream[T_co | U]:
-        """Emit some elements after all others.
+    def end_with(self, *items: U, create: Iterable[Callable[[], U]] = ()) -> Stream[T_co | U]:
+        """Emit some elements after all others, then what the functions of `create` return, each called when asked for.
 
         >>> list(Stream.just(0, 1).end_with(2, 3))
         [0, 1, 2, 3]
         """
-        return self._then(EndWith(items))
+        made = tuple(create)
+        ended = self._then(EndWith(items))
+        return ended.concat(Stream.from_callable(made[0], *made[1:])) if made else ended
 
     def default_if_empty(self, *items: U) -> Stream[T_co | U]:
         """Emit something where there is nothing.
@@ -984,13 +1019,16 @@ class Stream(Iterated, Generic[T_co]):
         """
         return Stream(Chain(Merge(_chains("merge", Merge, (self, *others)), prefetch)))
 
-    def concat(self, *others: Publisher[U]) -> Stream[T_co | U]:
-        """Emit one stream after the other.
+    def concat(self=NOTHING, *others: Publisher[U]) -> Stream[T_co | U]:
+        """Emit one stream after the other; `Stream.concat(...)` takes any publishers, or none.
 
         >>> list(Stream.just(1).concat(Stream.just(2), Stream.just(3)))
         [1, 2, 3]
+        >>> list(Stream.concat())
+        []
         """
-        return Stream(Chain(Concat(_chains("concat", Concat, (self, *others)))))
+        streams = others if self is NOTHING else (self, *others)
+        return Stream(Chain(Concat(_chains("concat", Concat, streams)) if streams else Empty()))
 
     @overload
     def zip(self, other: Publisher[U], /, *, prefetch: int = 32) -> Stream[tuple[T_co, U]]: ...
@@ -1540,7 +1578,9 @@ class Stream(Iterated, Generic[T_co]):
     # One value of all.
 
     @overload
-    def reduce(self: Stream[T], fn: Callable[[T, T], T]) -> Stream[T]: ...
+    def reduce(self: Stream[T], fn: Callable[[T, T], T], *, required: bool = False) -> Stream[T]: ...
+    @overload
+    def reduce(self: Stream[T], fn: Callable[[T, T], T], *, default: U) -> Stream[T | U]: ...
     @overload
     def reduce(self, fn: Callable[[U, T_co], U], initial: U) -> Stream[U]: ...
     @overload
@@ -1551,6 +1591,8 @@ class Stream(Iterated, Generic[T_co]):
         initial: Any | Literal[Missing.MISSING] = Missing.MISSING,
         *,
         create: Callable[[], Any] | None = None,
+        default: Any | Literal[Missing.MISSING] = Missing.MISSING,
+        required: bool = False,
     ) -> Stream[Any]:
         """Fold all elements into one, from `initial`, from what `create` makes for each run, or from the first element.
 
@@ -1559,7 +1601,10 @@ class Stream(Iterated, Generic[T_co]):
         >>> Stream.just("tea", "milk").reduce(lambda lengths, word: lengths | {word: len(word)}, create=dict).get()
         {'tea': 3, 'milk': 4}
         """
-        return self._then(Reduce(fn, initial, create))
+        begun = initial is not Missing.MISSING or create is not None
+        if begun and (default is not Missing.MISSING or required):
+            raise TypeError("reduce: default and required are for a fold that begins with the first element")
+        return self._one("reduce", Reduce(fn, initial, create), default, required)
 
     def count(self) -> Stream[int]:
         """Emit how many elements there were.
@@ -1602,7 +1647,7 @@ class Stream(Iterated, Generic[T_co]):
         return self._then(ToDict(key, value))
 
     @overload
-    def first(self, predicate: Callable[[T_co], object] | None = None) -> Stream[T_co]: ...
+    def first(self, predicate: Callable[[T_co], object] | None = None, *, required: bool = False) -> Stream[T_co]: ...
     @overload
     def first(self, predicate: Callable[[T_co], object] | None = None, *, default: U) -> Stream[T_co | U]: ...
     def first(
@@ -1610,16 +1655,17 @@ class Stream(Iterated, Generic[T_co]):
         predicate: Callable[[T_co], object] | None = None,
         *,
         default: Any | Literal[Missing.MISSING] = Missing.MISSING,
+        required: bool = False,
     ) -> Stream[Any]:
-        """Emit the first element alone, or the first that satisfies a predicate.
+        """Emit the first element alone, or the first that satisfies a predicate; fail without one if `required`.
 
         >>> Stream.range(5, 9).first().get()
         5
         """
-        return self._then(First(predicate, default))
+        return self._one("first", First(predicate, default), Missing.MISSING, required, default)
 
     @overload
-    def last(self, predicate: Callable[[T_co], object] | None = None) -> Stream[T_co]: ...
+    def last(self, predicate: Callable[[T_co], object] | None = None, *, required: bool = False) -> Stream[T_co]: ...
     @overload
     def last(self, predicate: Callable[[T_co], object] | None = None, *, default: U) -> Stream[T_co | U]: ...
     def last(
@@ -1627,25 +1673,28 @@ class Stream(Iterated, Generic[T_co]):
         predicate: Callable[[T_co], object] | None = None,
         *,
         default: Any | Literal[Missing.MISSING] = Missing.MISSING,
+        required: bool = False,
     ) -> Stream[Any]:
-        """Emit the last element alone, or the last that satisfies a predicate.
+        """Emit the last element alone, or the last that satisfies a predicate; fail without one if `required`.
 
         >>> Stream.range(5, 9).last().get()
         8
         """
-        return self._then(Last(predicate, default))
+        return self._one("last", Last(predicate, default), Missing.MISSING, required, default)
 
     @overload
-    def element_at(self, index: int) -> Stream[T_co]: ...
+    def element_at(self, index: int, *, required: bool = False) -> Stream[T_co]: ...
     @overload
     def element_at(self, index: int, default: U) -> Stream[T_co | U]: ...
-    def element_at(self, index: int, default: Any | Literal[Missing.MISSING] = Missing.MISSING) -> Stream[Any]:
-        """Emit the element at one place alone, counted from 0.
+    def element_at(
+        self, index: int, default: Any | Literal[Missing.MISSING] = Missing.MISSING, *, required: bool = False
+    ) -> Stream[Any]:
+        """Emit the element at one place alone, counted from 0; fail without one if `required`.
 
         >>> Stream.just("a", "b", "c").element_at(1).get()
         'b'
         """
-        return self._then(ElementAt(index, default))
+        return self._one("element_at", ElementAt(index, default), Missing.MISSING, required, default)
 
     @overload
     def single(self) -> Stream[T_co]: ...
@@ -1674,48 +1723,86 @@ class Stream(Iterated, Generic[T_co]):
         return self._then(Sum(start))
 
     @overload
-    def average(self: Stream[float]) -> Stream[float]: ...
+    def average(self: Stream[float], *, required: bool = False) -> Stream[float]: ...
     @overload
-    def average(self: Stream[SharedT]) -> Stream[SharedT]: ...
-    def average(self: Stream[Any]) -> Stream[Any]:
-        """Emit what the elements are in the mean.
+    def average(self: Stream[SharedT], *, required: bool = False) -> Stream[SharedT]: ...
+    @overload
+    def average(self: Stream[SharedT], *, default: U) -> Stream[SharedT | U]: ...
+    def average(
+        self: Stream[Any], *, default: Any | Literal[Missing.MISSING] = Missing.MISSING, required: bool = False
+    ) -> Stream[Any]:
+        """Emit what the elements are in the mean; without any the default, nothing, or a failure if `required`.
 
         >>> Stream.just(1, 2, 6).average().get()
         3.0
         """
-        return self._then(Average())
+        return self._one("average", Average(), default, required)
 
     @overload
-    def min(self: Stream[OrderedT]) -> Stream[OrderedT]: ...
+    def min(self: Stream[OrderedT], *, required: bool = False) -> Stream[OrderedT]: ...
     @overload
-    def min(self, key: Callable[[T_co], Ordered]) -> Stream[T_co]: ...
-    def min(self: Stream[Any], key: Callable[[Any], Any] | None = None) -> Stream[Any]:
-        """Emit the smallest element, or the one with the smallest key.
+    def min(self: Stream[OrderedT], *, default: U) -> Stream[OrderedT | U]: ...
+    @overload
+    def min(self, key: Callable[[T_co], Ordered], *, required: bool = False) -> Stream[T_co]: ...
+    @overload
+    def min(self, key: Callable[[T_co], Ordered], *, default: U) -> Stream[T_co | U]: ...
+    @overload
+    def min(self, *, less: Callable[[T_co, T_co], object], required: bool = False) -> Stream[T_co]: ...
+    @overload
+    def min(self, *, less: Callable[[T_co, T_co], object], default: U) -> Stream[T_co | U]: ...
+    def min(
+        self: Stream[Any],
+        key: Callable[[Any], Any] | None = None,
+        *,
+        less: Callable[[Any, Any], object] | None = None,
+        default: Any | Literal[Missing.MISSING] = Missing.MISSING,
+        required: bool = False,
+    ) -> Stream[Any]:
+        """Emit the smallest element: by its key, or by a function that tells whether one is `less` than another.
 
         >>> Stream.just("three", "two", "four").min(len).get()
         'two'
         """
-        return self._then(Min(key))
+        return self._one("min", Min(key_given("min", key, less)), default, required)
 
     @overload
-    def max(self: Stream[OrderedT]) -> Stream[OrderedT]: ...
+    def max(self: Stream[OrderedT], *, required: bool = False) -> Stream[OrderedT]: ...
     @overload
-    def max(self, key: Callable[[T_co], Ordered]) -> Stream[T_co]: ...
-    def max(self: Stream[Any], key: Callable[[Any], Any] | None = None) -> Stream[Any]:
-        """Emit the largest element, or the one with the largest key.
+    def max(self: Stream[OrderedT], *, default: U) -> Stream[OrderedT | U]: ...
+    @overload
+    def max(self, key: Callable[[T_co], Ordered], *, required: bool = False) -> Stream[T_co]: ...
+    @overload
+    def max(self, key: Callable[[T_co], Ordered], *, default: U) -> Stream[T_co | U]: ...
+    @overload
+    def max(self, *, less: Callable[[T_co, T_co], object], required: bool = False) -> Stream[T_co]: ...
+    @overload
+    def max(self, *, less: Callable[[T_co, T_co], object], default: U) -> Stream[T_co | U]: ...
+    def max(
+        self: Stream[Any],
+        key: Callable[[Any], Any] | None = None,
+        *,
+        less: Callable[[Any, Any], object] | None = None,
+        default: Any | Literal[Missing.MISSING] = Missing.MISSING,
+        required: bool = False,
+    ) -> Stream[Any]:
+        """Emit the largest element: by its key, or by a function that tells whether one is `less` than another.
 
         >>> Stream.just(3, 9, 4).max().get()
         9
         """
-        return self._then(Max(key))
+        return self._one("max", Max(key_given("max", key, less)), default, required)
 
-    def contains(self, element: object) -> Stream[bool]:
-        """Emit whether one of the elements equals the given one; ends the run as soon as it is known.
+    def contains(self, element: object, *, equal: Callable[[Any, Any], object] | None = None) -> Stream[bool]:
+        """Emit whether one of the elements equals the given one, perhaps by a function; ends the run once it is known.
 
         >>> Stream.range(1_000_000).contains(3).get()
         True
         """
-        return self._then(Contains(element))
+        found = Contains(element)
+        if equal is None:
+            return self._then(found)
+        function_given("contains", "equal", equal)
+        return self._then(AnyElement(partial(equal, element)))
 
     def is_empty(self) -> Stream[bool]:
         """Emit whether there is no element at all.

@@ -218,7 +218,10 @@ def steps(numbers: Stream[int]) -> Stream[str]:
 OPERATORS: dict[str, list[Entry]] = {
     "all": [entry(lambda s: s.all(small), lambda xs: [all(map(small, xs))], ends=True)],
     "any": [entry(lambda s: s.any(is_two), lambda xs: [2 in xs], st.integers(0, 4), ends=True)],
-    "average": [entry(lambda s: s.average(), lambda xs: [sum(xs) / len(xs)] if xs else [])],
+    "average": [
+        entry(lambda s: s.average(), lambda xs: [sum(xs) / len(xs)] if xs else []),
+        entry(lambda s: s.average(default=-1), lambda xs: [sum(xs) / len(xs)] if xs else [-1]),
+    ],
     "buffer": [
         entry(lambda s: s.buffer(2), in_lists(2)),
         entry(lambda s: s.buffer(3, 2), in_lists(3, 2)),
@@ -245,6 +248,7 @@ OPERATORS: dict[str, list[Entry]] = {
     ],
     "concat": [
         same(lambda s: Stream.empty().concat(s)),
+        same(lambda s: Stream.concat(s)),
         entry(lambda s: s.concat(Stream.just(10, 11)), lambda xs: [*xs, 10, 11]),
         entry(lambda s: Stream.just(10, 11).concat(s), lambda xs: [10, 11, *xs], tells=False),
         entry(lambda s: inner(10).publish_on(inline()).concat(s, Stream.empty()), lambda xs: [10, *xs], tells=False),
@@ -256,7 +260,15 @@ OPERATORS: dict[str, list[Entry]] = {
         same(lambda s: Stream.just("x").concat_map(lambda _: s), tells=False),
     ],
     "conflate": [same(lambda s: s.conflate(lambda n: [n], lambda some, n: [*some, n]).flatten(), eager=True)],
-    "contains": [entry(lambda s: s.contains(2), lambda xs: [2 in xs], st.integers(0, 4), ends=True)],
+    "contains": [
+        entry(lambda s: s.contains(2), lambda xs: [2 in xs], st.integers(0, 4), ends=True),
+        entry(
+            lambda s: s.contains(2, equal=operator.lt),
+            lambda xs: [any(x > 2 for x in xs)],
+            st.integers(0, 4),
+            ends=True,
+        ),
+    ],
     "count": [entry(lambda s: s.count(), lambda xs: [len(xs)])],
     "create": [source(lambda: Stream.create(emit_three), 0, 1, 2)],
     "debounce": [
@@ -289,7 +301,11 @@ OPERATORS: dict[str, list[Entry]] = {
         entry(lambda s: s.element_at(1, "none"), lambda xs: xs[1:2] or ["none"], ends=True),
     ],
     "empty": [source(Stream.empty)],
-    "end_with": [entry(lambda s: s.end_with(10, 11), lambda xs: [*xs, 10, 11]), same(lambda s: s.end_with())],
+    "end_with": [
+        entry(lambda s: s.end_with(10, 11), lambda xs: [*xs, 10, 11]),
+        same(lambda s: s.end_with()),
+        entry(lambda s: s.end_with(10, create=[lambda: 11, lambda: 12]), lambda xs: [*xs, 10, 11, 12]),
+    ],
     "enumerate": [entry(lambda s: s.enumerate(7), lambda xs: [*enumerate(xs, 7)])],
     "error": [same(lambda s: Stream.error(KeyError("first")).on_error_resume(lambda _: s, when=KeyError))],
     "expand": [
@@ -352,7 +368,10 @@ OPERATORS: dict[str, list[Entry]] = {
     "for_each": [entry(lambda s: s.for_each(str), lambda xs: [len(xs)])],
     "from_async_iterable": [source(lambda: Stream.from_async_iterable(Ticks()), 0, 1, 2, knows=False)],
     "from_awaitable": [source(lambda: Stream.from_awaitable(lambda: double(21)), 42)],
-    "from_callable": [source(lambda: Stream.from_callable(lambda: 42), 42)],
+    "from_callable": [
+        source(lambda: Stream.from_callable(lambda: 42), 42),
+        source(lambda: Stream.from_callable(lambda: 1, lambda: 2), 1, 2),
+    ],
     "from_iterable": [
         source(lambda: Stream.from_iterable([1, 2, 3]), 1, 2, 3),
         source(lambda: Stream.from_iterable({1: 0, 2: 0}), 1, 2),
@@ -433,7 +452,10 @@ OPERATORS: dict[str, list[Entry]] = {
             fails=lambda xs: [*(f"next({x})" for x in xs), "error(UpstreamError('upstream failed'))"],
         )
     ],
-    "max": [entry(lambda s: s.max(), lambda xs: [max(xs)] if xs else [], before=nothing)],
+    "max": [
+        entry(lambda s: s.max(), lambda xs: [max(xs)] if xs else [], before=nothing),
+        entry(lambda s: s.max(less=operator.gt, default=99), lambda xs: [min(xs, default=99)], before=nothing),
+    ],
     "merge": [
         entry(
             lambda s: s.merge(Stream.just(10, 11), prefetch=2),
@@ -462,7 +484,10 @@ OPERATORS: dict[str, list[Entry]] = {
         )
     ],
     "metrics": [same(lambda s: s.metrics("catalogue", registry=Registry()))],
-    "min": [entry(lambda s: s.min(operator.neg), lambda xs: [max(xs)] if xs else [], before=nothing)],
+    "min": [
+        entry(lambda s: s.min(operator.neg), lambda xs: [max(xs)] if xs else [], before=nothing),
+        entry(lambda s: s.min(less=operator.gt, default=99), lambda xs: [max(xs, default=99)], before=nothing),
+    ],
     "observed": [entry(lambda s: s.map(operator.neg).observed(Recorder()), lambda xs: [-x for x in xs])],
     "of_type": [
         entry(
@@ -509,10 +534,16 @@ OPERATORS: dict[str, list[Entry]] = {
         same(lambda s, e=e: s.publish_on(e, prefetch=2), ahead=2) for e in (inline(), thread(), pool(2), loop())
     ],
     "race": [same(lambda s: s.race(Stream.never())), same(lambda s: Stream.never().race(s, Stream.never()))],
-    "range": [source(lambda: Stream.range(3), 0, 1, 2), source(lambda: Stream.range(5, 0, -2), 5, 3, 1)],
+    "range": [
+        source(lambda: Stream.range(3), 0, 1, 2),
+        source(lambda: Stream.range(5, 0, -2), 5, 3, 1),
+        source(lambda: Stream.range(0.5, 2, 0.5), 0.5, 1.0, 1.5),
+        source(lambda: Stream.range(10, count=2), 10, 11),
+    ],
     "reduce": [
         entry(lambda s: s.reduce(operator.sub, 100), lambda xs: [reduce(operator.sub, xs, 100)]),
         entry(lambda s: s.reduce(operator.sub), lambda xs: [reduce(operator.sub, xs)] if xs else []),
+        entry(lambda s: s.reduce(operator.sub, default=7), lambda xs: [reduce(operator.sub, xs)] if xs else [7]),
     ],
     "repeat": [
         same(lambda s: s.repeat(1)),
@@ -551,6 +582,7 @@ OPERATORS: dict[str, list[Entry]] = {
     ],
     "start_with": [
         entry(lambda s: s.start_with(10, 11), lambda xs: [10, 11, *xs]),
+        entry(lambda s: s.start_with(9, create=[lambda: 10, lambda: 11]), lambda xs: [9, 10, 11, *xs], tells=False),
         entry(
             lambda s: s.start_with(1).map(lambda n: n + 1).start_with(0).filter(lambda n: n != 5).take(4),
             lambda xs: [n for n in [0, 2, *(x + 1 for x in xs)] if n != 5][:4],

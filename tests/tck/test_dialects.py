@@ -11,7 +11,7 @@ from penstock import Sink, flow, processor, subscriber
 from penstock.bridges.cpp import CppSubscription, from_cpp, to_cpp
 from penstock.bridges.dotnet import to_dotnet
 from penstock.cli import main
-from penstock.spec import Dialect, rule
+from penstock.spec import Dialect, explain, rule
 from penstock.spec.cpp_dialect import FromCpp
 from penstock.tck import (
     Limits,
@@ -252,3 +252,16 @@ def test_the_command_takes_a_dialect(capsys: pytest.CaptureFixture[str]) -> None
     arguments = ["verify", "subscriber", f"{here}:CppTaker", "--blackbox", "--dialect", "cpp", "--quiet", "0.02"]
     assert main([*arguments, "--attach", f"{here}:CppTaker.start"]) == 0
     assert "by the C++ text" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["1.3", "C++ 1.11", ".NET 3.9", "B3", "F12", "demand", "serially"])
+def test_the_command_explains_a_rule_a_property_or_a_term(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "--explain", name]) == 0
+    assert capsys.readouterr().out.rstrip("\n") == explain(name)
+
+
+@pytest.mark.parametrize("name", ["9.9", "B99", "flux", ""])
+def test_the_command_says_what_it_can_explain(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "--explain", name]) == 2
+    told = "a rule like 1.3 or 'C++ 3.8', a property like B3 or a term like demand"
+    assert capsys.readouterr().err == f"penstock verify: --explain takes {told}, got {name!r}\n"

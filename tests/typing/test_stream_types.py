@@ -335,7 +335,7 @@ def wrong() -> None:
     numbers.starmap(max)  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]
     numbers.dematerialize()  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]
     Stream.just("a").sum()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    Stream.just(1j).max()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    Stream.just(1j).max()  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     numbers | shout  # type: ignore[operator]  # pyright: ignore[reportOperatorIssue, reportUnusedExpression]
 
 

@@ -1,4 +1,4 @@
-"""range: emit whole numbers in order."""
+"""range: emit numbers in order."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import builtins
 from dataclasses import dataclass
 from typing import ClassVar
 
+from penstock.engine.steps import Steps
 from penstock.stage import Opener, Source
 
 
@@ -16,12 +17,13 @@ class Range(Source[int]):
     Emits when downstream asks. Backpressures by waiting. Completes with the last number. Cancels at once.
     """
 
-    numbers: builtins.range
+    numbers: builtins.range | Steps
     clean: ClassVar[bool] = True
 
     def opener(self) -> Opener[int]:
         """Iterate over the numbers."""
-        return lambda _: iter(self.numbers)
+        numbers = self.numbers
+        return numbers.open if isinstance(numbers, Steps) else lambda _: iter(numbers)
 
     def length(self) -> int | None:
         """Return how many there are, if `len` can tell."""
