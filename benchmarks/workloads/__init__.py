@@ -10,6 +10,7 @@ from benchmarks.workloads import (
     map_async,
     merge,
     observed,
+    pull_apart,
     pull_chain,
     subscribe,
     sync_chain,
@@ -33,4 +34,5 @@ WORKLOADS: tuple[Workload, ...] = (
     subscribe.WORKLOAD,
     observed.WORKLOAD,
     pull_chain.WORKLOAD,
+    pull_apart.WORKLOAD,
 )

@@ -107,6 +107,6 @@ WORKLOAD = Workload(
     expected=expected,
     contenders=(Contender(HAND, hand, GENERATORS), Contender(PENSTOCK, with_penstock, ASKED)),
     missing=(Missing(REACTIVEX, OTHER), Missing(AIOSTREAM, OTHER), Missing(STREAMABLE, OTHER)),
-    targets=(Target(at_most=6.0),),
+    targets=(Target(at_most=1.5),),
     checks=(Check("the stack does not grow with the values", stack_stays),),
 )

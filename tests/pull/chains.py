@@ -279,6 +279,9 @@ def run(names: tuple[str, ...], source: str, plan: str, *, joined: bool) -> tupl
         PLANS[plan](consumer)
     finally:
         set_on_dropped(before)
+        for error in (PLANNED, WHY):  # or each run would add to what they keep
+            error.__traceback__ = None
+            error.__dict__.pop("__notes__", None)
     log.extend(("dropped", each.what, shown(each.error)) for each in dropped)
     return log, consumer.values
 

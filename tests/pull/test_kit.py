@@ -133,7 +133,11 @@ SYNC_SOURCES: dict[str, dict[str, Any]] = {
     },
 }
 # What passes everything on, also what the one before it need not hear, is tried on a source that does not mind.
-for name, watch in {"checker": pull.checker, "probe": lambda: pull.probe([])}.items():
+for name, watch in {
+    "checker": pull.checker,
+    "probe": lambda: pull.probe([]),
+    "notation": lambda: pull.notation([]),
+}.items():
     SYNC_SOURCES[name] = {
         "factory": lambda n, watch=watch: pull.pull(pull.values(numbers(n)), watch()),
         "failing": lambda n, watch=watch: pull.pull(pull.values(failing_numbers(n)), watch()),

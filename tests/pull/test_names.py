@@ -74,6 +74,7 @@ MODULES = {
     "through_flow": "flow",
     "checker": "* [strict]",
     "probe": "log",
+    "notation": "log [down] [up]",
     "ref_source": "[n] [end] [sync] [schedule]",
     "ref_sink": "[r] [index] [abort] [answer] [sync] [cont] [done]",
     "ref_through": "[index] [abort] [answer] [f]",

@@ -31,6 +31,7 @@ from penstock.pull.drain import Drain
 from penstock.pull.flattening import Queue, flat_map, flatten, queue_through
 from penstock.pull.iterating import to_iter
 from penstock.pull.module import CompositionError, Duplex, Sink, Source, Through
+from penstock.pull.notation import notation
 from penstock.pull.protocol import Abort, Answer, Done, End, PullError, Read
 from penstock.pull.publishers import from_publisher, through_flow, to_publisher
 from penstock.pull.pushable import Pushable, pushable
@@ -52,8 +53,8 @@ __all__ = [
     "buffer", "cat", "catch", "checker", "collect", "concat", "cont", "count", "dataflow", "defer_sink",
     "defer_source", "defer_through", "drain", "empty", "error", "filter", "filter_not", "find", "flat_map",
     "flatten", "from_async_iter", "from_dataflow", "from_iter", "from_publisher", "handshake", "infinite", "keys",
-    "log", "many", "map", "merge", "non_unique", "notify", "on_end", "once", "pair", "para_map", "probe", "pull",
-    "pushable", "queue_through", "reader", "reduce", "ref_sink", "ref_source", "ref_through", "scan", "sliding",
-    "take", "take_while", "through", "through_flow", "to_async_iter", "to_iter", "to_publisher", "unique", "values",
-    "zip_sources",
+    "log", "many", "map", "merge", "non_unique", "notation", "notify", "on_end", "once", "pair", "para_map",
+    "probe", "pull", "pushable", "queue_through", "reader", "reduce", "ref_sink", "ref_source", "ref_through",
+    "scan", "sliding", "take", "take_while", "through", "through_flow", "to_async_iter", "to_iter", "to_publisher",
+    "unique", "values", "zip_sources",
 ]  # fmt: skip

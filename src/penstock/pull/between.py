@@ -13,9 +13,12 @@ class Between:
     """Pass values on as they come; what is made of it says what else becomes of them, and of the end."""
 
     def __init__(self, read: Read) -> None:
-        self.desk = Desk(self.wanted, self.close)
-        self.reader = Reader(read, self.arrived, self.ended, self.desk.turn)
-        self.desk.level = self.reader.level
+        self.desk = desk = Desk(self.wanted, self.close)
+        passes = type(self).arrived is Between.arrived  # then there is no need to ask it each time
+        self.reader = Reader(read, desk.give if passes else self.arrived, self.ended, desk.turn)
+        desk.level = self.reader.level
+        if type(self).wanted is Between.wanted:
+            desk.wanted = self.reader.ask
 
     @property
     def level(self) -> int:

@@ -13,7 +13,7 @@ from penstock.pull.arguments import function_given
 from penstock.pull.between import Between
 from penstock.pull.desk import Confirm
 from penstock.pull.module import Through
-from penstock.pull.protocol import End, Read, at_fault
+from penstock.pull.protocol import Abort, Answer, End, Read, answer_given, asks, at_fault
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -116,11 +116,13 @@ class _Buffer(Between):
         self._fill()
         return self.reader.asking or self.reader.end is not None
 
-    def request(self, abort: Any, answer: Any = None, /) -> None:
-        self.desk.read(abort, answer)
-        self.desk.turn.run(self._fill_up)
+    def request(self, abort: Abort, answer: Answer | None = None, /) -> None:
+        if answer is None and asks(abort):
+            answer_given(answer)
+        self.desk.turn.run(self._request, abort, answer)
 
-    def _fill_up(self) -> None:
+    def _request(self, abort: Abort, answer: Answer | None) -> None:
+        self.desk.request(abort, answer)
         if len(self.desk.ready) <= self._low:
             self._fill()
 

@@ -121,12 +121,12 @@ class Many(Source[T]):
         self._desk.level = level_of(self._readers)
 
     def _wanted(self) -> bool:
-        holding = {reader for reader, _ in self._held}
-        for reader in [reader for reader in self._readers if reader not in holding]:
-            if not self._desk.over:
+        holding = {reader for reader, _ in self._held} if self._held else ()
+        for reader in tuple(self._readers):
+            if reader not in holding:
                 reader.ask()
-        if self._desk.over:
-            return True
+                if self._desk.over:
+                    return True
         if self._held:
             self._desk.ready.append(self._held.popleft()[1])
         elif self._capped and not self._readers:
@@ -161,12 +161,14 @@ class _Aligned:
         self.desk.level = level_of(self._readers)
 
     def _wanted(self) -> bool:
+        heads, waits = self.heads, False
         for position, reader in enumerate(self._readers):
-            if self.heads[position] is None and not self.desk.over:
+            if heads[position] is None and reader.end is None:
                 reader.ask()
-        if not self.desk.over and all(
-            head is not None or reader.end is not None for head, reader in zip(self.heads, self._readers, strict=True)
-        ):
+                if self.desk.over:
+                    return True
+                waits = waits or (heads[position] is None and reader.end is None)
+        if not waits:
             self._decide(self)
         return True
 
@@ -229,6 +231,10 @@ def zip_sources(*sources: Source[Any] | Read, strict: bool = False, fill: Any = 
 
     def give_all(aligned: _Aligned) -> None:
         heads = aligned.heads
+        if None not in heads and heads:
+            aligned.heads = [None] * len(heads)
+            aligned.desk.ready.append(tuple([head[0] for head in heads]))  # type: ignore[index]
+            return
         short = [position for position, head in enumerate(heads) if head is None]
         if len(short) == len(heads):
             aligned.desk.finish(True)

@@ -19,8 +19,10 @@ MOST = 12
 """How many calls of modules that are not of this package may be under way, one in the other."""
 
 
-class Here(threading.local):
-    """What is under way on this thread."""
+class Stack:
+    """What is under way on one thread."""
+
+    __slots__ = ("calls", "depth")
 
     def __init__(self) -> None:
         self.depth = 0
@@ -29,35 +31,42 @@ class Here(threading.local):
         """What is left for the first of them to call."""
 
 
-here = Here()
+class _Here(threading.local):
+    def __init__(self) -> None:
+        self.stack = Stack()
+
+
+here = _Here()
+"""Has the stack of this thread."""
 
 
 def descend(fn: Callable[..., object], *arguments: Any) -> None:
     """Call a function, unless too many calls are under way: then the first of them makes this one before it returns."""
-    depth = here.depth
+    stack = here.stack
+    depth = stack.depth
     if depth >= MOST:
-        here.calls.append((fn, arguments))
+        stack.calls.append((fn, arguments))
         return
-    here.depth = depth + 1
+    stack.depth = depth + 1
     try:
         fn(*arguments)
         if not depth:
             make_calls()
     finally:
-        here.depth = depth
+        stack.depth = depth
 
 
 def land(fn: Callable[..., object], *arguments: Any) -> None:
     """Leave a call to the first call of this thread, or be that."""
-    if here.depth:
-        here.calls.append((fn, arguments))
+    if here.stack.depth:
+        here.stack.calls.append((fn, arguments))
     else:
         descend(fn, *arguments)
 
 
 def make_calls() -> None:
     """Make the calls that were left, and those that they leave."""
-    calls = here.calls
+    calls = here.stack.calls
     while calls:
         fn, arguments = calls.popleft()
         fn(*arguments)
@@ -65,15 +74,15 @@ def make_calls() -> None:
 
 def whole(fn: Callable[..., object], *arguments: Any) -> None:
     """Call a function and all that this leaves to be called, whatever is under way: a pipeline in a pipeline."""
-    if not here.depth:
+    stack = here.stack
+    if not stack.depth:
         fn(*arguments)
         return
-    depth, calls = here.depth, here.calls
-    here.depth, here.calls = 0, deque()
+    here.stack = Stack()
     try:
         fn(*arguments)
     finally:
-        here.depth, here.calls = depth, calls
+        here.stack = stack
 
 
 def level_above(read: Any) -> int:

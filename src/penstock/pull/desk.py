@@ -26,7 +26,7 @@ Confirm = Callable[[bool | Exception | None], object]
 class Desk:
     """Answer requests in order: values as they come, then the end for ever."""
 
-    __slots__ = ("_close", "_closing", "_on_end", "_serving", "_wanted", "end", "level", "ready", "turn", "waiting")
+    __slots__ = ("_close", "_closing", "_on_end", "_serving", "end", "level", "ready", "turn", "waiting", "wanted")
 
     def __init__(
         self,
@@ -41,7 +41,8 @@ class Desk:
         """What follows when nothing is ready any more."""
         self.level = 0
         """How many modules of this package stand above it in a row, since the last landing."""
-        self._wanted = wanted
+        self.wanted = wanted
+        """What is called when somebody waits and nothing is ready."""
         self._close = close
         self._on_end = on_end
         """What is told when the end is first given to somebody."""
@@ -57,9 +58,10 @@ class Desk:
         """Ask for a value, or abort."""
         if answer is None and asks(abort):
             answer_given(answer)
-        self.turn.run(self._request, abort, answer)
+        self.turn.run(self.request, abort, answer)
 
-    def _request(self, abort: Abort, answer: Answer | None) -> None:
+    def request(self, abort: Abort, answer: Answer | None) -> None:
+        """Take a request, in the turn."""
         if answer is not None:
             self.waiting.append(answer)
         if asks(abort) or self.over:  # property A6: it is too late for an abort to change anything
@@ -75,7 +77,7 @@ class Desk:
             return LATER
         me = get_ident()
         if turn.owner == me:
-            self._request(None, later())
+            self.request(None, later())
             return LATER
         try:
             turn.token.pop()
@@ -84,7 +86,7 @@ class Desk:
             return LATER
         turn.owner = me
         self._serving = True
-        ready, wanted = self.ready, self._wanted
+        ready, wanted = self.ready, self.wanted
         try:
             while True:
                 if ready:
@@ -156,7 +158,7 @@ class Desk:
                     if self._on_end is not None:
                         self._on_end(self.end)
                     give(waiting.popleft(), self.end)
-                elif self._wanted() and not ready and self.end is None:
+                elif self.wanted() and not ready and self.end is None:
                     break
                 if queue:
                     self.turn.let_in()

@@ -130,7 +130,11 @@ class Drain(Sink[T, None]):
                         if value.__class__ is not Mark:
                             self._answers = number
                             if op is not None and self._aborted is None:
-                                self._taken(op, value)
+                                try:
+                                    if op(value) is False and self._aborted is None:
+                                        self._abort(True)
+                                except Exception as error:  # noqa: BLE001  property F9
+                                    self._op_raised(at_fault(error, self.name, op))
                         elif value is OVER:
                             self._answered(number, above.end)
                 except Exception as error:  # noqa: BLE001  property F10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from threading import get_ident
 from typing import Any, TypeVar
 
 from penstock.pull.arguments import function_given
@@ -17,6 +18,12 @@ from penstock.pull.throughs import map as each
 
 A = TypeVar("A")
 B = TypeVar("B")
+
+
+_WHOLE = frozenset({int, float, str, bytes, bool, type(None)})
+_WHOLE_TOO = (str, bytes, bytearray, Mapping)
+"""What is a value, though it could be iterated over."""
+_ROWS = (list, tuple)
 
 
 class _Flatten(Between):
@@ -36,12 +43,14 @@ class _Flatten(Between):
         return self._inner is not None and self._inner.asking
 
     def arrived(self, value: Any) -> None:
-        if isinstance(value, list | tuple):
+        if type(value) in _WHOLE:
+            self.desk.give(value)
+        elif isinstance(value, _ROWS):
             self.desk.ready.extend(value)
             self.desk.serve()
         elif isinstance(value, Source) or callable(value):
             self._read(value)
-        elif isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping):
+        elif isinstance(value, Iterable) and not isinstance(value, _WHOLE_TOO):
             self._read(from_iter(value))
         else:
             self.desk.give(value)
@@ -115,7 +124,10 @@ class _Queued(Between):
         self._stopped: End | None = None
 
     def put(self, value: Any) -> None:
-        self.desk.turn.run(self._put, value)
+        if self.desk.turn.owner == get_ident():
+            self._put(value)
+        else:
+            self.desk.turn.run(self._put, value)
 
     def _put(self, value: Any) -> None:
         if self._stopped is None and self.desk.end is None:

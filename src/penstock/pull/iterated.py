@@ -70,6 +70,18 @@ class Iterated:
             line.run(self._request, abort, answer)
             return
         try:
+            if self.end is None and self._halted is None:  # the common case, spelt out
+                try:
+                    value = (self._next or self._started())()
+                except StopIteration:
+                    self.exhausted()
+                except Exception as error:  # noqa: BLE001  property F1
+                    self.failed(error)
+                else:
+                    if self._halted is None:
+                        self._answer(answer, value)
+                        return
+                    self.aborted(self._halted)
             self._request(abort, answer)
         finally:
             line.token.append(True)
@@ -83,15 +95,18 @@ class Iterated:
             else:
                 value = self._pull()
                 if value is not OVER:
-                    try:
-                        answer(None, value)  # type: ignore[misc]
-                    except RecursionError:
-                        raise  # see protocol.give
-                    except Exception as error:  # noqa: BLE001
-                        drop("property F10: an answer function raised", error)
+                    self._answer(answer, value)
                     return
         if answer is not None:
             give(answer, self.end)
+
+    def _answer(self, answer: Answer | None, value: Any) -> None:
+        try:
+            answer(None, value)  # type: ignore[misc]
+        except RecursionError:
+            raise  # see protocol.give
+        except Exception as error:  # noqa: BLE001
+            drop("property F10: an answer function raised", error)
 
     def at_once(self, later: Later) -> Any:
         """Return the next item, or OVER."""

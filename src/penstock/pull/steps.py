@@ -43,7 +43,7 @@ class Fused:
 
     __slots__ = (
         "_aborted", "_answers", "_asked", "_asking", "_box", "_closing", "_concurrent", "_hooks", "_line", "_number",
-        "_on_answer", "_run", "_steps", "_thread", "_upstream", "_upstream_at_once", "_waiting", "end", "level",
+        "_on_answer", "_run", "_steps", "_upstream", "_upstream_at_once", "_waiting", "end", "level",
     )  # fmt: skip
 
     def __init__(self, upstream: Read, steps: tuple[Step, ...]) -> None:
@@ -62,8 +62,6 @@ class Fused:
         self._answers = 0
         self._asking = 0
         """The request whose read has not returned, unless it was answered."""
-        self._thread = 0
-        """The thread that asks."""
         self._box: tuple[bool | Exception | None, Any] = (None, None)
         """The answer that came before its read returned."""
         self._on_answer = self._answered
@@ -128,12 +126,25 @@ class Fused:
         line.owner = get_ident()
         try:
             run = self._run or self._opened()
-            go = run.go
+            go, above = run.go, self._upstream_at_once
             while True:
                 if run.last >= 0:
                     self._close(True, run.last)
                     break
-                value = self._fetch()
+                if above is None:
+                    value = self._fetch()
+                else:  # the common case, spelt out
+                    self._asked = number = self._asked + 1
+                    try:
+                        value = above.at_once(self._number)
+                    except Exception as error:  # noqa: BLE001  property F10
+                        self._broke(error)
+                        break
+                    if value.__class__ is not Mark:
+                        self._answers = number
+                    elif value is OVER:
+                        self._answers = number
+                        self._take_end(number, above.end)
                 if value.__class__ is Mark:
                     break
                 value = go(value)
@@ -183,29 +194,26 @@ class Fused:
         above = self._upstream_at_once
         try:
             if above is not None and self._answers == number - 1:
-                self._asking, self._thread = number, get_ident()
                 value = above.at_once(self._number)
-                if value.__class__ is not Mark:
-                    self._asking = 0
-                    self._answers = number
-                    return value
                 if value is OVER:
-                    self._asking = 0
                     self._answers = number
                     self._take_end(number, above.end)
-                    return OVER
-            elif (depth := here.depth) < MOST:
-                self._asking, self._thread = number, get_ident()
-                here.depth = depth + 1
-                try:
-                    self._upstream(None, partial(self._on_answer, number))
-                finally:
-                    here.depth = depth
-                if not depth and here.calls:
-                    descend(make_calls)
-            else:
+                elif value is not LATER:
+                    self._answers = number
+                return value
+            stack = here.stack
+            depth = stack.depth
+            if depth >= MOST:
                 land(self._ask, number)
                 return LATER
+            self._asking = number
+            stack.depth = depth + 1
+            try:
+                self._upstream(None, partial(self._on_answer, number))
+            finally:
+                stack.depth = depth
+            if not depth and stack.calls:
+                descend(make_calls)
         except Exception as error:  # noqa: BLE001  property F10
             self._asking = 0
             self._broke(error)
@@ -214,6 +222,9 @@ class Fused:
             self._asking = 0
             return LATER
         end, value = self._box
+        if end is None and self.end is None:  # the common case, spelt out
+            self._answers = number
+            return value
         self._box = (None, None)
         return self._check(number, end, value)
 
@@ -228,7 +239,7 @@ class Fused:
         return partial(self._on_answer, self._asked)
 
     def _answered(self, number: int, end: bool | Exception | None, value: Any = None, /) -> None:
-        if self._asking == number and self._answers == number - 1 and self._thread == get_ident():
+        if self._asking == number and self._answers == number - 1 and self._line.owner == get_ident():
             self._asking = 0
             self._box = (end, value)
             return

@@ -11,6 +11,7 @@ import inspect
 from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
+from threading import get_ident
 from typing import Any, TypeVar, overload
 
 from penstock.engine.arguments import count_given
@@ -130,8 +131,12 @@ class _Working(Between):
         self._pumping = False
 
     def wanted(self) -> bool:
-        self._pump()
-        return True
+        if self._ahead:
+            self._pump()
+            return True
+        if self._jobs or self._failing:
+            return True
+        return self.reader.ask() or bool(self._jobs)
 
     def _pump(self) -> None:
         """Ask for more as long as there is room and answers come at once."""
@@ -166,7 +171,10 @@ class _Working(Between):
             self._pump()
 
     def _report(self, job: _Job, error: Exception | None = None, result: Any = None) -> None:
-        self.desk.turn.run(self._finished, job, error, result)
+        if self.desk.turn.owner == get_ident():
+            self._finished(job, error, result)
+        else:
+            self.desk.turn.run(self._finished, job, error, result)
 
     def _finished(self, job: _Job, error: Exception | None, result: Any) -> None:
         if job.done:
@@ -174,6 +182,13 @@ class _Working(Between):
         if error is not None and not isinstance(error, Exception):
             error = TypeError(f"{self._name}: the error must be an exception or None, got {error!r}")
         job.done, job.error, job.result = True, error, result
+        if error is None and len(self._jobs) == 1 and self._jobs[0] is job:  # the common case, spelt out
+            self._jobs.clear()
+            self.desk.give(result)
+            self._settle()
+            if not self._pumping and (self._ahead or self.desk.waiting):
+                self._pump()
+            return
         self._failing = self._failing or error is not None
         if job in self._left:
             self._left.discard(job)
