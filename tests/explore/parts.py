@@ -595,7 +595,8 @@ def create_buffer(bench: Bench) -> None:
     _create(bench, Overflow.BUFFER)
 
 
-@part(FRESH, ASKED, OPEN, ("emit",))
+# An element that waits while another thread has the turn takes up the room, so that the next one is too many.
+@part(FRESH, ASKED, OPEN, ("emit",), loose=True, ends=("OverflowedError",))
 def create_error(bench: Bench) -> None:
     _create(bench, Overflow.ERROR)
 
@@ -620,7 +621,8 @@ def valve(bench: Bench) -> None:
     bench.call("valve.close", one.close)
 
 
-@part(FRESH, ASKED)
+# A valve that is closed ends the run wherever it is.
+@part(FRESH, ASKED, loose=True)
 def valve_iterated(bench: Bench) -> None:
     one = Valve()
     bench.take(Stream(Chain(Valved(Stream.from_iterable(["x", "y", "z"]).chain, one))))

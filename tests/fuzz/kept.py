@@ -58,6 +58,7 @@ KEPT: list[tuple[Chain, Path]] = [
             _step("skip_until_now"),
             _step("subscribe_on", Made("inline")),
             _step("take_until_never"),
+            _step("race_never"),
         )
         for follows in (_step("repeat", 2), _step("switch_if_empty", EMPTY), _step("concat", EMPTY))
     ),

@@ -29,12 +29,13 @@ class Race(Source[Any]):
     clean: ClassVar[bool] = True
 
     def opener(self) -> Opener[Any] | None:
-        """Iterate over the first stream, if it can be iterated: it answers at once."""
-        return pull(self.streams[0])
+        """Iterate over the first stream, if it can be iterated: it answers at once, unless another needs no request."""
+        first, *others = self.streams
+        return None if any(map(reads_nothing, others)) and not reads_nothing(first) else pull(first)
 
     def length(self) -> int | None:
-        """Return zero if nothing has to be read of the first stream."""
-        return 0 if reads_nothing(self.streams[0]) else None
+        """Return zero if nothing has to be read of one of the streams."""
+        return 0 if any(map(reads_nothing, self.streams)) else None
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Subscribe to one after the other until one has answered."""
