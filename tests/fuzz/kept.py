@@ -71,6 +71,14 @@ KEPT: list[tuple[Chain, Path]] = [
         ),
         Path("all"),
     ),
+    (
+        _chain((0,), _step("do_finally", Made("runs")), _step("take", 0), _step("race_never"), _step("repeat", 2)),
+        Path(),
+    ),
+    (
+        _chain((0,), _step("do_finally", Made("runs")), _step("take", 0), _step("race_never"), _step("repeat", 2)),
+        Path("all"),
+    ),
     # So does one that fails without reading anything, also where it is iterated beside others.
     *(
         (_chain((), _step("single"), step), Path("all"))

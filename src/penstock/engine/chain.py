@@ -180,7 +180,10 @@ def reads_nothing(chain: Chain) -> bool:
     _depth.pulls += 1
     try:
         source: Any = chain.source
-        return source.length() == 0 or chain.head.never_asks or (source.passes and reads_nothing(source.stream))
+        head = chain.head
+        if source.length() == 0 or head.never_asks or (source.passes and reads_nothing(source.stream)):
+            return True
+        return any(isinstance(step, Stage) and step.cap == 0 for step in chain.steps[len(head.stages) :])
     finally:
         _depth.pulls -= 1
 
