@@ -8,6 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from penstock.tck import patience
+from penstock.tck.activity import Activity
+from penstock.tck.environment import Environment, rest
 from penstock.tck.outcome import Limits, Status
 from penstock.tck.patience import Patience
 from penstock.tck.trial import Trial, run_trials
@@ -73,6 +75,60 @@ def test_it_can_be_renewed_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
 
     made.wait(wait)
     assert abs(machine.turns - 50) <= 1
+
+
+def test_patience_is_counted_from_the_last_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fifty turns in which something happens, and then as many as the patience is worth."""
+    machine = Machine(monkeypatch, lambda _: 0.0)
+    activity = Activity()
+
+    class Changed:
+        def __enter__(self) -> None: ...
+
+        def __exit__(self, *_: object) -> None: ...
+
+        def wait_for(self, holds: Callable[[], bool], seconds: float) -> bool:
+            return machine.wait(seconds)
+
+    activity.changed = Changed()  # type: ignore[assignment]
+    assert not activity.wait_until(lambda: False, 2.0, lambda: min(machine.turns, 50))
+    assert abs(machine.turns - 70) <= 1
+
+
+def test_what_counts_as_quiet_grows_with_the_time_that_elements_take() -> None:
+    environment = Environment(Limits(timeout=2.0, quiet=0.05))
+    assert environment.quiet == 0.05
+    environment.element_took(0.1)
+    assert environment.quiet == pytest.approx(0.3)
+    environment.element_took(100.0)
+    assert environment.quiet == 2.0
+
+
+@pytest.mark.parametrize(
+    ("pace", "wanted", "most"), [(0.0, 5000, 1000), (0.0, 7, 7), (0.01, 5000, 200), (1.0, 5000, 5), (1.0, 3, 3)]
+)
+def test_a_trial_waits_for_as_many_elements_as_the_limits_and_the_pace_allow(
+    pace: float, wanted: int, most: int
+) -> None:
+    environment = Environment(Limits(elements=1000, timeout=2.0))
+    environment.element_took(pace)
+    assert environment.most(wanted) == most
+
+
+def test_trials_come_to_rest_each_by_itself() -> None:
+    """One whose subject never rests does not keep the others from it."""
+    activity = Activity()
+    limits = Limits(timeout=0.1, quiet=0.01)
+    still, restless = Environment(limits, activity), Environment(limits, activity)
+    waited = activity.wait_until
+
+    def wait_until(holds: Callable[[], bool], patience: float, progress: Callable[[], int] = lambda: 0) -> bool:
+        restless.pulse()
+        return waited(holds, patience, progress)
+
+    activity.wait_until = wait_until  # type: ignore[method-assign]
+    rest([still, restless])
+    assert (still.rested, restless.rested) == (True, False)
 
 
 def test_a_trial_that_holds_up_the_whole_process_is_not_given_up() -> None:

@@ -14,7 +14,7 @@ from tests.tck import broken_publishers_demand as demanding
 from tests.tck.correct_publishers import FailsAfter, PascalPublisher, SyncPublisher, SyncRun, ThreadRun, numbers
 
 QUICK = Limits(elements=200, timeout=5, quiet=0.01)
-HANGING = Limits(elements=200, timeout=0.5, quiet=0.01)
+HANGING = Limits(elements=200, timeout=1, quiet=0.01)
 
 
 def nothing():

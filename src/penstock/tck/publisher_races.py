@@ -30,6 +30,8 @@ def signals_stay_serial(case: PublisherCase) -> Steps:
     probe = case.subscribe(publisher)
     probe.on_next_hook = _Staying(case, count)
     probe.request(count)
+    case.environment.comes(lambda: len(probe.elements) >= count or probe.ended or probe.overlapped)
+    _were_serial(case)  # what overlaps may get lost, too
     case.elements(probe, count)
     case.complete(probe)
     yield
