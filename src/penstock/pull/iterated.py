@@ -79,7 +79,12 @@ class Iterated:
                     self.failed(error)
                 else:
                     if self._halted is None:
-                        self._answer(answer, value)
+                        try:
+                            answer(None, value)  # type: ignore[misc]
+                        except RecursionError:
+                            raise  # see protocol.give
+                        except Exception as error:  # noqa: BLE001
+                            drop("property F10: an answer function raised", error)
                         return
                     self.aborted(self._halted)
             self._request(abort, answer)

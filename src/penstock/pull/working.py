@@ -185,7 +185,8 @@ class _Working(Between):
         if error is None and len(self._jobs) == 1 and self._jobs[0] is job:  # the common case, spelt out
             self._jobs.clear()
             self.desk.give(result)
-            self._settle()
+            if self.reader.end is not None:
+                self._settle()
             if not self._pumping and (self._ahead or self.desk.waiting):
                 self._pump()
             return
