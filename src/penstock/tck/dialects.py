@@ -21,6 +21,7 @@ from penstock.spec.rules import rule
 from penstock.spec.strangers import cure_for
 from penstock.tck.contract import DIALECTS
 from penstock.tck.outcome import Outcome, Status
+from penstock.tck.planned import NotRun
 from penstock.tck.trial import Trial, Trials
 
 Attach = Callable[[Any, CppSubscription], object]
@@ -46,7 +47,7 @@ def subscriber_of(function: str, dialect: str, made: Any, attach: Attach | None 
     if dialect == "jvm":
         return made  # type: ignore[no-any-return]
     if not is_subscriber(made, dialect):  # type: ignore[call-overload]
-        raise TypeError(
+        raise NotRun(
             f"{function}: the factory must return a subscriber of the {DIALECTS[dialect].value} text, got {made!r}"
             f"{cure_for(made)}"
         )
@@ -60,7 +61,7 @@ def processor_of(function: str, dialect: str, made: Any, attach: Attach | None =
     if dialect == "cpp" and callable(made) and not is_publisher(made, "cpp"):
         return Operator(made)
     if not is_processor(made, dialect):  # type: ignore[call-overload]
-        raise TypeError(
+        raise NotRun(
             f"{function}: the factory must return a processor of the {DIALECTS[dialect].value} text, got {made!r}"
             f"{cure_for(made)}"
         )
