@@ -91,6 +91,12 @@ CALLED: dict[str, Callable[[Stream[int], Fn], Stream[Any]]] = {
     "last.predicate": lambda over, fn: over.last(fn),
     "min.key": lambda over, fn: over.min(fn),
     "max.key": lambda over, fn: over.max(fn),
+    "min.less": lambda over, fn: over.min(less=fn),
+    "max.less": lambda over, fn: over.max(less=fn),
+    "contains.equal": lambda over, fn: over.contains(-1, equal=fn),
+    "start_with.create": lambda over, fn: over.start_with(create=[fn]),
+    "end_with.create": lambda over, fn: over.end_with(create=[fn]),
+    "from_callable.more": lambda over, fn: over.concat(Stream.from_callable(int, fn)),
     "all.predicate": lambda over, fn: over.all(fn),
     "any.predicate": lambda over, fn: over.any(fn),
     "for_each.fn": lambda over, fn: over.for_each(fn),
@@ -115,8 +121,6 @@ TOLD: dict[str, Callable[[Stream[int], Fn], Stream[Any]]] = {
     "do_finally.fn": lambda over, fn: over.do_finally(fn),
 }
 """What a function raises there has no signal to go by, and goes to the on_dropped hook."""
-
-NOT_IN_A_RUN = frozenset(("via.flow",))
 
 
 def parameters() -> set[str]:

@@ -13,7 +13,7 @@ import pytest
 from penstock import Dropped, Recorder, Stream, assembly_trace, observe, thread
 from penstock.errors import InterruptionError
 from penstock.testing import Probe
-from tests.engine.calling import CALLED, LOST, NOT_IN_A_RUN, TOLD, Fn, parameters
+from tests.engine.calling import CALLED, LOST, TOLD, Fn, parameters
 from tests.engine.parts import FORMS, Items
 from tests.engine.watch import PATIENCE
 
@@ -177,7 +177,7 @@ each_called = pytest.mark.parametrize("called", CALLED)
 
 
 def test_the_tables_name_every_function_that_an_operator_takes() -> None:
-    tabled = {name.partition(",")[0] for name in (*CALLED, *TOLD)} | NOT_IN_A_RUN
+    tabled = {name.partition(",")[0] for name in (*CALLED, *TOLD)}
     assert tabled == parameters()
 
 

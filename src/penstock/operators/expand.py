@@ -162,7 +162,8 @@ class _ExpandRun(Gather):
         super().arrived(source, element)
         with self._guard:  # it takes part of the demand before it is expanded for what is left of that
             self._arriving -= 1
-            self._waiting.append(element)
+            if not self.outlet.closed:  # else what waits was forgotten already
+                self._waiting.append(element)
         if self._free:
             self._place()
 
