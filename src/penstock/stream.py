@@ -19,7 +19,6 @@ from collections.abc import (
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, TypeVarTuple, overload
 
@@ -59,7 +58,7 @@ from penstock.operators.combine_latest import CombineLatest
 from penstock.operators.concat import Concat
 from penstock.operators.concat_map import ConcatMap
 from penstock.operators.conflate import Conflate
-from penstock.operators.contains import Contains
+from penstock.operators.contains import Contains, EqualTo
 from penstock.operators.count import Count
 from penstock.operators.create import Create
 from penstock.operators.debounce import Debounce
@@ -1802,7 +1801,7 @@ class Stream(Iterated, Generic[T_co]):
         if equal is None:
             return self._then(found)
         function_given("contains", "equal", equal)
-        return self._then(AnyElement(partial(equal, element)))
+        return self._then(AnyElement(EqualTo(equal, element)))
 
     def is_empty(self) -> Stream[bool]:
         """Emit whether there is no element at all.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -32,3 +33,14 @@ class Contains(Stage[Any, bool]):
     def demand(self, n: int) -> int:
         """Ask for everything."""
         return UNBOUNDED
+
+
+@dataclass(frozen=True, slots=True)
+class EqualTo:
+    """Whether an element equals the one that is looked for, by a function; a value, unlike a partial call."""
+
+    equal: Callable[[Any, Any], object]
+    element: object
+
+    def __call__(self, other: object, /) -> object:
+        return self.equal(self.element, other)
