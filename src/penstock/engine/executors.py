@@ -158,12 +158,12 @@ class _PoolThreads:
             return None
 
 
-class _SerialWorker:
-    """Run tasks in order, one at a time, on threads it shares with others."""
+class SerialWorker:
+    """A worker that runs tasks in order, one at a time, on threads that it shares with others."""
 
     __slots__ = ("_busy", "_closed", "_lock", "_spawn", "_tasks")
 
-    def __init__(self, spawn: Callable[[Task], None]) -> None:
+    def __init__(self, spawn: Callable[[Task], object]) -> None:
         self._spawn = spawn
         self._lock = threading.Lock()
         self._tasks: deque[Task] = deque()
@@ -174,20 +174,29 @@ class _SerialWorker:
         with self._lock:
             if self._closed:
                 return
-            if not self._busy:
-                self._spawn(self._work)  # first, since it may raise; it waits for the lock
-                self._busy = True
             self._tasks.append(task)
+            if self._busy:
+                return
+            self._busy = True
+        spawned = False
+        try:
+            self._spawn(self._work)  # with no lock held: an executor of a user's may work inside of its submit
+            spawned = True
+        finally:
+            if not spawned:
+                with self._lock:
+                    self._busy = False
+                    self._tasks.clear()  # the run hears of it, and ends
 
     def _work(self) -> None:
         ended = False
         try:
             while (task := self._next()) is not None:
                 guarded(task)
-                del task
+                del task  # an idle thread must not keep the last subscriber alive (rule 3.13)
             ended = True
         finally:
-            if not ended:
+            if not ended:  # a task raised SystemExit or its like, which ends no other task
                 hand_over(self._work, self._spawn)
 
     def _next(self) -> Task | None:
@@ -216,7 +225,7 @@ class Pool:
 
     def worker(self) -> Worker:
         """Return a worker that borrows a thread whenever it has something to do."""
-        return _SerialWorker(self._threads.submit)
+        return SerialWorker(self._threads.submit)
 
     def __reduce__(self) -> tuple[type[Pool], tuple[int, str]]:
         return (Pool, (self.size, self.name))

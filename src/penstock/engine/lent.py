@@ -7,13 +7,11 @@ A pool of processes is refused, since what runs there shares nothing with the ru
 from __future__ import annotations
 
 import sys
-from collections import deque
 from dataclasses import dataclass
 from functools import partial
-from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from penstock.engine.executors import Executor, Task, Worker, guarded
+from penstock.engine.executors import Executor, SerialWorker, Task, Worker, guarded
 from penstock.engine.threads import started
 
 if TYPE_CHECKING:
@@ -55,63 +53,10 @@ class Lent:
 
     def worker(self) -> Worker:
         """Return a worker that borrows a thread whenever it has something to do."""
-        return _LentWorker(self.executor)
+        return SerialWorker(self._borrow)
 
-
-class _LentWorker:
-    """A worker that runs tasks in order, one at a time, on the threads of an executor, which may run them at once."""
-
-    __slots__ = ("_busy", "_closed", "_executor", "_lock", "_tasks")
-
-    def __init__(self, executor: Any) -> None:
-        self._executor = executor
-        self._lock = Lock()
-        self._tasks: deque[Task] = deque()
-        self._busy = False
-        self._closed = False
-
-    def submit(self, task: Task, /) -> None:
-        with self._lock:
-            if self._closed:
-                return
-            self._tasks.append(task)
-            if self._busy:
-                return
-            self._busy = True
-        borrowed = False
-        try:
-            self._borrow()  # with no lock held: the executor may be one that works inside of submit
-            borrowed = True
-        finally:
-            if not borrowed:
-                with self._lock:
-                    self._busy = False
-                    self._tasks.clear()
-
-    def _borrow(self) -> None:
-        self._executor.submit(self._work).add_done_callback(partial(_resumed, self._work))
-
-    def _work(self) -> None:
-        ended = False
-        try:
-            while (task := self._next()) is not None:
-                guarded(task)
-                del task  # an idle thread must not keep the last subscriber alive (rule 3.13)
-            ended = True
-        finally:
-            if not ended:  # a task raised SystemExit or its like, which ends no other task
-                started(self._work, "penstock-thread")
-
-    def _next(self) -> Task | None:
-        with self._lock:
-            if self._tasks:
-                return self._tasks.popleft()
-            self._busy = False
-            return None
-
-    def close(self) -> None:
-        with self._lock:
-            self._closed = True
+    def _borrow(self, work: Task) -> None:
+        self.executor.submit(work).add_done_callback(partial(_resumed, work))
 
 
 def _resumed(work: Task, future: Any) -> None:
