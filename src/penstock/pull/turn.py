@@ -80,17 +80,10 @@ class Turn:
             fn(*arguments)
 
 
-class Line:
+class Line(Turn):
     """Run functions one after the other; one that comes while another runs is run when that has returned."""
 
-    __slots__ = ("owner", "queue", "token")
-
-    def __init__(self) -> None:
-        self.token = [True]
-        self.owner = 0
-        """The thread that is at work; only that thread finds itself here."""
-        self.queue: Left = deque()
-        """What has come while something ran."""
+    __slots__ = ()
 
     def run(self, fn: Callable[..., object], *arguments: Any) -> None:
         """Run a function now, or after what runs now."""
@@ -103,29 +96,11 @@ class Line:
         finally:
             self.leave()
 
-    def begin(self) -> bool:
-        """Take the token, if nothing runs."""
-        try:
-            self.token.pop()
-        except IndexError:
-            return False
-        self.owner = get_ident()
-        return True
-
-    def leave(self) -> None:
-        """Give the token back, and run what has come meanwhile."""
-        self.owner = 0
-        self.token.append(True)
-        if self.queue:
-            self.let_in()
-
     def let_in(self) -> None:
         """Run what has come, unless something runs, which then does so."""
         while self.queue and self.begin():
             try:
-                while self.queue:
-                    fn, arguments = self.queue.popleft()
-                    fn(*arguments)
+                self._do()
             finally:
                 self.owner = 0
                 self.token.append(True)
