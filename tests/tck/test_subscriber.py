@@ -162,31 +162,22 @@ class AsTheJvmTextHasIt(Sound):
             subscription.cancel()
             return
         self.subscription = subscription
-        puppet = Puppet(subscription)
         assert self.probe is not None
-        self.probe.subscribed(request=puppet.trigger_request, cancel=puppet.signal_cancel)
+        self.hand_over(self.probe, subscription)
+
+    def hand_over(self, probe: Any, subscription: Any) -> None:
+        puppet = Puppet(subscription)
+        probe.subscribed(request=puppet.trigger_request, cancel=puppet.signal_cancel)
 
 
 class HandsItsSubscriptionOver(AsTheJvmTextHasIt):
-    def on_subscribe(self, subscription: Any, /) -> None:
-        self.refuse_none(subscription)
-        if self.subscription is not None:
-            subscription.cancel()
-            return
-        self.subscription = subscription
-        assert self.probe is not None
-        self.probe.subscribed(request=subscription.request, cancel=subscription.cancel)
+    def hand_over(self, probe: Any, subscription: Any) -> None:
+        probe.subscribed(request=subscription.request, cancel=subscription.cancel)
 
 
 class HandsAFunctionOver(AsTheJvmTextHasIt):
-    def on_subscribe(self, subscription: Any, /) -> None:
-        self.refuse_none(subscription)
-        if self.subscription is not None:
-            subscription.cancel()
-            return
-        self.subscription = subscription
-        assert self.probe is not None
-        self.probe.subscribed(request=lambda n: subscription.request(n), cancel=lambda: subscription.cancel())
+    def hand_over(self, probe: Any, subscription: Any) -> None:
+        probe.subscribed(request=lambda n: subscription.request(n), cancel=lambda: subscription.cancel())
 
 
 @pytest.mark.parametrize("make", [AsTheJvmTextHasIt, HandsItsSubscriptionOver, HandsAFunctionOver])
