@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, overload, runtime_checkable
 
 from penstock.engine.blame import describe, operator_name
-from penstock.engine.chain import Chain, connect, graft
+from penstock.engine.chain import Chain, connect
+from penstock.engine.graft import graft
 from penstock.engine.inlet import Inlet, Receiver
 from penstock.engine.iterate import value_async
 from penstock.engine.observe import observed

@@ -16,10 +16,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from penstock.engine.chain import Chain, Items, connect
+from penstock.engine.chain import Chain, connect
 from penstock.engine.demand import add
 from penstock.engine.dropped import drop
 from penstock.engine.executors import thread
+from penstock.engine.given import Items
 from penstock.engine.loops import Future, Loop, Task, lease_loop
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
 from penstock.engine.relay import Relay

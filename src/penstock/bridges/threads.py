@@ -20,8 +20,9 @@ from typing import Any, Protocol, TypeVar
 
 from penstock.bridges.in_band import end_of, ends, packed, unpacked
 from penstock.bridges.pouring import pour
-from penstock.engine.chain import Chain, Items, connect
+from penstock.engine.chain import Chain, connect
 from penstock.engine.executors import thread
+from penstock.engine.given import Items
 from penstock.engine.relay import Relay
 from penstock.errors import PenstockError
 from penstock.flow import Sink

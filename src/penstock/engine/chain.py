@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 import threading
-from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,10 +19,9 @@ from penstock.engine.assembly import Assembly, Traced
 from penstock.engine.async_run import AsyncRun
 from penstock.engine.blame import describe, operator_name
 from penstock.engine.cold_paths import interruption, left_alone
-from penstock.engine.drain import READY, Run
+from penstock.engine.drain import Run
 from penstock.engine.fed import FedRun
 from penstock.engine.flat import HIGHEST, here, run_all
-from penstock.engine.foreign import subscribe_to
 from penstock.engine.landing import Landing
 from penstock.engine.outlet import Outlet
 from penstock.engine.part import Part, height_of
@@ -30,7 +29,6 @@ from penstock.engine.push import pushed
 from penstock.engine.segment import Segment, Trace
 from penstock.engine.weave import pieces
 from penstock.spec.interfaces import Subscriber
-from penstock.spec.strangers import cure_for, library_of
 from penstock.stage import AsyncOpener, Gate, Joint, Opener, Source, Stage, Step
 
 MOST_NESTED = 12
@@ -39,7 +37,6 @@ ITERATED = -1
 AWAITED = -2
 _HEAD = (-1, -1)
 _BARE = Segment(())
-_SEQUENCES = frozenset((list, tuple, range))
 
 
 class Watch(Protocol):
@@ -196,7 +193,7 @@ def is_empty(chain: Chain) -> bool:
     while not _adds(chain) and source.passes:
         chain, source = source.stream, source.stream.source
     # A source that holds chains may read nothing of them and emit what their steps add.
-    return not _adds(chain) and not _inner_chains(source) and source.opener() is not None
+    return not _adds(chain) and not inner_chains(source) and source.opener() is not None
 
 
 def _adds(chain: Chain) -> bool:
@@ -360,122 +357,11 @@ def _wire(chain: Chain, first: int, subscriber: Subscriber[Any]) -> Subscriber[A
     return subscriber
 
 
-@dataclass(frozen=True, slots=True)
-class Items(Source[Any]):
-    """Be an iterable that was given where a publisher may stand."""
-
-    items: Iterable[Any]
-
-    def opener(self) -> Opener[Any]:
-        """Iterate over the items."""
-        return lambda _: iter(self.items)
-
-    def length(self) -> int | None:
-        """Return the length of a list or a tuple."""
-        return len(self.items) if isinstance(self.items, list | tuple) else None
-
-
-@dataclass(frozen=True, slots=True)
-class AsyncItems(Source[Any]):
-    """Be an asynchronous iterable that was given where a publisher may stand."""
-
-    items: AsyncIterable[Any]
-
-    def async_opener(self) -> AsyncOpener[Any]:
-        """Iterate over the items."""
-        return lambda _: aiter(self.items)
-
-
-def at_hand(given: object, most: int) -> list[Any] | None:
-    """Return the elements of what a user's function returned, if they lie ready and are no more than `most`."""
-    if type(given) not in _SEQUENCES:
-        chain = getattr(given, "chain", None)
-        if not isinstance(chain, Chain) or chain.steps or chain.places or chain.watch is not None:
-            return None
-        size = chain.source.length()
-        opener = None if size is None or size > most else chain.source.opener()
-        if opener is None:
-            return None
-        given = opener(None)
-        if type(given) not in READY:
-            return None
-    elif len(given) > most:  # type: ignore[arg-type]
-        return None
-    elements = list(given)  # type: ignore[call-overload]
-    return None if any(element is None for element in elements) else elements
-
-
-def connect_to(operator: str, given: object, subscriber: Subscriber[Any]) -> None:
-    """Subscribe to what a user's function returned: a stream, a publisher of another make or an iterable."""
-    chain = getattr(given, "chain", None)
-    if isinstance(chain, Chain):
-        connect(chain, subscriber)
-    elif callable(getattr(given, "subscribe", None)) and library_of(given) is None:
-        subscribe_to(given, subscriber)  # type: ignore[arg-type]
-    elif isinstance(given, Iterable):
-        connect(Chain(Items(given)), subscriber)
-    elif isinstance(given, AsyncIterable):
-        connect(Chain(AsyncItems(given)), subscriber)
-    else:
-        raise TypeError(
-            f"{operator}: the function must return a Publisher or an iterable, got {given!r}{cure_for(given)}"
-        )
-
-
-def graft(chain: Chain, onto: Callable[[Source[Any]], Chain | None]) -> Chain:
-    """Replace sources, those inside other sources included; `onto` returns the new start, or None to keep one."""
-    grafted: dict[int, Chain] = {}
-    states: dict[int, object] = {}
-    waiting = [chain]
-    while waiting:  # from the inside out, in a loop: a thousand sources may be nested
-        at = waiting[-1]
-        found = onto(at.source)
-        if found is not None:
-            grafted[id(at)] = Chain(found.source, (*found.steps, *at.steps), _places(found, at))
-            waiting.pop()
-            continue
-        inner = [each for each in _inner_chains(at.source) if id(each) not in grafted]
-        if inner:
-            waiting.extend(inner)
-        else:
-            grafted[id(at)] = _rebuilt(at, grafted, states)
-            waiting.pop()
-    return grafted[id(chain)]
-
-
-def _places(found: Chain, at: Chain) -> tuple[str, ...]:
-    """Return where the steps of two chains were written, the second of which has lost its source."""
-    if not found.places and not at.places:
-        return ()
-    unknown = ("",) * (1 + len(found.steps) - len(found.places))
-    return (*found.places, *unknown, *at.places[1:])
-
-
-def _inner_chains(source: Source[Any]) -> list[Chain]:
+def inner_chains(source: Source[Any]) -> list[Chain]:
+    """Return the chains that a source holds in its fields."""
     values = [getattr(source, field.name) for field in dataclasses.fields(source)]  # type: ignore[arg-type]
     rows = [value if isinstance(value, tuple) else (value,) for value in values]
     return [item for row in rows for item in row if isinstance(item, Chain)]
-
-
-def _rebuilt(chain: Chain, grafted: dict[int, Chain], states: dict[int, object]) -> Chain:
-    """Return the chain with what was grafted inside its source, and a fresh state where it holds any.
-
-    Sources that had one state in common, two branches of a shared stream say, have one in common again.
-    """
-    if all(grafted[id(each)] is each for each in _inner_chains(chain.source)):
-        return chain
-    changes: dict[str, object] = {}
-    for field in dataclasses.fields(chain.source):  # type: ignore[arg-type]
-        value = getattr(chain.source, field.name)
-        if field.default_factory is not dataclasses.MISSING:
-            if id(value) not in states:
-                states[id(value)] = field.default_factory()  # a hub of other streams must not be joined
-            changes[field.name] = states[id(value)]
-        elif isinstance(value, Chain):
-            changes[field.name] = grafted[id(value)]
-        elif isinstance(value, tuple):
-            changes[field.name] = tuple(grafted[id(item)] if isinstance(item, Chain) else item for item in value)
-    return Chain(dataclasses.replace(chain.source, **changes), chain.steps, chain.places)  # type: ignore[type-var]
 
 
 # Chains as values: all that follows would be recursion, were it left to Python.

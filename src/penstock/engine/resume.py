@@ -8,7 +8,8 @@ from typing import Any
 
 from penstock.engine.blame import blamed, caused_by, operator_name
 from penstock.engine.caught import When, caught
-from penstock.engine.chain import connect_to, refuse
+from penstock.engine.chain import refuse
+from penstock.engine.given import connect_to
 from penstock.engine.sequence import Following
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint

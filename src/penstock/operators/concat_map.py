@@ -9,8 +9,8 @@ from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.arguments import function_given
 from penstock.engine.blame import blamed
-from penstock.engine.chain import connect_to
 from penstock.engine.cold_paths import too_late
+from penstock.engine.given import connect_to
 from penstock.engine.outlet import accepts, element_or_raise
 from penstock.engine.part import Part
 from penstock.engine.relay import Relay

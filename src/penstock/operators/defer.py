@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from penstock.engine.arguments import function_given
 from penstock.engine.blame import blamed
-from penstock.engine.chain import connect_to, refuse
+from penstock.engine.chain import refuse
+from penstock.engine.given import connect_to
 from penstock.spec.interfaces import Publisher, Subscriber
 from penstock.stage import Source
 

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.arguments import count_given, function_given
 from penstock.engine.blame import blamed, describe, no_stop
-from penstock.engine.chain import connect_to
 from penstock.engine.demand import UNBOUNDED
 from penstock.engine.gather import Gather, Input
+from penstock.engine.given import connect_to
 from penstock.engine.outlet import accepts, element_or_raise
 from penstock.engine.segment import close_quietly
 from penstock.engine.spread import PLAIN, Made, items_of

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.arguments import count_given, function_given
 from penstock.engine.blame import blamed
-from penstock.engine.chain import at_hand, connect_to
 from penstock.engine.demand import UNBOUNDED
 from penstock.engine.gather import Gather
+from penstock.engine.given import at_hand, connect_to
 from penstock.engine.outlet import accepts, element_or_raise
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
 from penstock.stage import Body, Joint, Sight, Stage

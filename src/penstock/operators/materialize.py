@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.engine.chain import Chain, Items, connect, pull
+from penstock.engine.chain import Chain, connect, pull
+from penstock.engine.given import Items
 from penstock.engine.relay import Relay
 from penstock.engine.segment import close_quietly
 from penstock.engine.signals import Completed, Failed, Next, Signal

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from penstock.engine.arguments import count_given, function_given
 from penstock.engine.blame import blamed
-from penstock.engine.chain import connect_to
 from penstock.engine.cold_paths import too_late
 from penstock.engine.demand import UNBOUNDED
+from penstock.engine.given import connect_to
 from penstock.engine.outlet import Outlet, accepts, element_or_raise
 from penstock.engine.part import Part, height_of
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription

@@ -9,8 +9,9 @@ from typing import Any, Generic, TypeVar
 
 from penstock.engine.arguments import awaits, function_given
 from penstock.engine.blame import blamed
-from penstock.engine.chain import Chain, connect, connect_to, pull, reads_nothing
+from penstock.engine.chain import Chain, connect, pull, reads_nothing
 from penstock.engine.dropped import drop
+from penstock.engine.given import connect_to
 from penstock.engine.relay import Relay
 from penstock.engine.segment import close
 from penstock.spec.interfaces import Publisher, Subscriber

@@ -18,8 +18,9 @@ from pyspark.sql import DataFrame
 
 from penstock.bridges.columns import SchemaError
 from penstock.engine.blame import add_note, describe, operator_name
-from penstock.engine.chain import Chain, graft, pull
+from penstock.engine.chain import Chain, pull
 from penstock.engine.executors import thread
+from penstock.engine.graft import graft
 from penstock.errors import PenstockError
 from penstock.flow import Elsewhere, Flow, Hole
 from penstock.spark.failure import report
