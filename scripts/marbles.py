@@ -31,8 +31,8 @@ from penstock import (
     VirtualClock,
     inline,
 )
-from penstock.engine.demand import UNBOUNDED
-from penstock.engine.emitter import Emitter
+from penstock.engine.many.emitter import Emitter
+from penstock.engine.words.demand import UNBOUNDED
 
 QUIET = 12
 """How often the event loop turns after a second has passed, so that nothing of it is left to do."""

@@ -17,8 +17,8 @@ import pytest
 
 import penstock.operators
 from penstock import Emitter, Recorder, Registry, Slow, Stream, inline, observe, pool, thread
-from penstock.engine.chain import Chain
-from penstock.engine.signals import Next
+from penstock.engine.runs.chain import Chain
+from penstock.engine.words.signals import Next
 from penstock.stage import Joint, Source, Stage
 from tests.engine.calling import CALLED, LOST, TOLD
 

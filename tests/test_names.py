@@ -16,7 +16,7 @@ import pytest
 
 import penstock.operators
 from penstock import Stream
-from penstock.engine.blame import operator_name
+from penstock.engine.weaving.blame import operator_name
 from penstock.stage import Joint, Sight, Source, Stage
 from scripts.operator_reference import reference_page
 

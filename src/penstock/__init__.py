@@ -1,18 +1,18 @@
 """penstock: Reactive Streams for Python, from one thread to a Spark cluster."""
 
-from penstock.engine.assembly import assembly_trace
-from penstock.engine.clocks import Clock, SystemClock, VirtualClock
-from penstock.engine.dropped import Dropped, set_on_dropped
-from penstock.engine.emitter import EmitResult, Emitter, Overflow
-from penstock.engine.executors import Executor, inline, loop, pool, thread
-from penstock.engine.hub import Connection
-from penstock.engine.inlet import Receiver
-from penstock.engine.loop_clock import LoopClock
-from penstock.engine.observe import Listener, Observation, Reading, RunState, observe
-from penstock.engine.recorder import Recorder
-from penstock.engine.registry import REGISTRY, Counted, Registry
-from penstock.engine.shared import Slow
-from penstock.engine.signals import Completed, Failed, Next, Signal
+from penstock.engine.doors.inlet import Receiver
+from penstock.engine.many.broadcast import Connection
+from penstock.engine.many.emitter import EmitResult, Emitter, Overflow
+from penstock.engine.many.shared_run import Slow
+from penstock.engine.places.clocks import Clock, SystemClock, VirtualClock
+from penstock.engine.places.executors import Executor, inline, loop, pool, thread
+from penstock.engine.places.loop_clock import LoopClock
+from penstock.engine.watching.observe import Listener, Observation, Reading, RunState, observe
+from penstock.engine.watching.recorder import Recorder
+from penstock.engine.watching.registry import REGISTRY, Counted, Registry
+from penstock.engine.weaving.assembly import assembly_trace
+from penstock.engine.words.dropped import Dropped, set_on_dropped
+from penstock.engine.words.signals import Completed, Failed, Next, Signal
 from penstock.errors import EmptyError, OverflowedError, PenstockError, ProtocolError, RunCancelledError
 from penstock.flow import Flow, Pipeline, Sink, flow, processor, subscriber
 from penstock.run import Plan, Progress, Run

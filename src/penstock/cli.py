@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from penstock import cli_run as running
-from penstock.tck import cli as verification
+from penstock.tck.cli import verify as verification
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, overload, runtime_checkable
 
-from penstock.engine.blame import describe, operator_name
-from penstock.engine.chain import Chain, connect
-from penstock.engine.graft import graft
-from penstock.engine.inlet import Inlet, Receiver
-from penstock.engine.iterate import value_async
-from penstock.engine.observe import observed
+from penstock.engine.doors.inlet import Inlet, Receiver
+from penstock.engine.doors.iterate import value_async
+from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.runs.graft import graft
+from penstock.engine.watching.observe import observed
+from penstock.engine.weaving.blame import describe, operator_name
 from penstock.run import InProcess, Place, Plan, Run
 from penstock.spec.interfaces import Processor, Subscriber
 from penstock.stage import Joint, Source, Stage

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from threading import Lock
 
-from penstock.engine.demand import UNBOUNDED
-from penstock.engine.observe import Observation, Reading, RunState
-from penstock.engine.registry import REGISTRY, Counted, Registry
+from penstock.engine.watching.observe import Observation, Reading, RunState
+from penstock.engine.watching.registry import REGISTRY, Counted, Registry
+from penstock.engine.words.demand import UNBOUNDED
 
 try:
     from opentelemetry import metrics, trace

@@ -22,27 +22,27 @@ from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, TypeVarTuple, overload
 
-from penstock.engine.abilities import Added, Ordered, Shared
-from penstock.engine.arguments import Missing, count_given, elements_given, function_given
-from penstock.engine.assembly import places_with, tracing
-from penstock.engine.caught import When
-from penstock.engine.chain import Chain, connect, pull
-from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
-from penstock.engine.emitter import EmitResult, Emitter, Overflow
-from penstock.engine.fork import Fork
-from penstock.engine.hub import Connection
-from penstock.engine.iterate import WINDOW, iterate, iterate_async, value, value_async
-from penstock.engine.lent import AnyExecutor, executor_given
-from penstock.engine.observe import Listener, Observer, observed
-from penstock.engine.processed import Via, processes
-from penstock.engine.ranked import key_given
-from penstock.engine.registry import REGISTRY, Registry
-from penstock.engine.required import Required
-from penstock.engine.segment import close
-from penstock.engine.shared import Slow
-from penstock.engine.signals import Completed, Failed, Next, Signal
-from penstock.engine.spread import Iterated
-from penstock.engine.steps import numbers_given
+from penstock.engine.doors.iterate import WINDOW, iterate, iterate_async, value, value_async
+from penstock.engine.doors.processed import Via, processes
+from penstock.engine.many.broadcast import Connection
+from penstock.engine.many.emitter import EmitResult, Emitter, Overflow
+from penstock.engine.many.partition_run import Fork
+from penstock.engine.many.shared_run import Slow
+from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
+from penstock.engine.places.lent_executors import AnyExecutor, executor_given
+from penstock.engine.runs.chain import Chain, connect, pull
+from penstock.engine.watching.observe import Listener, Observer, observed
+from penstock.engine.watching.registry import REGISTRY, Registry
+from penstock.engine.weaving.assembly import places_with, tracing
+from penstock.engine.weaving.handled_errors import When
+from penstock.engine.weaving.segment import close
+from penstock.engine.words.abilities import Added, Ordered, Shared
+from penstock.engine.words.arguments import Missing, count_given, elements_given, function_given
+from penstock.engine.words.ranked import key_given
+from penstock.engine.words.required import Required
+from penstock.engine.words.several import Iterated
+from penstock.engine.words.signals import Completed, Failed, Next, Signal
+from penstock.engine.words.steps import numbers_given
 from penstock.operators.all import All
 from penstock.operators.any import Any as AnyElement
 from penstock.operators.average import Average

@@ -31,7 +31,7 @@ from penstock.bridges.rsocket import (
     remote,
     serve,
 )
-from penstock.engine.outlet import Outlet
+from penstock.engine.grounds.outlet import Outlet
 from penstock.errors import EmptyError, ProtocolError
 from penstock.testing import Probe, Tracked
 from tests.engine.watch import PATIENCE, dropped, left_alive, no_thread_is_left

@@ -36,7 +36,7 @@ from penstock.bridges.rsocket.metadata import bearer, composite, entries_of, nam
 from penstock.bridges.rsocket.responder import StreamAnswer
 from penstock.bridges.rsocket.settings import KeepAlive as Signs
 from penstock.bridges.rsocket.settings import Settings
-from penstock.engine.executors import inline, thread
+from penstock.engine.places.executors import inline, thread
 from tests.bridges.waiting import until
 from tests.engine.watch import PATIENCE, dropped, no_thread_is_left
 

@@ -11,7 +11,7 @@ from reactivex.disposable import CompositeDisposable
 from reactivex.scheduler import VirtualTimeScheduler
 
 from penstock import Overflow, Stream, Subscription, VirtualClock
-from penstock.engine.emitter import Emitter
+from penstock.engine.many.emitter import Emitter
 
 HORIZON = 60.0
 Heard = tuple[float, str, object]

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock import Dropped, SystemClock, VirtualClock
-from penstock.engine.alarm import Alarm
-from penstock.engine.credit import Credit
+from penstock.engine.grounds.alarm import Alarm
+from penstock.engine.words.credit import Credit
 from tests.engine.stress import all_at_once, restless
 
 

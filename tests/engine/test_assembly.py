@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from penstock import Sink, Stream, assembly_trace, flow, thread
-from penstock.engine.assembly import tracing
+from penstock.engine.weaving.assembly import tracing
 from tests.engine.parts import FORMS, Items, ended, noop
 from tests.engine.watch import dropped, no_thread_is_left
 

@@ -15,7 +15,7 @@ import trio
 import trio.testing
 
 from penstock import LoopClock, Overflow, Sink, Stream, inline, loop, subscriber, thread
-from penstock.engine.loops import lease_loop, loop_here
+from penstock.engine.places.event_loops import lease_loop, loop_here
 from tests.engine.parts import Items, noop
 from tests.engine.watch import PATIENCE, dropped, no_thread_is_left
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from penstock import Executor, Stream, inline, loop, pool, set_on_dropped, thread
-from penstock.engine.part import Part
+from penstock.engine.words.part import Part
 from penstock.testing import ManualPublisher, Probe, subscribed
 from tests.engine.parts import INLINE, Items, Plain, ended, started
 from tests.engine.stress import all_at_once, restless

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from penstock import Clock, Executor, Stream, SystemClock, VirtualClock, inline, loop, pool, thread
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import Probe
 from tests.engine.parts import in_thread
 from tests.engine.test_time import CASES, MINDS_TIME, UNIT

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock import Executor, Overflow, Stream, SystemClock, VirtualClock, inline, loop, pool, thread
-from penstock.engine.executors import Worker
+from penstock.engine.places.executors import Worker
 from penstock.testing import Probe, subscribed
 from tests.engine.stress import all_at_once, restless
 from tests.engine.watch import PATIENCE, left_alive
@@ -334,7 +334,7 @@ def test_the_system_clock_waits_as_long_as_it_is_told(seconds: float) -> None:
 
 
 def test_the_system_clock_waits_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.engine.clocks.LONGEST_WAIT", 0.0001)
+    monkeypatch.setattr("penstock.engine.places.clocks.LONGEST_WAIT", 0.0001)
     clock = SystemClock()
     began = clock.now()
     ran: list[float] = []

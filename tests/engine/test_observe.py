@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock import Observation, Reading, Recorder, RunState, Sink, Stream, VirtualClock, inline, observe, thread
-from penstock.engine.demand import UNBOUNDED
-from penstock.engine.weave import Weaver, loops_for
-from penstock.engine.weave_observed import ObservedWeaver
+from penstock.engine.watching.weave_observed import ObservedWeaver
+from penstock.engine.weaving.weave import Weaver, loops_for
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.operators.filter import Filter
 from penstock.operators.map import Map
 from penstock.operators.reduce import Reduce

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from penstock import ProtocolError, Recorder, Stream, VirtualClock, observe
-from penstock.engine.part import Part
-from penstock.engine.push import PushRun, pushed
-from penstock.engine.segment import Segment
+from penstock.engine.runs.pushed_run import PushRun, pushed
+from penstock.engine.weaving.segment import Segment
+from penstock.engine.words.part import Part
 from penstock.testing import ManualPublisher, Probe, subscribed
 from tests.engine.parts import Items, Plain, ended, noop, started
 from tests.engine.watch import PATIENCE

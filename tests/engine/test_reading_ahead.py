@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from penstock import Stream, VirtualClock
-from penstock.engine.sequence import Sequence
+from penstock.engine.grounds.sequence import Sequence
 from penstock.testing import subscribed
 from tests.engine.parts import Items, noop
 

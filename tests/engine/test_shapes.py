@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from penstock import Recorder, Stream, observe
-from penstock.engine import weave
+from penstock.engine.weaving import weave
 
 Step = Callable[[Stream[Any]], Stream[Any]]
 STEPS: tuple[Step, ...] = (

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from penstock import Dropped, RunCancelledError, Stream, Subject
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.spec.interfaces import Subscription
 from penstock.testing import ManualPublisher, Probe, subscribed
 from tests.engine.parts import in_thread

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from penstock import Clock, Overflow, Recorder, Stream, SystemClock, VirtualClock, thread
-from penstock.engine.demand import UNBOUNDED
-from penstock.engine.loop_clock import LoopClock
+from penstock.engine.places.loop_clock import LoopClock
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import Probe
 from tests.engine.watch import dropped, left_alive, no_thread_is_left
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from penstock import Stream
-from penstock.engine.chain import Chain, pull
+from penstock.engine.runs.chain import Chain, pull
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Opener, Source
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock import Dropped, Stream, VirtualClock, set_on_dropped
-from penstock.engine.chain import Chain
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.runs.chain import Chain
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Source
 from tests.explore import scheduler

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock import Overflow, Slow, Stream, inline, pool, thread
-from penstock.engine.alarm import Alarm
-from penstock.engine.chain import Chain
-from penstock.engine.clocks import SystemClock
+from penstock.engine.grounds.alarm import Alarm
+from penstock.engine.places.clocks import SystemClock
+from penstock.engine.runs.chain import Chain
 from penstock.run.valve import Valve, Valved
 from tests.explore import planted as faults
 from tests.explore import threads

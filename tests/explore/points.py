@@ -38,7 +38,7 @@ CONTAINERS = (deque, list, dict, set, bytearray)
 SHARED = (threads.Lock, threads.Condition, threads.Event, threads.SimpleQueue)
 MAKERS = frozenset({"deque", "list", "dict", "set"})
 PACKAGES = ("penstock.engine", "penstock.operators", "penstock.stage", "penstock.run.valve", "tests.explore.planted")
-LEFT_OUT = ("penstock.engine.loops", "penstock.engine.trio_loop", "penstock.engine.loop_clock")
+LEFT_OUT = tuple(f"penstock.engine.places.{name}" for name in ("event_loops", "trio_loop", "loop_clock"))
 
 
 @dataclass(frozen=True, slots=True)

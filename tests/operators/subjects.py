@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from penstock import Stream
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import Form, Tracked, subscribed
 from penstock.testing.laws.forms import FIRST_FORMS
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 from penstock import Stream, SystemClock, VirtualClock, thread
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import ManualPublisher, check_joint, marble, subscribed, timeline
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock import Dropped, ProtocolError, Stream, Subscriber
-from penstock.engine.chain import Chain
+from penstock.engine.runs.chain import Chain
 from penstock.stage import Source
 from penstock.testing import Breach, ManualPublisher, subscribed
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import strategies as st
 
 from penstock import Stream
-from penstock.engine.weave import Weaver
+from penstock.engine.weaving.weave import Weaver
 from penstock.operators.checkpoint import Checkpoint
 from penstock.operators.map import Map
 from penstock.testing import Form, ManualPublisher, check_stage, subscribed

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 from penstock import Stream, thread
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import Form, ManualPublisher, Probe, check_joint, subscribed
 from tests.operators.subjects import each_form, notes, over, place
 

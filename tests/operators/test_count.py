@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from penstock import Stream
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.operators.count import Count
 from penstock.testing import Form, ManualPublisher, check_stage, subscribed
 from tests.operators.subjects import each_form, over

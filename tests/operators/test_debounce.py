@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from penstock import Stream, VirtualClock
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import Form, ManualPublisher, Probe, marble, record, subscribed
 from tests.operators.subjects import each_form, over
 

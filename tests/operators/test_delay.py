@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 from penstock import Dropped, Stream, SystemClock, VirtualClock
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import ManualPublisher, check_joint, marble, record, subscribed
 
 

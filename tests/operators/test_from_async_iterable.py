@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from penstock import PenstockError, Stream
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import Tracked, check_source, subscribed
 from tests.operators.subjects import failure_of, notes
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 
 from penstock import Dropped, GroupedStream, OverflowedError, PenstockError, Stream, VirtualClock, inline, thread
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import Form, ManualPublisher, Probe, Tracked, check_joint, subscribed
 from tests.engine.stress import restless
 from tests.operators.subjects import each_form, failure_of, notes, over, place

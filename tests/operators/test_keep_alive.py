@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock import Stream, VirtualClock
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import ManualPublisher, marble, record, subscribed
 from tests.operators.subjects import notes, place
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 from penstock import Stream
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import Form, ManualPublisher, Probe, check_joint, subscribed
 from tests.operators.subjects import each_form, failure_of, notes, over, place
 

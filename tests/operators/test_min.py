@@ -6,7 +6,7 @@ import pytest
 from hypothesis import strategies as st
 
 from penstock import EmptyError, Stream
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.operators.min import Min
 from penstock.testing import Form, ManualPublisher, check_stage, subscribed
 from tests.operators.subjects import each_form, failure_of, notes, over, place

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock import Overflow, OverflowedError, Stream
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import ManualPublisher, subscribed
 from tests.operators.subjects import notes, place
 

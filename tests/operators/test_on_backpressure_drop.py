@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock import Stream
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import Form, ManualPublisher, Probe, subscribed
 from tests.operators.subjects import each_form, notes, over, place
 

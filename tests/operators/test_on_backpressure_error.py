@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock import OverflowedError, Stream
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import Form, ManualPublisher, Probe, subscribed
 from tests.operators.subjects import each_form, over
 

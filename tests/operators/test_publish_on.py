@@ -9,7 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 from penstock import Stream, inline, loop, pool, thread
-from penstock.engine.executors import Executor
+from penstock.engine.places.executors import Executor
 from penstock.testing import ManualPublisher, Probe, check_joint, subscribed
 
 EXECUTORS = {"inline": inline(), "thread": thread(), "pool": pool(2), "loop": loop()}

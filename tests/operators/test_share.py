@@ -10,7 +10,7 @@ import weakref
 import pytest
 
 from penstock import Dropped, OverflowedError, Slow, Stream, thread
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import ManualPublisher, Probe, subscribed
 from tests.engine.stress import all_at_once, restless
 

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from penstock import EmptyError, Stream
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.operators.single import Single
 from penstock.testing import Form, ManualPublisher, Tracked, subscribed
 from tests.operators.subjects import each_form, failure_of, notes, over

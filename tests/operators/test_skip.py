@@ -6,7 +6,7 @@ import pytest
 from hypothesis import strategies as st
 
 from penstock import Stream
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.operators.skip import Skip
 from penstock.testing import ManualPublisher, check_stage, subscribed
 

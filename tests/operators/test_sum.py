@@ -9,7 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 from penstock import Stream
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.operators.sum import Sum
 from penstock.testing import Form, ManualPublisher, check_stage, subscribed
 from tests.operators.subjects import each_form, failure_of, notes, over

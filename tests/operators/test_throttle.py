@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock import Overflow, Stream, SystemClock, VirtualClock
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import ManualPublisher, check_joint, marble, record, subscribed, timeline
 from penstock.testing.signals import Next
 

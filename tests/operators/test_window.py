@@ -9,7 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 from penstock import OverflowedError, PenstockError, Stream, VirtualClock, flow, inline, thread
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import Form, ManualPublisher, Probe, Tracked, check_joint, marble, record, subscribed, timeline
 from penstock.testing.signals import Next
 from tests.operators.subjects import each_form, over

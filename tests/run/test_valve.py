@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.engine.chain import Chain
+from penstock.engine.runs.chain import Chain
 from penstock.run import Valve, Valved
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import flight
 
-from penstock.engine.outlet import Outlet
+from penstock.engine.grounds.outlet import Outlet
 from penstock.spark import failure
 from penstock.spark.delivery import Delivery, Sender
 from penstock.spark.failure import ExecutorError

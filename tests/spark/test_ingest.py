@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from penstock import Sink, Stream
-from penstock.engine.clocks import VirtualClock
+from penstock.engine.places.clocks import VirtualClock
 from penstock.spark import failure
 from penstock.spark.ingest import Rejected, frame
 from penstock.spark.intake import IngestError, Intake

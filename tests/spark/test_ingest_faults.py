@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from penstock import Sink, Stream, flow
-from penstock.engine.clocks import SYSTEM_CLOCK
+from penstock.engine.places.clocks import SYSTEM_CLOCK
 from penstock.spark import PlanError, Spark, spark_sink, spark_source
 from penstock.spark.failure import Kept, original
 from penstock.spark.gate import Call

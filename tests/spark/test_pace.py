@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from penstock.engine.clocks import VirtualClock
+from penstock.engine.places.clocks import VirtualClock
 from penstock.spark.pace import SMALLEST, Pace
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from penstock.engine.outlet import Outlet
+from penstock.engine.grounds.outlet import Outlet
 from penstock.spark.pump import CHUNK, Pump
 from tests.spark.asker import Asker
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from penstock import Stream
-from penstock.engine.clocks import VirtualClock
+from penstock.engine.places.clocks import VirtualClock
 from penstock.spark.intake import Intake
 from penstock.spark.pace import Pace
 from penstock.spark.schema import Schema

@@ -12,7 +12,7 @@ import penstock.tck  # noqa: F401 - it registers the trials
 from penstock.spec import PROPERTIES, Layer, Level, Property, PullError, explain, properties_table, property_of
 from penstock.spec.properties_intents import INTENTS
 from penstock.spec.pull_interfaces import asks, cause, end_of, failure, worst
-from penstock.tck.pull_case import sink_trials, source_trials, through_trials
+from penstock.tck.pull.case import sink_trials, source_trials, through_trials
 
 LAYERS = {"B": (Layer.BASE, 15), "A": (Layer.ABORTABLE, 13), "F": (Layer.FAULT, 12)}
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.spec.interfaces import Subscription
-from penstock.tck.whitebox import SubscriberProbe
+from penstock.tck.subscriber.whitebox import SubscriberProbe
 
 UNBOUNDED = 2**63 - 1
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.tck.outcome import Report, Status
-from penstock.tck.subscriber import verify_subscriber_blackbox
+from penstock.tck.subscriber.verify import verify_subscriber_blackbox
 from tests.tck.broken_subscribers import PROMPT, WAITED_FOR
 from tests.tck.broken_subscribers_sound import Asynchronous, Greedy, Sound, StopAndWait, Taking, Windowed
 

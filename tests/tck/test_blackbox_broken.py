@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.tck.subscriber import verify_subscriber_blackbox
-from penstock.tck.subscriber_case import blackbox
+from penstock.tck.subscriber.case import blackbox
+from penstock.tck.subscriber.verify import verify_subscriber_blackbox
 from tests.tck import broken_subscribers as broken
 from tests.tck import broken_subscribers_late as late
 from tests.tck.broken_subscribers import THREADED, WAITED_FOR, Broken, trials_of

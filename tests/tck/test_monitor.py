@@ -13,7 +13,7 @@ from penstock.errors import ProtocolError
 from penstock.spec.rules import RULES
 from penstock.tck.monitor import monitor
 from penstock.tck.outcome import Limits
-from penstock.tck.publisher import verify_publisher
+from penstock.tck.publisher.verify import verify_publisher
 from tests.tck.correct_publishers import FailsAfter, SyncPublisher, ThreadPublisher, numbers
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from penstock.spec.rules import rule
 from penstock.tck.outcome import Report, Status
-from penstock.tck.processor import verify_processor
-from penstock.tck.processor_case import processor
-from penstock.tck.publisher_trials import publisher_trials
-from penstock.tck.subscriber_case import whitebox
+from penstock.tck.processor.case import processor
+from penstock.tck.processor.verify import verify_processor
+from penstock.tck.publisher.trials import publisher_trials
+from penstock.tck.subscriber.case import whitebox
 from tests.tck import broken_processors as broken
 from tests.tck.broken_processors import BrokenProcessor
 from tests.tck.broken_processors_sound import Hub, Lockstep, Offloaded, Recovering, Relay

@@ -9,8 +9,8 @@ import pytest
 
 from penstock.spec.rules import Dialect, rules_of
 from penstock.tck.outcome import Limits, Status
-from penstock.tck.publisher import verify_publisher
-from penstock.tck.publisher_trials import publisher_trials
+from penstock.tck.publisher.trials import publisher_trials
+from penstock.tck.publisher.verify import verify_publisher
 from tests.tck.correct_publishers import (
     CppPublisher,
     FailsAfter,

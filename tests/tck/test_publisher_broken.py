@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from penstock.tck.outcome import Limits, Status
-from penstock.tck.publisher import verify_publisher
-from penstock.tck.publisher_trials import publisher_trials
+from penstock.tck.publisher.trials import publisher_trials
+from penstock.tck.publisher.verify import verify_publisher
 from tests.tck import broken_publishers as broken
 from tests.tck import broken_publishers_demand as demanding
 from tests.tck.correct_publishers import FailsAfter, PascalPublisher, SyncPublisher, SyncRun, ThreadRun, numbers

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 import pytest
 
-import penstock.tck.pull_sink
-import penstock.tck.pull_source
-import penstock.tck.pull_through  # noqa: F401 - they register the trials
+import penstock.tck.pull.sink
+import penstock.tck.pull.source
+import penstock.tck.pull.through  # noqa: F401 - they register the trials
 from penstock.spec import PROPERTIES
 from penstock.tck import Status, verify_pull_sink, verify_pull_source, verify_pull_through
 from penstock.tck.outcome import Limits
-from penstock.tck.pull_case import sink_trials, source_trials, through_trials
+from penstock.tck.pull.case import sink_trials, source_trials, through_trials
 from tests.tck import broken_pull as broken
 from tests.tck import broken_pull_sound as sound
 

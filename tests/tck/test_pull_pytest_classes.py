@@ -9,7 +9,7 @@ import pytest
 
 from penstock import pull
 from penstock.tck.outcome import Limits
-from penstock.tck.pull_case import sink_trials, source_trials, through_trials
+from penstock.tck.pull.case import sink_trials, source_trials, through_trials
 from penstock.tck.pytest_classes import PullSinkVerification, PullSourceVerification, PullThroughVerification
 from tests.tck.broken_pull import SwallowsErrors
 

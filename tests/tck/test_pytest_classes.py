@@ -11,15 +11,15 @@ from unittest import SkipTest
 import pytest
 
 from penstock.tck.outcome import Limits
-from penstock.tck.processor_case import processor
-from penstock.tck.publisher_trials import publisher_trials
+from penstock.tck.processor.case import processor
+from penstock.tck.publisher.trials import publisher_trials
 from penstock.tck.pytest_classes import (
     ProcessorVerification,
     PublisherVerification,
     SubscriberBlackboxVerification,
     SubscriberVerification,
 )
-from penstock.tck.subscriber_case import whitebox
+from penstock.tck.subscriber.case import whitebox
 from tests.tck.broken_publishers import IgnoresZero
 from tests.tck.broken_subscribers_sound import Greedy
 from tests.tck.correct_publishers import FailsAfter, SyncPublisher, numbers

@@ -10,7 +10,7 @@ import pytest
 
 from penstock import Overflow, Stream
 from penstock.tck.outcome import Limits
-from penstock.tck.publisher import verify_publisher
+from penstock.tck.publisher.verify import verify_publisher
 from tests.tck.broken_publishers_demand import ThreadsOf
 from tests.tck.correct_publishers import SyncPublisher, SyncRun, ThreadRun, numbers
 

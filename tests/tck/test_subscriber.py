@@ -9,8 +9,8 @@ import pytest
 
 from penstock.spec.rules import rule
 from penstock.tck.outcome import Limits, Report, Status
-from penstock.tck.subscriber import verify_subscriber
-from penstock.tck.subscriber_case import whitebox
+from penstock.tck.subscriber.case import whitebox
+from penstock.tck.subscriber.verify import verify_subscriber
 from tests.tck.broken_subscribers import PROMPT
 from tests.tck.broken_subscribers_sound import SOUND, Asynchronous, Sound, StopAndWait
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import strategies as st
 
 from penstock import Stream, Subscriber, Subscription
-from penstock.engine.chain import Chain
+from penstock.engine.runs.chain import Chain
 from penstock.operators.map import Map
 from penstock.operators.scan import Scan
 from penstock.stage import Body, Joint, Sight, Source, Stage

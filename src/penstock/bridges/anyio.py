@@ -19,9 +19,9 @@ from typing import Any, Protocol, TypeVar
 from penstock.bridges.home import Home
 from penstock.bridges.in_band import ends, packed, unpacked
 from penstock.bridges.pouring import pour_async
-from penstock.engine.chain import Chain
-from penstock.engine.once import Once
-from penstock.engine.signals import Failed
+from penstock.engine.runs.chain import Chain
+from penstock.engine.words.signals import Failed
+from penstock.engine.words.single_use import Once
 from penstock.errors import RunCancelledError
 from penstock.flow import Sink
 from penstock.stage import AsyncOpener, Gate, Source

@@ -18,12 +18,12 @@ except ModuleNotFoundError as missing:
 
 from penstock.bridges.columns import SchemaError, short
 from penstock.bridges.records import Rows, batch_of, fitted, inferred, rows_as, schema_of
-from penstock.engine.arguments import count_given
-from penstock.engine.chain import Chain
-from penstock.engine.iterate import iterate
-from penstock.engine.once import Once
-from penstock.engine.segment import close
-from penstock.engine.signals import Failed, Next, Signal
+from penstock.engine.doors.iterate import iterate
+from penstock.engine.runs.chain import Chain
+from penstock.engine.weaving.segment import close
+from penstock.engine.words.arguments import count_given
+from penstock.engine.words.signals import Failed, Next, Signal
+from penstock.engine.words.single_use import Once
 from penstock.stage import Gate, Opener, Source
 from penstock.stream import Stream
 

@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 from penstock.bridges.home import Home
 from penstock.bridges.in_band import end_of, ends, packed, unpacked
 from penstock.bridges.pouring import pour_async
-from penstock.engine.arguments import count_given
-from penstock.engine.chain import Chain
+from penstock.engine.runs.chain import Chain
+from penstock.engine.words.arguments import count_given
 from penstock.flow import Sink
 from penstock.stage import AsyncOpener, Gate, Source
 from penstock.stream import Stream

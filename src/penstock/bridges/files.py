@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import IO, Any, AnyStr, overload
 
 from penstock.bridges.pouring import pour
-from penstock.engine.arguments import count_given
-from penstock.engine.chain import Chain
+from penstock.engine.runs.chain import Chain
+from penstock.engine.words.arguments import count_given
 from penstock.flow import Sink
 from penstock.stage import Gate, Opener, Source
 from penstock.stream import Stream

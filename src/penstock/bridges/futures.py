@@ -12,8 +12,8 @@ from functools import partial
 from threading import Lock
 from typing import Any, TypeVar
 
-from penstock.engine.arguments import count_given, function_given
-from penstock.engine.loops import Bell
+from penstock.engine.places.event_loops import Bell
+from penstock.engine.words.arguments import count_given, function_given
 from penstock.errors import EmptyError
 from penstock.flow import Flow, flow
 from penstock.spec.interfaces import Publisher, Subscription

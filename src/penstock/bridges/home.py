@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from penstock.engine.loops import loop_here
+from penstock.engine.places.event_loops import loop_here
 
 
 class Home:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.engine.signals import Completed, Failed, Next
+from penstock.engine.words.signals import Completed, Failed, Next
 from penstock.errors import ProtocolError
 
 _SIGNALS = (Next, Failed, Completed)

@@ -12,8 +12,8 @@ except ModuleNotFoundError as missing:
     ) from missing
 
 from penstock.bridges.framed import FromFrame
-from penstock.engine.arguments import count_given
-from penstock.engine.chain import Chain
+from penstock.engine.runs.chain import Chain
+from penstock.engine.words.arguments import count_given
 from penstock.stream import Stream
 
 TOGETHER = 1024

@@ -17,8 +17,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from penstock.bridges.arrow import BATCH_ROWS, tables_of, to_table
 from penstock.bridges.framed import FromFrame
 from penstock.bridges.records import rows_as
-from penstock.engine.arguments import count_given
-from penstock.engine.chain import Chain
+from penstock.engine.runs.chain import Chain
+from penstock.engine.words.arguments import count_given
 from penstock.stream import Stream
 
 

@@ -16,15 +16,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from penstock.engine.chain import Chain, connect
-from penstock.engine.demand import add
-from penstock.engine.dropped import drop
-from penstock.engine.executors import thread
-from penstock.engine.given import Items
-from penstock.engine.loops import Future, Loop, Task, lease_loop
-from penstock.engine.outlet import Outlet, accepts, element_or_raise
-from penstock.engine.relay import Relay
-from penstock.engine.signals import Completed, Failed, Next, Signal
+from penstock.engine.grounds.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.grounds.relay import Relay
+from penstock.engine.places.event_loops import Future, Loop, Task, lease_loop
+from penstock.engine.places.executors import thread
+from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.runs.given import Items
+from penstock.engine.words.demand import add
+from penstock.engine.words.dropped import drop
+from penstock.engine.words.signals import Completed, Failed, Next, Signal
 from penstock.flow import Sink
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Joint

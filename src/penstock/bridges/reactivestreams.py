@@ -21,11 +21,11 @@ except ModuleNotFoundError as error:
         name="reactivestreams",
     ) from error
 
-from penstock.engine.arguments import count_given
-from penstock.engine.demand import add
-from penstock.engine.dropped import drop
-from penstock.engine.loops import Loop, loop_here
-from penstock.engine.outlet import Outlet, element_or_raise
+from penstock.engine.grounds.outlet import Outlet, element_or_raise
+from penstock.engine.places.event_loops import Loop, loop_here
+from penstock.engine.words.arguments import count_given
+from penstock.engine.words.demand import add
+from penstock.engine.words.dropped import drop
 from penstock.errors import ProtocolError
 from penstock.spec import interfaces
 from penstock.spec.cpp_dialect import returned

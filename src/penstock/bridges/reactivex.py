@@ -14,11 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from penstock.engine.arguments import count_given
-from penstock.engine.chain import Chain
-from penstock.engine.demand import UNBOUNDED, add
-from penstock.engine.emitter import Emitter, Overflow
-from penstock.engine.seat import Seat
+from penstock.engine.grounds.seat import Seat
+from penstock.engine.many.emitter import Emitter, Overflow
+from penstock.engine.runs.chain import Chain
+from penstock.engine.words.arguments import count_given
+from penstock.engine.words.demand import UNBOUNDED, add
 from penstock.errors import ProtocolError
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
 from penstock.spec.link import Link

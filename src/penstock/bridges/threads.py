@@ -20,10 +20,10 @@ from typing import Any, Protocol, TypeVar
 
 from penstock.bridges.in_band import end_of, ends, packed, unpacked
 from penstock.bridges.pouring import pour
-from penstock.engine.chain import Chain, connect
-from penstock.engine.executors import thread
-from penstock.engine.given import Items
-from penstock.engine.relay import Relay
+from penstock.engine.grounds.relay import Relay
+from penstock.engine.places.executors import thread
+from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.runs.given import Items
 from penstock.errors import PenstockError
 from penstock.flow import Sink
 from penstock.operators.subscribe_on import SubscribeOn

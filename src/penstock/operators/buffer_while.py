@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
-from penstock.engine.arguments import count_given, function_given
+from penstock.engine.words.arguments import count_given, function_given
 from penstock.errors import OverflowedError
 from penstock.stage import Body, Stage
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from penstock.engine.chain import Chain, connect
+from penstock.engine.runs.chain import Chain, connect
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
-from penstock.engine.arguments import name_given
-from penstock.engine.blame import add_note, notes_of
+from penstock.engine.weaving.blame import add_note, notes_of
+from penstock.engine.words.arguments import name_given
 from penstock.stage import Body, Sight, Stage
 
 T = TypeVar("T")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from penstock.engine.chain import Chain, connect, pull_all, reads_nothing
-from penstock.engine.opened import left_in, open_inner
-from penstock.engine.segment import no_item
-from penstock.engine.sequence import Following, sequence_before
+from penstock.engine.grounds.sequence import Following, sequence_before
+from penstock.engine.runs.chain import Chain, connect, pull_all, reads_nothing
+from penstock.engine.weaving.iterators import left_in, open_inner
+from penstock.engine.weaving.segment import no_item
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Gate, Opener, Source
 

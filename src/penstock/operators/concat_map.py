@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, ClassVar, TypeVar
 
-from penstock.engine.arguments import function_given
-from penstock.engine.blame import blamed
-from penstock.engine.cold_paths import too_late
-from penstock.engine.given import connect_to
-from penstock.engine.outlet import accepts, element_or_raise
-from penstock.engine.part import Part
-from penstock.engine.relay import Relay
+from penstock.engine.grounds.cold_paths import too_late
+from penstock.engine.grounds.outlet import accepts, element_or_raise
+from penstock.engine.grounds.relay import Relay
+from penstock.engine.runs.given import connect_to
+from penstock.engine.weaving.blame import blamed
+from penstock.engine.words.arguments import function_given
+from penstock.engine.words.part import Part
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
 from penstock.stage import Joint, Sight
 

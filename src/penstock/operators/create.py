@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from penstock.engine.arguments import count_given, function_given
-from penstock.engine.blame import blamed
-from penstock.engine.emitter import Emitter, Overflow
-from penstock.engine.seat import Seat
+from penstock.engine.grounds.seat import Seat
+from penstock.engine.many.emitter import Emitter, Overflow
+from penstock.engine.weaving.blame import blamed
+from penstock.engine.words.arguments import count_given, function_given
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 

@@ -6,10 +6,10 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from penstock.engine.arguments import count_given
-from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
-from penstock.engine.cold_paths import too_late
-from penstock.engine.timed import Timed
+from penstock.engine.grounds.cold_paths import too_late
+from penstock.engine.grounds.timed import Timed
+from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
+from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint
 

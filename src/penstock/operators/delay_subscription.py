@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from penstock.engine.alarm import Alarm
-from penstock.engine.chain import Chain, connect
-from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
-from penstock.engine.relay import Relay
+from penstock.engine.grounds.alarm import Alarm
+from penstock.engine.grounds.relay import Relay
+from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
+from penstock.engine.runs.chain import Chain, connect
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 

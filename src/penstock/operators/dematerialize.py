@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from penstock.engine.signals import Completed, Failed, Next, Signal
+from penstock.engine.words.signals import Completed, Failed, Next, Signal
 from penstock.stage import Body, Stage
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from penstock.engine.arguments import count_given, function_given
+from penstock.engine.words.arguments import count_given, function_given
 from penstock.stage import Body, Stage
 
 T = TypeVar("T")

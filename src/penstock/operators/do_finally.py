@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from penstock.engine.arguments import function_given
-from penstock.engine.dropped import drop
-from penstock.engine.relay import Relay
+from penstock.engine.grounds.relay import Relay
+from penstock.engine.words.arguments import function_given
+from penstock.engine.words.dropped import drop
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeVar
 
-from penstock.engine.arguments import Missing, count_given, elements_given
+from penstock.engine.words.arguments import Missing, count_given, elements_given
 from penstock.stage import Body, Stage
 
 T = TypeVar("T")

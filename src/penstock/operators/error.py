@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.engine.outlet import Outlet
+from penstock.engine.grounds.outlet import Outlet
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, ClassVar, TypeVar
 
-from penstock.engine.arguments import count_given, function_given
-from penstock.engine.blame import blamed, describe, no_stop
-from penstock.engine.demand import UNBOUNDED
-from penstock.engine.gather import Gather, Input
-from penstock.engine.given import connect_to
-from penstock.engine.outlet import accepts, element_or_raise
-from penstock.engine.segment import close_quietly
-from penstock.engine.spread import PLAIN, Made, items_of
+from penstock.engine.grounds.merging import Gather, Input
+from penstock.engine.grounds.outlet import accepts, element_or_raise
+from penstock.engine.runs.given import connect_to
+from penstock.engine.weaving.blame import blamed, describe, no_stop
+from penstock.engine.weaving.segment import close_quietly
+from penstock.engine.words.arguments import count_given, function_given
+from penstock.engine.words.demand import UNBOUNDED
+from penstock.engine.words.several import PLAIN, Made, items_of
 from penstock.errors import OverflowedError
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
 from penstock.stage import Body, Joint, Sight, Stage

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
-from penstock.engine.arguments import function_given
+from penstock.engine.words.arguments import function_given
 from penstock.stage import Body, Sight, Stage
 
 T = TypeVar("T")

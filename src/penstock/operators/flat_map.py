@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, ClassVar, TypeVar
 
-from penstock.engine.arguments import count_given, function_given
-from penstock.engine.blame import blamed
-from penstock.engine.demand import UNBOUNDED
-from penstock.engine.gather import Gather
-from penstock.engine.given import at_hand, connect_to
-from penstock.engine.outlet import accepts, element_or_raise
+from penstock.engine.grounds.merging import Gather
+from penstock.engine.grounds.outlet import accepts, element_or_raise
+from penstock.engine.runs.given import at_hand, connect_to
+from penstock.engine.weaving.blame import blamed
+from penstock.engine.words.arguments import count_given, function_given
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
 from penstock.stage import Body, Joint, Sight, Stage
 

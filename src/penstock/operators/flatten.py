@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.stage import Body, Sight, Stage
 
 T = TypeVar("T")

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterable, AsyncIterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from penstock.engine.arguments import stays_here
-from penstock.engine.once import Once
+from penstock.engine.words.arguments import stays_here
+from penstock.engine.words.single_use import Once
 from penstock.stage import AsyncOpener, Gate, Source
 
 T = TypeVar("T")

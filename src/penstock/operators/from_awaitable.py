@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from penstock.engine.arguments import stays_here
-from penstock.engine.blame import blamed, note_on
-from penstock.engine.once import Once
+from penstock.engine.weaving.blame import blamed, note_on
+from penstock.engine.words.arguments import stays_here
+from penstock.engine.words.single_use import Once
 from penstock.stage import AsyncOpener, Gate, Source
 
 T = TypeVar("T")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from penstock.engine.arguments import awaits, function_given
-from penstock.engine.blame import blamed
+from penstock.engine.weaving.blame import blamed
+from penstock.engine.words.arguments import awaits, function_given
 from penstock.stage import Gate, Opener, Source
 
 T = TypeVar("T")

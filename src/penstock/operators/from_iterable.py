@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from penstock.engine.arguments import stays_here
-from penstock.engine.once import Once
+from penstock.engine.words.arguments import stays_here
+from penstock.engine.words.single_use import Once
 from penstock.stage import Gate, Opener, Source
 
 T = TypeVar("T")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from penstock.engine.foreign import subscribe_to
+from penstock.engine.grounds.foreign import subscribe_to
 from penstock.spec.interfaces import Publisher, Subscriber
 from penstock.spec.strangers import publisher_given
 from penstock.stage import Source

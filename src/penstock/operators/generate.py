@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from penstock.engine.arguments import Missing, function_given, initial_given
-from penstock.engine.blame import blamed
-from penstock.engine.segment import no_element
+from penstock.engine.weaving.blame import blamed
+from penstock.engine.weaving.segment import no_element
+from penstock.engine.words.arguments import Missing, function_given, initial_given
 from penstock.stage import Gate, Opener, Source
 
 T = TypeVar("T")

@@ -6,12 +6,12 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
-from penstock.engine.arguments import count_given, function_given, stays_here
-from penstock.engine.blame import blamed
-from penstock.engine.branches import Branch, Trunk
-from penstock.engine.chain import Chain
-from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
-from penstock.engine.outlet import element_or_raise
+from penstock.engine.grounds.outlet import element_or_raise
+from penstock.engine.many.substreams import Branch, Trunk
+from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
+from penstock.engine.runs.chain import Chain
+from penstock.engine.weaving.blame import blamed
+from penstock.engine.words.arguments import count_given, function_given, stays_here
 from penstock.errors import OverflowedError
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint, Source

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Any, ClassVar
 
-from penstock.engine.arguments import count_given
-from penstock.engine.chain import Chain, pull_all, reads_nothing
-from penstock.engine.lanes import Lanes
-from penstock.engine.opened import opened
+from penstock.engine.many.combining import Lanes
+from penstock.engine.runs.chain import Chain, pull_all, reads_nothing
+from penstock.engine.weaving.iterators import opened
+from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Gate, Opener, Source
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.engine.alarm import Alarm
-from penstock.engine.arguments import count_given
-from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
-from penstock.engine.emitter import EmitResult, Emitter, Overflow
-from penstock.engine.seat import Seat
+from penstock.engine.grounds.alarm import Alarm
+from penstock.engine.grounds.seat import Seat
+from penstock.engine.many.emitter import EmitResult, Emitter, Overflow
+from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
+from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar, Literal
 
-from penstock.engine.arguments import count_given, function_given
-from penstock.engine.blame import blamed
-from penstock.engine.chain import Chain, is_empty, pull_all, reads_nothing
-from penstock.engine.lanes import NOTHING, Lanes
-from penstock.engine.opened import opened
+from penstock.engine.many.combining import NOTHING, Lanes
+from penstock.engine.runs.chain import Chain, is_empty, pull_all, reads_nothing
+from penstock.engine.weaving.blame import blamed
+from penstock.engine.weaving.iterators import opened
+from penstock.engine.words.arguments import count_given, function_given
 from penstock.errors import OverflowedError
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Gate, Opener, Source

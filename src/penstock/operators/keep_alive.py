@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-from penstock.engine.arguments import Missing, count_given, elements_given, function_given
-from penstock.engine.blame import blamed
-from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
-from penstock.engine.segment import no_element
-from penstock.engine.timed import Timed
+from penstock.engine.grounds.timed import Timed
+from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
+from penstock.engine.weaving.blame import blamed
+from penstock.engine.weaving.segment import no_element
+from penstock.engine.words.arguments import Missing, count_given, elements_given, function_given
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint
 

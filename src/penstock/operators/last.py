@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from penstock.engine.arguments import Missing, elements_given, function_given
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.arguments import Missing, elements_given, function_given
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.stage import Body, Stage
 
 T = TypeVar("T")

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, ClassVar, TypeVar
 
-from penstock.engine.arguments import count_given
-from penstock.engine.demand import UNBOUNDED, add
-from penstock.engine.relay import Leg, Relay
+from penstock.engine.grounds.relay import Leg, Relay
+from penstock.engine.words.arguments import count_given
+from penstock.engine.words.demand import UNBOUNDED, add
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Joint, Sight
 

@@ -6,9 +6,9 @@ import logging
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from penstock.engine.arguments import name_given
-from penstock.engine.demand import UNBOUNDED
-from penstock.engine.relay import Leg, Relay
+from penstock.engine.grounds.relay import Leg, Relay
+from penstock.engine.words.arguments import name_given
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Joint
 

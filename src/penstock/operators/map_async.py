@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from penstock.engine.arguments import async_function_given, count_given, function_given
-from penstock.engine.blame import blamed, describe, function_name, no_stop, note_on, place_of
-from penstock.engine.cold_paths import interruption
-from penstock.engine.loops import Loop, Task, lease_loop, on_its_own
-from penstock.engine.outlet import Outlet, accepts, element_or_raise
-from penstock.engine.part import Part
-from penstock.engine.segment import no_element
+from penstock.engine.grounds.cold_paths import interruption
+from penstock.engine.grounds.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.places.event_loops import Loop, Task, lease_loop, on_its_own
+from penstock.engine.weaving.blame import blamed, describe, function_name, no_stop, note_on, place_of
+from penstock.engine.weaving.segment import no_element
+from penstock.engine.words.arguments import async_function_given, count_given, function_given
+from penstock.engine.words.part import Part
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Joint, Sight
 

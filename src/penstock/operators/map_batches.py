@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal, TypeVar, get_args
 
-from penstock.engine.arguments import count_given, function_given
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.arguments import count_given, function_given
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.stage import Body, Stage
 
 A = TypeVar("A")

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from penstock.engine.arguments import function_given
-from penstock.engine.blame import blamed, caused_by
-from penstock.engine.caught import When, caught, when_given
-from penstock.engine.sequence import guarded
+from penstock.engine.grounds.sequence import guarded
+from penstock.engine.weaving.blame import blamed, caused_by
+from penstock.engine.weaving.handled_errors import When, caught, when_given
+from penstock.engine.words.arguments import function_given
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.engine.chain import Chain, connect, pull
-from penstock.engine.given import Items
-from penstock.engine.relay import Relay
-from penstock.engine.segment import close_quietly
-from penstock.engine.signals import Completed, Failed, Next, Signal
+from penstock.engine.grounds.relay import Relay
+from penstock.engine.runs.chain import Chain, connect, pull
+from penstock.engine.runs.given import Items
+from penstock.engine.weaving.segment import close_quietly
+from penstock.engine.words.signals import Completed, Failed, Next, Signal
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Gate, Opener, Source
 

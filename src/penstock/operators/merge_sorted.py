@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import Any, ClassVar
 
-from penstock.engine.arguments import count_given, function_given
-from penstock.engine.blame import blamed, no_stop, note_on
-from penstock.engine.chain import Chain, pull_all, reads_nothing
-from penstock.engine.lanes import Lanes
-from penstock.engine.opened import opened
+from penstock.engine.many.combining import Lanes
+from penstock.engine.runs.chain import Chain, pull_all, reads_nothing
+from penstock.engine.weaving.blame import blamed, no_stop, note_on
+from penstock.engine.weaving.iterators import opened
+from penstock.engine.words.arguments import count_given, function_given
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Gate, Opener, Source
 

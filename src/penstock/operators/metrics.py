@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from penstock.engine.arguments import name_given
-from penstock.engine.chain import Chain, connect, pull
-from penstock.engine.opened import open_through
-from penstock.engine.registry import REGISTRY, Registry, Tally
-from penstock.engine.relay import Relay
-from penstock.engine.segment import close
+from penstock.engine.grounds.relay import Relay
+from penstock.engine.runs.chain import Chain, connect, pull
+from penstock.engine.watching.registry import REGISTRY, Registry, Tally
+from penstock.engine.weaving.iterators import open_through
+from penstock.engine.weaving.segment import close
+from penstock.engine.words.arguments import name_given
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Opener, Source
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from penstock.engine.arguments import function_given
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.arguments import function_given
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.stage import Body, Stage
 
 T = TypeVar("T")

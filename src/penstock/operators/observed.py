@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from penstock.engine.chain import Chain, connect, pull
-from penstock.engine.observe import Observer
+from penstock.engine.runs.chain import Chain, connect, pull
+from penstock.engine.watching.observe import Observer
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Opener, Source
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from penstock.engine.arguments import type_given
+from penstock.engine.words.arguments import type_given
 from penstock.stage import Body, Sight, Stage
 
 B = TypeVar("B")

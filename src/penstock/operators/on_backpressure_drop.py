@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from penstock.engine.arguments import function_given
-from penstock.engine.blame import blamed
-from penstock.engine.flood import Flood
+from penstock.engine.grounds.unbounded import Flood
+from penstock.engine.weaving.blame import blamed
+from penstock.engine.words.arguments import function_given
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from penstock.engine.flood import Flood
+from penstock.engine.grounds.unbounded import Flood
 from penstock.errors import OverflowedError
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint

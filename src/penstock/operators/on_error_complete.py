@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from penstock.engine.caught import When, caught, when_given
-from penstock.engine.sequence import guarded
+from penstock.engine.grounds.sequence import guarded
+from penstock.engine.weaving.handled_errors import When, caught, when_given
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint
 

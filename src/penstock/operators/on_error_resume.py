@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from penstock.engine.arguments import function_given
-from penstock.engine.caught import When, when_given
-from penstock.engine.resume import replaced
-from penstock.engine.sequence import guarded
+from penstock.engine.grounds.sequence import guarded
+from penstock.engine.runs.resume import replaced
+from penstock.engine.weaving.handled_errors import When, when_given
+from penstock.engine.words.arguments import function_given
 from penstock.spec.interfaces import Publisher, Subscriber
 from penstock.stage import Joint
 

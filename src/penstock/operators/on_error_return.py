@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeVar
 
-from penstock.engine.arguments import Missing, elements_given, function_given
-from penstock.engine.caught import When, when_given
-from penstock.engine.resume import replaced
-from penstock.engine.segment import no_element
-from penstock.engine.sequence import guarded
+from penstock.engine.grounds.sequence import guarded
+from penstock.engine.runs.resume import replaced
+from penstock.engine.weaving.handled_errors import When, when_given
+from penstock.engine.weaving.segment import no_element
+from penstock.engine.words.arguments import Missing, elements_given, function_given
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint
 

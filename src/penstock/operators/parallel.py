@@ -10,14 +10,14 @@ from itertools import islice
 from threading import Lock
 from typing import Any, ClassVar, TypeVar
 
-from penstock.engine.arguments import count_given
-from penstock.engine.blame import operator_name
-from penstock.engine.cold_paths import interruption, too_late
-from penstock.engine.context import worker_of
-from penstock.engine.executors import Executor, Worker, pool
-from penstock.engine.outlet import Outlet, accepts, element_or_raise
-from penstock.engine.part import Part, height_of
-from penstock.engine.segment import Segment, close_quietly
+from penstock.engine.grounds.cold_paths import interruption, too_late
+from penstock.engine.grounds.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.places.context import worker_of
+from penstock.engine.places.executors import Executor, Worker, pool
+from penstock.engine.weaving.blame import operator_name
+from penstock.engine.weaving.segment import Segment, close_quietly
+from penstock.engine.words.arguments import count_given
+from penstock.engine.words.part import Part, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Gate, Joint, Sight, Stage, Step
 

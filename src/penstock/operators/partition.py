@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from penstock.engine.arguments import count_given, function_given
-from penstock.engine.blame import blamed
-from penstock.engine.chain import Chain
-from penstock.engine.fork import Fork
-from penstock.engine.shared import Slow
+from penstock.engine.many.partition_run import Fork
+from penstock.engine.many.shared_run import Slow
+from penstock.engine.runs.chain import Chain
+from penstock.engine.weaving.blame import blamed
+from penstock.engine.words.arguments import count_given, function_given
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
-from penstock.engine.arguments import count_given
-from penstock.engine.boundary import Boundary
-from penstock.engine.context import worker_of
-from penstock.engine.executors import Executor
+from penstock.engine.grounds.boundary import Boundary
+from penstock.engine.places.context import worker_of
+from penstock.engine.places.executors import Executor
+from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint, Sight
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, ClassVar
 
-from penstock.engine.chain import Chain, connect, pull, reads_nothing
-from penstock.engine.cold_paths import too_late
-from penstock.engine.demand import UNBOUNDED, add
-from penstock.engine.outlet import accepts, element_or_raise
-from penstock.engine.part import Part
-from penstock.engine.relay import Leg, Relay
+from penstock.engine.grounds.cold_paths import too_late
+from penstock.engine.grounds.outlet import accepts, element_or_raise
+from penstock.engine.grounds.relay import Leg, Relay
+from penstock.engine.runs.chain import Chain, connect, pull, reads_nothing
+from penstock.engine.words.demand import UNBOUNDED, add
+from penstock.engine.words.part import Part
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Opener, Source
 

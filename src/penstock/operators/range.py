@@ -6,7 +6,7 @@ import builtins
 from dataclasses import dataclass
 from typing import ClassVar
 
-from penstock.engine.steps import Steps
+from penstock.engine.words.steps import Steps
 from penstock.stage import Opener, Source
 
 

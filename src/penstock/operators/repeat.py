@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from penstock.engine.arguments import count_given, function_given
-from penstock.engine.blame import blamed
-from penstock.engine.chain import Chain, connect, pull, reads_nothing
-from penstock.engine.opened import left_in, open_inner
-from penstock.engine.relay import Relay
-from penstock.engine.segment import no_item
+from penstock.engine.grounds.relay import Relay
+from penstock.engine.runs.chain import Chain, connect, pull, reads_nothing
+from penstock.engine.weaving.blame import blamed
+from penstock.engine.weaving.iterators import left_in, open_inner
+from penstock.engine.weaving.segment import no_item
+from penstock.engine.words.arguments import count_given, function_given
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Gate, Opener, Source
 

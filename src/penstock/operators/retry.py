@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.engine.alarm import Alarm
-from penstock.engine.arguments import count_given, function_given
-from penstock.engine.blame import blamed, caused_by
-from penstock.engine.caught import When, caught, when_given
-from penstock.engine.chain import Chain, connect, reads_nothing
-from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
-from penstock.engine.relay import Relay
+from penstock.engine.grounds.alarm import Alarm
+from penstock.engine.grounds.relay import Relay
+from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
+from penstock.engine.runs.chain import Chain, connect, reads_nothing
+from penstock.engine.weaving.blame import blamed, caused_by
+from penstock.engine.weaving.handled_errors import When, caught, when_given
+from penstock.engine.words.arguments import count_given, function_given
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.engine.chain import Chain, connect
-from penstock.engine.demand import UNBOUNDED
-from penstock.engine.outlet import Outlet, element_or_raise
-from penstock.engine.part import Part, height_of
-from penstock.engine.upstream import Upstream
+from penstock.engine.grounds.outlet import Outlet, element_or_raise
+from penstock.engine.grounds.upstream import Upstream
+from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.words.demand import UNBOUNDED
+from penstock.engine.words.part import Part, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Source
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from penstock.engine.arguments import Missing, function_given, initial_given
+from penstock.engine.words.arguments import Missing, function_given, initial_given
 from penstock.stage import Body, Stage
 
 A = TypeVar("A")

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from penstock.engine.arguments import count_given, function_given
-from penstock.engine.blame import blamed, no_stop, note_on
-from penstock.engine.chain import Chain, pull_all, unseen
-from penstock.engine.lanes import NOTHING, Lanes
-from penstock.engine.opened import opened
-from penstock.engine.segment import no_item
+from penstock.engine.many.combining import NOTHING, Lanes
+from penstock.engine.runs.chain import Chain, pull_all, unseen
+from penstock.engine.weaving.blame import blamed, no_stop, note_on
+from penstock.engine.weaving.iterators import opened
+from penstock.engine.weaving.segment import no_item
+from penstock.engine.words.arguments import count_given, function_given
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Gate, Opener, Source
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from penstock.engine.arguments import count_given
-from penstock.engine.chain import Chain
-from penstock.engine.hub import Hub, Terms
-from penstock.engine.shared import Slow
+from penstock.engine.many.broadcast import Hub, Terms
+from penstock.engine.many.shared_run import Slow
+from penstock.engine.runs.chain import Chain
+from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 

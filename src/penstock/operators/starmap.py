@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from penstock.engine.arguments import function_given
+from penstock.engine.words.arguments import function_given
 from penstock.stage import Body, Sight, Stage
 
 B = TypeVar("B")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from penstock.engine.arguments import function_given
+from penstock.engine.words.arguments import function_given
 from penstock.stage import Body, Stage
 
 A = TypeVar("A")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from penstock.engine.arguments import count_given
-from penstock.engine.emitter import Overflow
-from penstock.engine.hot import Hot
+from penstock.engine.many.emitter import Overflow
+from penstock.engine.many.multicast import Hot
+from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 

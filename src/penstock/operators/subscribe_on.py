@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from penstock.engine.boundary import Boundary
-from penstock.engine.chain import Chain, connect
-from penstock.engine.context import worker_of
-from penstock.engine.executors import Executor, Worker
-from penstock.engine.part import Part, height_of
+from penstock.engine.grounds.boundary import Boundary
+from penstock.engine.places.context import worker_of
+from penstock.engine.places.executors import Executor, Worker
+from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.words.part import Part, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Source
 

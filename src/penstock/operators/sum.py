@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from penstock.engine.arguments import elements_given
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.arguments import elements_given
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.stage import Body, Stage
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from penstock.engine.chain import Chain, connect, pull_all, reads_nothing
-from penstock.engine.opened import opened
-from penstock.engine.relay import Relay
-from penstock.engine.segment import no_item
+from penstock.engine.grounds.relay import Relay
+from penstock.engine.runs.chain import Chain, connect, pull_all, reads_nothing
+from penstock.engine.weaving.iterators import opened
+from penstock.engine.weaving.segment import no_item
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Gate, Opener, Source
 

@@ -6,13 +6,13 @@ from collections.abc import AsyncIterable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from penstock.engine.arguments import count_given, function_given
-from penstock.engine.blame import blamed
-from penstock.engine.cold_paths import too_late
-from penstock.engine.demand import UNBOUNDED
-from penstock.engine.given import connect_to
-from penstock.engine.outlet import Outlet, accepts, element_or_raise
-from penstock.engine.part import Part, height_of
+from penstock.engine.grounds.cold_paths import too_late
+from penstock.engine.grounds.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.runs.given import connect_to
+from penstock.engine.weaving.blame import blamed
+from penstock.engine.words.arguments import count_given, function_given
+from penstock.engine.words.demand import UNBOUNDED
+from penstock.engine.words.part import Part, height_of
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
 from penstock.stage import Joint
 

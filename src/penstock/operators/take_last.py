@@ -6,8 +6,8 @@ import sys
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
-from penstock.engine.arguments import count_given
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.arguments import count_given
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.stage import Body, Stage
 
 T = TypeVar("T")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from penstock.engine.chain import Chain, connect
-from penstock.engine.notice import Notice
-from penstock.engine.relay import Relay
+from penstock.engine.grounds.first_element import Notice
+from penstock.engine.grounds.relay import Relay
+from penstock.engine.runs.chain import Chain, connect
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeVar
 
-from penstock.engine.arguments import function_given
-from penstock.engine.blame import blamed
-from penstock.engine.cold_paths import interruption
-from penstock.engine.dropped import drop
-from penstock.engine.relay import Leg, Relay
+from penstock.engine.grounds.cold_paths import interruption
+from penstock.engine.grounds.relay import Leg, Relay
+from penstock.engine.weaving.blame import blamed
+from penstock.engine.words.arguments import function_given
+from penstock.engine.words.dropped import drop
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Body, Joint, Sight, Stage
 

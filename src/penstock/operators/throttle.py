@@ -8,11 +8,11 @@ from functools import partial
 from threading import Lock
 from typing import Any, TypeVar
 
-from penstock.engine.alarm import Alarm
-from penstock.engine.arguments import count_given
-from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
-from penstock.engine.demand import UNBOUNDED, add
-from penstock.engine.relay import Leg, Relay
+from penstock.engine.grounds.alarm import Alarm
+from penstock.engine.grounds.relay import Leg, Relay
+from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
+from penstock.engine.words.arguments import count_given
+from penstock.engine.words.demand import UNBOUNDED, add
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Joint
 

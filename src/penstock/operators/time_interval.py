@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
-from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given
+from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given
 from penstock.stage import Body, Stage
 
 T = TypeVar("T")

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from penstock.engine.alarm import Alarm
-from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
-from penstock.engine.relay import Relay
+from penstock.engine.grounds.alarm import Alarm
+from penstock.engine.grounds.relay import Relay
+from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint
 

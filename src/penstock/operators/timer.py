@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.engine.alarm import Alarm
-from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
-from penstock.engine.outlet import Outlet
+from penstock.engine.grounds.alarm import Alarm
+from penstock.engine.grounds.outlet import Outlet
+from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from penstock.engine.arguments import awaits, function_given
-from penstock.engine.blame import blamed
-from penstock.engine.chain import Chain, connect, pull, reads_nothing
-from penstock.engine.dropped import drop
-from penstock.engine.given import connect_to
-from penstock.engine.relay import Relay
-from penstock.engine.segment import close
+from penstock.engine.grounds.relay import Relay
+from penstock.engine.runs.chain import Chain, connect, pull, reads_nothing
+from penstock.engine.runs.given import connect_to
+from penstock.engine.weaving.blame import blamed
+from penstock.engine.weaving.segment import close
+from penstock.engine.words.arguments import awaits, function_given
+from penstock.engine.words.dropped import drop
 from penstock.spec.interfaces import Publisher, Subscriber
 from penstock.stage import AsyncOpener, Gate, Opener, Source
 

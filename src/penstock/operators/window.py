@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
-from penstock.engine.alarm import Alarm
-from penstock.engine.arguments import count_given, function_given, stays_here
-from penstock.engine.branches import Branch, Trunk
-from penstock.engine.chain import Chain, connect
-from penstock.engine.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
-from penstock.engine.demand import UNBOUNDED
-from penstock.engine.outlet import element_or_raise
-from penstock.engine.part import Part
-from penstock.engine.upstream import Upstream
+from penstock.engine.grounds.alarm import Alarm
+from penstock.engine.grounds.outlet import element_or_raise
+from penstock.engine.grounds.upstream import Upstream
+from penstock.engine.many.substreams import Branch, Trunk
+from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
+from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.words.arguments import count_given, function_given, stays_here
+from penstock.engine.words.demand import UNBOUNDED
+from penstock.engine.words.part import Part
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Joint, Source
 

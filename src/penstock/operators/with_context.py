@@ -10,12 +10,12 @@ from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar
 
-from penstock.engine.arguments import stays_here
-from penstock.engine.chain import Chain, connect, pull
-from penstock.engine.context import run_in
-from penstock.engine.opened import open_through
-from penstock.engine.part import Part, chunks_of, height_of
-from penstock.engine.segment import close
+from penstock.engine.places.context import run_in
+from penstock.engine.runs.chain import Chain, connect, pull
+from penstock.engine.weaving.iterators import open_through
+from penstock.engine.weaving.segment import close
+from penstock.engine.words.arguments import stays_here
+from penstock.engine.words.part import Part, chunks_of, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Opener, Source
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from penstock.engine.chain import Chain, connect, pull_all
-from penstock.engine.cold_paths import too_late
-from penstock.engine.demand import UNBOUNDED
-from penstock.engine.opened import opened
-from penstock.engine.outlet import accepts, element_or_raise
-from penstock.engine.part import Part
-from penstock.engine.relay import Relay
-from penstock.engine.segment import no_item
+from penstock.engine.grounds.cold_paths import too_late
+from penstock.engine.grounds.outlet import accepts, element_or_raise
+from penstock.engine.grounds.relay import Relay
+from penstock.engine.runs.chain import Chain, connect, pull_all
+from penstock.engine.weaving.iterators import opened
+from penstock.engine.weaving.segment import no_item
+from penstock.engine.words.demand import UNBOUNDED
+from penstock.engine.words.part import Part
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Gate, Opener, Source
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, ClassVar
 
-from penstock.engine.arguments import count_given
-from penstock.engine.chain import Chain, is_empty, pull_all, reads_nothing, unseen
-from penstock.engine.lanes import Lanes
-from penstock.engine.opened import opened
-from penstock.engine.segment import no_item
+from penstock.engine.many.combining import Lanes
+from penstock.engine.runs.chain import Chain, is_empty, pull_all, reads_nothing, unseen
+from penstock.engine.weaving.iterators import opened
+from penstock.engine.weaving.segment import no_item
+from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import SIZED, Gate, Opener, Source
 

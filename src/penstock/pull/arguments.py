@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 
-from penstock.engine.arguments import function_given as plain_function_given
+from penstock.engine.words.arguments import function_given as plain_function_given
 
 
 def function_given(name: str, parameter: str, value: object) -> None:

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Coroutine
 from typing import Any, Generic, Protocol, TypeVar, overload
 
-from penstock.engine.dropped import drop
+from penstock.engine.words.dropped import drop
 from penstock.errors import PenstockError
 from penstock.pull.desk import Confirm, Desk
 from penstock.pull.module import Source, read_of

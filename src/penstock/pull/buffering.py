@@ -7,8 +7,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from penstock.engine.arguments import count_given
-from penstock.engine.clocks import SYSTEM_CLOCK, Cancel, Clock, seconds_of
+from penstock.engine.places.clocks import SYSTEM_CLOCK, Cancel, Clock, seconds_of
+from penstock.engine.words.arguments import count_given
 from penstock.pull.arguments import function_given
 from penstock.pull.between import Between
 from penstock.pull.desk import Confirm

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.pull.module import Through
-from penstock.tck.pull_checker import PullChecker
+from penstock.tck.pull.checker import PullChecker
 
 
 class Checker(PullChecker, Through[Any, Any]):

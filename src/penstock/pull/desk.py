@@ -15,7 +15,7 @@ from collections.abc import Callable
 from threading import get_ident
 from typing import Any
 
-from penstock.engine.dropped import drop
+from penstock.engine.words.dropped import drop
 from penstock.pull.marks import LATER, OVER, Later
 from penstock.pull.protocol import Abort, Answer, End, answer_given, asks, cause, give, worst
 from penstock.pull.turn import Turn

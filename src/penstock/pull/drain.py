@@ -7,7 +7,7 @@ from functools import partial
 from threading import get_ident
 from typing import Any, TypeVar
 
-from penstock.engine.dropped import drop
+from penstock.engine.words.dropped import drop
 from penstock.pull.depth import whole
 from penstock.pull.iterated import Iterated
 from penstock.pull.marks import OVER, Mark, at_once_of

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from penstock.engine.blame import no_stop
-from penstock.engine.dropped import drop
-from penstock.engine.segment import close, close_quietly
+from penstock.engine.weaving.blame import no_stop
+from penstock.engine.weaving.segment import close, close_quietly
+from penstock.engine.words.dropped import drop
 from penstock.pull.marks import LATER, OVER, Later
 from penstock.pull.protocol import Abort, Answer, Done, End, answer_given, asks, cause, give, told, worst
 from penstock.pull.turn import Line

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any, TypeVar, overload
 
-from penstock.engine.loops import loop_here
+from penstock.engine.places.event_loops import loop_here
 from penstock.pull.marks import LATER, OVER, at_once_of
 from penstock.pull.module import Source, read_of
 from penstock.pull.protocol import Abort, Answer, End, Read, end_of, failure

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.engine.blame import function_name, no_stop, note_on, place_of
-from penstock.engine.dropped import drop
+from penstock.engine.weaving.blame import function_name, no_stop, note_on, place_of
+from penstock.engine.words.dropped import drop
 from penstock.spec.pull_error import PullError
 from penstock.spec.pull_interfaces import Abort, Answer, End, Read, asks, cause, end_of, failure, worst
 

@@ -11,10 +11,10 @@ from collections import deque
 from functools import partial
 from typing import Any, TypeVar, overload
 
-from penstock.engine.arguments import count_given
-from penstock.engine.cold_paths import signal_end
-from penstock.engine.demand import UNBOUNDED, add, refused
-from penstock.engine.dropped import drop
+from penstock.engine.grounds.cold_paths import signal_end
+from penstock.engine.words.arguments import count_given
+from penstock.engine.words.demand import UNBOUNDED, add, refused
+from penstock.engine.words.dropped import drop
 from penstock.errors import ProtocolError
 from penstock.flow import Flow
 from penstock.pull.module import Source, Through, read_of

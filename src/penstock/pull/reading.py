@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Literal
 
-from penstock.engine.arguments import count_given
+from penstock.engine.words.arguments import count_given
 from penstock.pull.arguments import function_given
 from penstock.pull.asynchronous import StreamEnd
 from penstock.pull.combining import cat

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from penstock.engine.arguments import count_given
+from penstock.engine.words.arguments import count_given
 from penstock.pull.module import Source, Through
 from penstock.pull.protocol import (
     Abort,

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar
 
-from penstock.engine.dropped import drop
-from penstock.engine.loops import loop_here
+from penstock.engine.places.event_loops import loop_here
+from penstock.engine.words.dropped import drop
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

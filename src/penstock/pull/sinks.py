@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-from penstock.engine.arguments import Missing, initial_given
-from penstock.engine.dropped import drop
+from penstock.engine.words.arguments import Missing, initial_given
+from penstock.engine.words.dropped import drop
 from penstock.pull.arguments import function_given
 from penstock.pull.drain import Drain
 from penstock.pull.module import Sink, Source

@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar, overload
 
-from penstock.engine.arguments import count_given
+from penstock.engine.words.arguments import count_given
 from penstock.pull.arguments import function_given
 from penstock.pull.iterated import Iterated
 from penstock.pull.module import Source

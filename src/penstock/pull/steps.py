@@ -15,7 +15,7 @@ from functools import partial
 from threading import get_ident
 from typing import Any
 
-from penstock.engine.dropped import drop
+from penstock.engine.words.dropped import drop
 from penstock.pull.depth import FLIGHT, MOST, descend, here, land, level_above, make_calls
 from penstock.pull.marks import DROP, FAIL, LATER, OVER, STOP, Later, Mark, at_once_of
 from penstock.pull.protocol import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, overload
 
-from penstock.engine.arguments import Missing, count_given, initial_given
+from penstock.engine.words.arguments import Missing, count_given, initial_given
 from penstock.pull.arguments import function_given
 from penstock.pull.module import Through
 from penstock.pull.protocol import Done

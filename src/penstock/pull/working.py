@@ -14,8 +14,8 @@ from functools import partial
 from threading import get_ident
 from typing import Any, TypeVar, overload
 
-from penstock.engine.arguments import count_given
-from penstock.engine.dropped import drop
+from penstock.engine.words.arguments import count_given
+from penstock.engine.words.dropped import drop
 from penstock.pull.between import Between
 from penstock.pull.desk import Confirm
 from penstock.pull.module import Through

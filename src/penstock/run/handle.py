@@ -8,11 +8,11 @@ from dataclasses import replace
 from threading import Event, Lock, Thread
 from typing import Any, Generic, Protocol, TypeVar
 
-from penstock.engine.chain import Chain, connect
-from penstock.engine.clocks import SYSTEM_CLOCK, Clock
-from penstock.engine.dropped import drop
-from penstock.engine.loops import Bell, blocking
-from penstock.engine.observe import observed
+from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock
+from penstock.engine.places.event_loops import Bell, blocking
+from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.watching.observe import observed
+from penstock.engine.words.dropped import drop
 from penstock.errors import EmptyError, RunCancelledError
 from penstock.run.progress import Progress, Reports
 from penstock.run.valve import Valve, Valved

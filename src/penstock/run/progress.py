@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, Protocol
 
-from penstock.engine.clocks import Clock
-from penstock.engine.outlet import Outlet
+from penstock.engine.grounds.outlet import Outlet
+from penstock.engine.places.clocks import Clock
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from penstock.engine.chain import Chain, connect, pull
-from penstock.engine.outlet import Outlet, element_or_raise
-from penstock.engine.part import Part
-from penstock.engine.segment import close
-from penstock.engine.upstream import Upstream
+from penstock.engine.grounds.outlet import Outlet, element_or_raise
+from penstock.engine.grounds.upstream import Upstream
+from penstock.engine.runs.chain import Chain, connect, pull
+from penstock.engine.weaving.segment import close
+from penstock.engine.words.part import Part
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Opener, Source
 

@@ -20,8 +20,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.engine.dropped import drop
-from penstock.engine.executors import thread
+from penstock.engine.places.executors import thread
+from penstock.engine.words.dropped import drop
 from penstock.errors import PenstockError
 from penstock.spark.java import SparkSetupError
 from penstock.spark.launch import text_of

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from pyspark.sql import DataFrame
 
-from penstock.engine.chain import Chain
-from penstock.engine.outlet import Outlet
+from penstock.engine.grounds.outlet import Outlet
+from penstock.engine.runs.chain import Chain
 from penstock.spark import failure
 from penstock.spark.delivery import AHEAD, Decode, Delivery, send
 from penstock.spark.gate import Gate

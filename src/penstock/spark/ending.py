@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame, DataFrameWriter
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from penstock.engine.chain import Chain, connect
-from penstock.engine.dropped import drop
+from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.words.dropped import drop
 from penstock.run.handle import Result, Settle
 from penstock.spark import failure
 from penstock.spark.draining import stop_after_batch

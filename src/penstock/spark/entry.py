@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from penstock.engine.chain import Chain
+from penstock.engine.runs.chain import Chain
 from penstock.flow import Engine, Flow, Hole, Sink
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source

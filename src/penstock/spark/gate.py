@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyarrow import flight
 
-from penstock.engine.dropped import drop
+from penstock.engine.words.dropped import drop
 from penstock.errors import PenstockError
 
 Message = dict[str, Any]

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from penstock.engine.clocks import SYSTEM_CLOCK, Clock
-from penstock.engine.emitter import EmitResult, Emitter
+from penstock.engine.many.emitter import EmitResult, Emitter
+from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock
 from penstock.errors import OverflowedError
 from penstock.flow import Sink, subscriber
 from penstock.spark.failure import KEPT, described

@@ -21,9 +21,9 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from penstock.engine.dropped import drop
-from penstock.engine.outlet import element_or_raise
-from penstock.engine.part import Part
+from penstock.engine.grounds.outlet import element_or_raise
+from penstock.engine.words.dropped import drop
+from penstock.engine.words.part import Part
 from penstock.errors import PenstockError
 from penstock.spark.pace import Pace
 from penstock.spark.schema import Schema, SchemaError

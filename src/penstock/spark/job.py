@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from penstock.engine.dropped import drop
+from penstock.engine.words.dropped import drop
 from penstock.spark import failure
 from penstock.spark.gate import Address, Message, whole
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.engine.dropped import drop
-from penstock.engine.outlet import Outlet
+from penstock.engine.grounds.outlet import Outlet
+from penstock.engine.words.dropped import drop
 from penstock.errors import PenstockError
 from penstock.spark import failure
 from penstock.spark.delivery import Decode

@@ -8,7 +8,7 @@ own cost, so that at least half of the time goes to rows.
 
 from __future__ import annotations
 
-from penstock.engine.clocks import Clock
+from penstock.engine.places.clocks import Clock
 
 SMALLEST = 100
 """Rows below which a micro-batch is not made smaller, however long it takes."""

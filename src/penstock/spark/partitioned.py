@@ -8,8 +8,8 @@ from typing import Any
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.engine.arguments import function_given
-from penstock.engine.blame import add_note, function_name
+from penstock.engine.weaving.blame import add_note, function_name
+from penstock.engine.words.arguments import function_given
 from penstock.spark.failure import report
 from penstock.spark.schema import Schema
 from penstock.spark.stages import Batches, StageError, packed

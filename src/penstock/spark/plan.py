@@ -14,8 +14,8 @@ from operator import itemgetter
 from typing import Any
 
 from penstock.bridges.hints import is_record, name_of
-from penstock.engine.blame import function_name
-from penstock.engine.chain import Chain
+from penstock.engine.runs.chain import Chain
+from penstock.engine.weaving.blame import function_name
 from penstock.errors import PenstockError
 from penstock.flow import Flow, Hole, Pipeline, Sink, flow, text_of
 from penstock.run import Place, Plan

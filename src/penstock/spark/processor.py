@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
-from penstock.engine.arguments import function_given
-from penstock.engine.chain import Chain, connect
-from penstock.engine.outlet import element_or_raise
-from penstock.engine.part import Part, chunks_of
-from penstock.engine.relay import Relay
+from penstock.engine.grounds.outlet import element_or_raise
+from penstock.engine.grounds.relay import Relay
+from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.words.arguments import function_given
+from penstock.engine.words.part import Part, chunks_of
 from penstock.flow import Flow
 from penstock.flow import flow as record
 from penstock.spark.egress import stream

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from penstock.engine.outlet import Outlet
+from penstock.engine.grounds.outlet import Outlet
 from penstock.spark.delivery import Decode
 
 CHUNK = 512

@@ -12,9 +12,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from penstock.engine.chain import Chain
-from penstock.engine.dropped import drop
-from penstock.engine.graft import graft
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.graft import graft
+from penstock.engine.words.dropped import drop
 from penstock.flow import Hole, Pipeline
 from penstock.run import InProcess, Plan, Progress, Run, Valve, Valved
 from penstock.run.handle import Settle

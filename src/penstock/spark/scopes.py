@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from penstock.engine.chain import Chain
+from penstock.engine.runs.chain import Chain
 from penstock.flow import Engine, Flow, Hole, text_of
 from penstock.operators.stateful_map import StatefulMap
 from penstock.spec.interfaces import Subscriber

@@ -17,10 +17,10 @@ from pyspark import TaskContext, cloudpickle
 from pyspark.sql import DataFrame
 
 from penstock.bridges.columns import SchemaError
-from penstock.engine.blame import add_note, describe, operator_name
-from penstock.engine.chain import Chain, pull
-from penstock.engine.executors import thread
-from penstock.engine.graft import graft
+from penstock.engine.places.executors import thread
+from penstock.engine.runs.chain import Chain, pull
+from penstock.engine.runs.graft import graft
+from penstock.engine.weaving.blame import add_note, describe, operator_name
 from penstock.errors import PenstockError
 from penstock.flow import Elsewhere, Flow, Hole
 from penstock.spark.failure import report

@@ -26,8 +26,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from penstock.bridges.columns import SchemaError, values_of
-from penstock.engine.blame import add_note, describe, function_name, operator_name
-from penstock.engine.chain import Chain
+from penstock.engine.runs.chain import Chain
+from penstock.engine.weaving.blame import add_note, describe, function_name, operator_name
 from penstock.flow import Flow, Hole
 from penstock.operators.stateful_map import StatefulMap
 from penstock.spark.failure import report

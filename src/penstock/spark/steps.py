@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from penstock.engine.arguments import function_given
-from penstock.engine.chain import Chain
+from penstock.engine.runs.chain import Chain
+from penstock.engine.words.arguments import function_given
 from penstock.flow import Engine, Flow, Hole, Sink
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pyspark import StorageLevel
 
-from penstock.engine.dropped import drop
+from penstock.engine.words.dropped import drop
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

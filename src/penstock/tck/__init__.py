@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from penstock.tck.monitor import monitor
 from penstock.tck.outcome import Limits, Outcome, Report, Status
-from penstock.tck.processor import verify_processor
-from penstock.tck.publisher import verify_publisher
-from penstock.tck.pull_checker import PullChecker
-from penstock.tck.pull_sink import verify_pull_sink
-from penstock.tck.pull_source import verify_pull_source
-from penstock.tck.pull_through import verify_pull_through
+from penstock.tck.processor.verify import verify_processor
+from penstock.tck.publisher.verify import verify_publisher
+from penstock.tck.pull.checker import PullChecker
+from penstock.tck.pull.sink import verify_pull_sink
+from penstock.tck.pull.source import verify_pull_source
+from penstock.tck.pull.through import verify_pull_through
 from penstock.tck.report import render, summary
 from penstock.tck.report_formats import to_json, to_junit
-from penstock.tck.subscriber import verify_subscriber, verify_subscriber_blackbox
+from penstock.tck.subscriber.verify import verify_subscriber, verify_subscriber_blackbox
 
 __all__ = [
     "Limits",

@@ -18,16 +18,16 @@ from unittest import SkipTest
 from penstock.spec.properties import Property
 from penstock.tck.contract import PULL, asked
 from penstock.tck.outcome import Limits, Report, Status
-from penstock.tck.processor import verify_processor
-from penstock.tck.processor_case import processor
-from penstock.tck.publisher import verify_publisher
-from penstock.tck.publisher_trials import publisher_trials
-from penstock.tck.pull_case import sink_trials, source_trials, through_trials
-from penstock.tck.pull_sink import verify_pull_sink
-from penstock.tck.pull_source import verify_pull_source
-from penstock.tck.pull_through import verify_pull_through
-from penstock.tck.subscriber import verify_subscriber, verify_subscriber_blackbox
-from penstock.tck.subscriber_case import blackbox, whitebox
+from penstock.tck.processor.case import processor
+from penstock.tck.processor.verify import verify_processor
+from penstock.tck.publisher.trials import publisher_trials
+from penstock.tck.publisher.verify import verify_publisher
+from penstock.tck.pull.case import sink_trials, source_trials, through_trials
+from penstock.tck.pull.sink import verify_pull_sink
+from penstock.tck.pull.source import verify_pull_source
+from penstock.tck.pull.through import verify_pull_through
+from penstock.tck.subscriber.case import blackbox, whitebox
+from penstock.tck.subscriber.verify import verify_subscriber, verify_subscriber_blackbox
 from penstock.tck.trial import Trial
 
 Optional = Any  # a method of the subclass, or None

@@ -1,6 +1,6 @@
 """testing: what users test their streams and operators with; needs no test framework."""
 
-from penstock.engine.clocks import VirtualClock
+from penstock.engine.places.clocks import VirtualClock
 from penstock.testing.laws import Form, Promise, Way, check_contract, check_joint, check_source, check_stage
 from penstock.testing.manual_publisher import Breach, ManualPublisher, ManualSubscription
 from penstock.testing.marbles import MarbleError, expected, marble, record, timeline

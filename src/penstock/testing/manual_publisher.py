@@ -7,7 +7,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
-from penstock.engine.demand import UNBOUNDED, add, refused
+from penstock.engine.words.demand import UNBOUNDED, add, refused
 from penstock.errors import ProtocolError
 from penstock.spec.interfaces import Subscriber
 from penstock.testing.signals import PATIENCE, VerificationError

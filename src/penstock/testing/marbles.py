@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.engine.clocks import Cancel, VirtualClock
-from penstock.engine.demand import UNBOUNDED
-from penstock.engine.emitter import Emitter
+from penstock.engine.many.emitter import Emitter
+from penstock.engine.places.clocks import Cancel, VirtualClock
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.spec.interfaces import Publisher
 from penstock.stream import Stream
 from penstock.testing.probe import Probe, meet

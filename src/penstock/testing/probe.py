@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from penstock.engine.demand import UNBOUNDED, add
+from penstock.engine.words.demand import UNBOUNDED, add
 from penstock.spec.cpp_dialect import returned
 from penstock.spec.interfaces import Subscription
 from penstock.spec.strangers import publisher_given

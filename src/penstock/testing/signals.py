@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from penstock.engine.signals import Completed, Failed, Next
+from penstock.engine.words.signals import Completed, Failed, Next
 
 PATIENCE = 30.0
 """Seconds to wait for something that must happen; nothing waits this long unless it fails."""

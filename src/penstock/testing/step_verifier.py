@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.engine.clocks import VirtualClock
-from penstock.engine.demand import UNBOUNDED
-from penstock.engine.loops import blocking
+from penstock.engine.places.clocks import VirtualClock
+from penstock.engine.places.event_loops import blocking
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.spec.interfaces import Publisher
 from penstock.testing.probe import Probe, meet
 from penstock.testing.signals import PATIENCE, Completed, Failed, Next, Signal, VerificationError, spoken

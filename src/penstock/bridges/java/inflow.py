@@ -15,9 +15,9 @@ from penstock.bridges.java.errors import KINDS, JavaError
 from penstock.bridges.java.frames import Frame
 from penstock.bridges.java.kept import recalled
 from penstock.bridges.java.peer import Py4JError, Py4JJavaError, as_flow, as_java_error, party_given, peer_of
-from penstock.engine.arguments import count_given
-from penstock.engine.demand import add
-from penstock.engine.dropped import drop
+from penstock.engine.words.arguments import count_given
+from penstock.engine.words.demand import add
+from penstock.engine.words.dropped import drop
 from penstock.errors import ProtocolError
 from penstock.spec.interfaces import Subscriber
 from penstock.stream import Stream

@@ -18,12 +18,12 @@ from penstock.bridges.java.errors import JavaError
 from penstock.bridges.java.frames import Frame, write
 from penstock.bridges.java.kept import keep
 from penstock.bridges.java.peer import JavaClass, Py4JError, as_java_error, client_of, peer_of
-from penstock.engine.arguments import count_given
-from penstock.engine.context import worker_of
-from penstock.engine.dropped import drop
-from penstock.engine.executors import Thread, Worker
-from penstock.engine.outlet import accepts, element_or_raise
-from penstock.engine.part import Part
+from penstock.engine.grounds.outlet import accepts, element_or_raise
+from penstock.engine.places.context import worker_of
+from penstock.engine.places.executors import Thread, Worker
+from penstock.engine.words.arguments import count_given
+from penstock.engine.words.dropped import drop
+from penstock.engine.words.part import Part
 from penstock.spec.interfaces import Publisher, Subscription
 from penstock.spec.strangers import publisher_given
 from penstock.stream import Stream

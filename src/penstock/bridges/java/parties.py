@@ -22,8 +22,8 @@ from penstock.bridges.java.peer import (
     peer_of,
     reactive_known,
 )
-from penstock.engine.arguments import count_given
-from penstock.engine.dropped import drop
+from penstock.engine.words.arguments import count_given
+from penstock.engine.words.dropped import drop
 from penstock.flow import flow, processor
 from penstock.spec.interfaces import Processor, Publisher, Subscriber, Subscription
 from penstock.spec.predicates import is_publisher, is_subscriber

@@ -14,10 +14,10 @@ from penstock.bridges.rsocket.requester import Call, Target
 from penstock.bridges.rsocket.server import Offer, Server
 from penstock.bridges.rsocket.settings import KeepAlive, Settings
 from penstock.bridges.rsocket.wires import address_of, websockets_given
-from penstock.engine.arguments import count_given
-from penstock.engine.chain import Chain
-from penstock.engine.executors import thread
-from penstock.engine.lent import AnyExecutor, executor_given
+from penstock.engine.places.executors import thread
+from penstock.engine.places.lent_executors import AnyExecutor, executor_given
+from penstock.engine.runs.chain import Chain
+from penstock.engine.words.arguments import count_given
 from penstock.flow import Flow, Hole, flow
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint, Source

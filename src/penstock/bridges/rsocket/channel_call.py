@@ -15,8 +15,8 @@ from penstock.bridges.rsocket.frames import Cancel, Code, Error, Kind, Payload, 
 from penstock.bridges.rsocket.metadata import FAILURE, PENSTOCK, composite, entries_of
 from penstock.bridges.rsocket.outgoing import Outgoing
 from penstock.bridges.rsocket.requester import STREAM, Call, Target
-from penstock.engine.demand import refused
-from penstock.engine.outlet import accepts
+from penstock.engine.grounds.outlet import accepts
+from penstock.engine.words.demand import refused
 from penstock.spec.interfaces import Subscriber, Subscription
 
 

@@ -32,7 +32,7 @@ from penstock.bridges.rsocket.frames import (
 )
 from penstock.bridges.rsocket.settings import Settings
 from penstock.bridges.rsocket.wires import Wire
-from penstock.engine.dropped import drop
+from penstock.engine.words.dropped import drop
 from penstock.errors import PenstockError
 
 MOST_STREAMS = 1024

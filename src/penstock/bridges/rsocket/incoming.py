@@ -15,10 +15,10 @@ from typing import Any
 from penstock.bridges.rsocket.codecs import Codec
 from penstock.bridges.rsocket.errors import FrameError
 from penstock.bridges.rsocket.settings import Settings
-from penstock.engine.credit import Credit
-from penstock.engine.demand import UNBOUNDED, add
-from penstock.engine.dropped import drop
-from penstock.engine.outlet import Outlet, Submit
+from penstock.engine.grounds.outlet import Outlet, Submit
+from penstock.engine.words.credit import Credit
+from penstock.engine.words.demand import UNBOUNDED, add
+from penstock.engine.words.dropped import drop
 from penstock.errors import ProtocolError
 from penstock.spec.interfaces import Subscriber, Subscription
 

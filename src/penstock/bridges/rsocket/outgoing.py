@@ -13,11 +13,11 @@ from threading import Event, Lock, Thread
 from typing import Any
 
 from penstock.bridges.rsocket.settings import Settings
-from penstock.engine.credit import Credit
-from penstock.engine.demand import add
-from penstock.engine.dropped import drop
-from penstock.engine.executors import Task, Worker
-from penstock.engine.outlet import element_or_raise
+from penstock.engine.grounds.outlet import element_or_raise
+from penstock.engine.places.executors import Task, Worker
+from penstock.engine.words.credit import Credit
+from penstock.engine.words.demand import add
+from penstock.engine.words.dropped import drop
 from penstock.spec.interfaces import Subscription
 
 _GRACE = 1.0

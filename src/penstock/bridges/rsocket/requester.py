@@ -17,9 +17,9 @@ from penstock.bridges.rsocket.io_thread import IoThread, lease
 from penstock.bridges.rsocket.metadata import AUTHENTICATION, COMPOSITE, ROUTING, bearer, composite, route
 from penstock.bridges.rsocket.settings import Settings
 from penstock.bridges.rsocket.wires import Address, dial
-from penstock.engine.context import worker_of
-from penstock.engine.executors import Executor, Worker, loop, thread
-from penstock.engine.loops import running
+from penstock.engine.places.context import worker_of
+from penstock.engine.places.event_loops import running
+from penstock.engine.places.executors import Executor, Worker, loop, thread
 from penstock.spec.interfaces import Subscriber
 
 STREAM = 1

@@ -17,9 +17,9 @@ from penstock.bridges.rsocket.io_thread import IoThread
 from penstock.bridges.rsocket.metadata import FAILURE, PENSTOCK, entries_of
 from penstock.bridges.rsocket.outgoing import Outgoing
 from penstock.bridges.rsocket.settings import Settings
-from penstock.engine.demand import refused
-from penstock.engine.dropped import drop
-from penstock.engine.executors import Task, Worker
+from penstock.engine.places.executors import Task, Worker
+from penstock.engine.words.demand import refused
+from penstock.engine.words.dropped import drop
 from penstock.flow import Flow, processor
 from penstock.stream import Stream
 

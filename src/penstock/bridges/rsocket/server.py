@@ -28,10 +28,10 @@ from penstock.bridges.rsocket.metadata import (
 from penstock.bridges.rsocket.responder import ChannelAnswer, StreamAnswer, invalid
 from penstock.bridges.rsocket.settings import Settings
 from penstock.bridges.rsocket.wires import Address, Stop, Wire, listen
-from penstock.engine.context import worker_of
-from penstock.engine.demand import refused
-from penstock.engine.dropped import drop
-from penstock.engine.executors import Executor
+from penstock.engine.places.context import worker_of
+from penstock.engine.places.executors import Executor
+from penstock.engine.words.demand import refused
+from penstock.engine.words.dropped import drop
 from penstock.flow import Flow
 from penstock.stream import Stream
 

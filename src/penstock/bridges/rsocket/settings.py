@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from penstock.bridges.rsocket.codecs import Codec
 from penstock.bridges.rsocket.errors import Known, known_errors
 from penstock.bridges.rsocket.frames import MOST_REQUESTED
-from penstock.engine.arguments import count_given
+from penstock.engine.words.arguments import count_given
 
 
 @dataclass(frozen=True, slots=True)

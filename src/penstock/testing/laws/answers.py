@@ -7,7 +7,7 @@ from itertools import cycle
 from typing import Any
 
 from penstock import pull
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.flow import flow
 from penstock.stream import Stream
 from penstock.testing.laws.forms import UpstreamError

@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.stage import Sight, Stage
 from penstock.stream import Stream
 from penstock.testing.laws.answers import Laws

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
-from penstock.engine.demand import add
-from penstock.engine.executors import inline, thread
+from penstock.engine.places.executors import inline, thread
+from penstock.engine.words.demand import add
 from penstock.spec.interfaces import Subscriber
 from penstock.stream import Stream, Subject
 from penstock.testing.tracked import Tracked

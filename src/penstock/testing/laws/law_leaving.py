@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.spec.interfaces import Subscription
 from penstock.testing.laws.case import Case
 from penstock.testing.laws.forms import Form, filled

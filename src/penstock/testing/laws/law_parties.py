@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.engine.demand import UNBOUNDED
-from penstock.engine.dropped import Dropped, set_on_dropped
+from penstock.engine.words.demand import UNBOUNDED
+from penstock.engine.words.dropped import Dropped, set_on_dropped
 from penstock.spec.interfaces import Subscription
 from penstock.stream import Stream
 from penstock.testing.laws.case import Case

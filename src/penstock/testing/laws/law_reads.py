@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing.laws.case import Case
 from penstock.testing.laws.ways import ask
 from penstock.testing.signals import VerificationError

@@ -8,8 +8,8 @@ from importlib import import_module
 from time import monotonic
 from typing import Any
 
-from penstock.engine.dropped import Dropped, set_on_dropped
-from penstock.engine.loops import blocking, lease_loop
+from penstock.engine.places.event_loops import blocking, lease_loop
+from penstock.engine.words.dropped import Dropped, set_on_dropped
 from penstock.testing.laws.forms import UpstreamError
 from penstock.testing.signals import PATIENCE
 

@@ -9,7 +9,7 @@ from enum import Enum
 from itertools import cycle
 from typing import Any
 
-from penstock.engine.demand import UNBOUNDED
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.errors import EmptyError
 from penstock.stream import Stream
 from penstock.testing.laws.session import Session

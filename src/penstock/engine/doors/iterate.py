@@ -1,0 +1,245 @@
+"""iterate: take a chain's elements in a `for` or an `async for` loop, or wait for its one value.
+
+A chain that can be iterated is: the loop is the woven generator itself. A chain that needs signals is subscribed, with
+at most `window` elements between it and the loop; leaving the loop cancels it. As long as elements come from the loop's
+own thread they are asked for one by one: asking ahead would only make those at hand wait for those after them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from threading import Event
+from typing import Any
+
+from penstock.engine.grounds.outlet import accepts, element_or_raise
+from penstock.engine.places.event_loops import Future, blocking, loop_here, running, spawning
+from penstock.engine.runs.chain import Chain, connect, pull, pull_async
+from penstock.engine.watching.observe import observed
+from penstock.engine.weaving.segment import close
+from penstock.engine.words.part import Part
+from penstock.engine.words.trampoline import busy
+from penstock.errors import EmptyError
+from penstock.spec.interfaces import Subscription
+
+WINDOW = 256
+BREATH = 1024
+
+
+class _BlockingSubscription:
+    """Pass requests on, marking that the thread they come from is one that waits."""
+
+    __slots__ = ("_subscription", "cancel")
+
+    def __init__(self, subscription: Subscription) -> None:
+        self._subscription = subscription
+        self.cancel = subscription.cancel
+
+    def request(self, n: int, /) -> None:
+        if busy() or running():
+            with blocking():
+                self._subscription.request(n)
+        else:
+            self._subscription.request(n)
+
+
+class _Inbox(Part):
+    """Collect what a subscription delivers until somebody takes it; `waiting` says that somebody does."""
+
+    __slots__ = (
+        "_ahead",
+        "_half",
+        "_waits",
+        "_window",
+        "closed",
+        "done",
+        "error",
+        "queue",
+        "subscription",
+        "waiting",
+        "wake",
+    )
+
+    def __init__(self, window: int, wake: Callable[[], None], *, waits: bool = False) -> None:
+        self.queue: deque[Any] = deque()
+        self.waiting = False
+        self.done = False
+        self.error: Exception | None = None
+        self.wake = wake
+        self.subscription: Subscription | None = None
+        self._window = window
+        self._half = (window + 1) // 2
+        self._ahead = False
+        self._waits = waits
+        self.closed = False
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        if not accepts(subscription, self.subscription, closed=self.closed):
+            return
+        self.subscription = _BlockingSubscription(subscription) if self._waits else subscription
+        if self.closed:  # the loop was left before this came, from another thread
+            subscription.cancel()
+        else:
+            subscription.request(1)
+
+    def on_next(self, element: Any, /) -> None:
+        element_or_raise(element, "on_next")
+        self.queue.append(element)
+        if self.waiting:
+            self.waiting = False
+            self.wake()
+
+    def on_chunk(self, elements: list[Any], /) -> None:
+        self.queue.extend(elements)
+        if self.waiting:
+            self.waiting = False
+            self.wake()
+
+    def on_error(self, error: Exception, /) -> None:
+        element_or_raise(error, "on_error")
+        self.error = error
+        self.on_complete()
+
+    def on_complete(self) -> None:
+        self.done = True
+        self.wake()
+
+    def taken(self) -> Iterator[Any]:
+        """Take what is there, asking for more one by one or, if it does not come at once, by halves of the window."""
+        take, half, count = self.queue.popleft, self._half, 0
+        while self.queue and not self._ahead:
+            yield take()
+            self._ask(1)
+        if not self._ahead and not self.done and self.subscription is not None:
+            self._ahead = True
+            if self._window > 1:
+                self._ask(self._window - 1)
+        while self.queue:
+            yield take()
+            count += 1
+            if count == half:
+                count = 0
+                self._ask(half)
+        if count:
+            self._ask(count)
+
+    def _ask(self, count: int) -> None:
+        if not self.done and self.subscription is not None:
+            self.subscription.request(count)
+
+    def cancel(self) -> None:
+        self.closed = True
+        if self.subscription is not None:
+            self.subscription.cancel()
+
+
+def iterate(chain: Chain, window: int = WINDOW) -> Iterator[Any]:
+    """Return an iterator over a fresh run; closing it ends the run."""
+    chain = observed(chain)
+    opener = pull(chain, waits=True)
+    return _wait_for(chain, window) if opener is None else opener(None)
+
+
+def _wait_for(chain: Chain, window: int) -> Iterator[Any]:
+    arrived = Event()
+    inbox = _Inbox(window, arrived.set, waits=True)
+    try:
+        with blocking():
+            connect(chain, inbox)
+        while True:
+            yield from inbox.taken()
+            arrived.clear()
+            inbox.waiting = True  # raised before the last look, and read after an element was queued
+            if not inbox.queue and not inbox.done:
+                arrived.wait()
+            inbox.waiting = False
+            if inbox.done and not inbox.queue:
+                break
+        if inbox.error is not None:
+            raise inbox.error
+    finally:
+        inbox.cancel()
+
+
+def iterate_async(chain: Chain, window: int = WINDOW) -> AsyncIterator[Any]:
+    """Return an asynchronous iterator over a fresh run; closing it ends the run."""
+    chain = observed(chain)
+    async_opener = pull_async(chain)
+    if async_opener is not None:
+        return async_opener(None)
+    opener = pull(chain)
+    return _await_for(chain, window) if opener is None else _step_through(opener(None))
+
+
+async def _step_through(iterator: Iterator[Any]) -> AsyncIterator[Any]:
+    loop = None
+    try:
+        for count, element in enumerate(iterator, 1):
+            yield element
+            if not count % BREATH:
+                loop = loop or loop_here()
+                if loop is not None:
+                    await loop.sleep(0)  # other tasks want to run as well
+    finally:
+        close(iterator)
+
+
+async def _await_for(chain: Chain, window: int) -> AsyncIterator[Any]:
+    loop = loop_here()
+    if loop is None:
+        raise RuntimeError("async for: no event loop is running here to wait on")
+    waiting: Future | None = None
+
+    def release() -> None:
+        if waiting is not None and not waiting.done():
+            waiting.set_result(None)
+
+    def wake() -> None:
+        if loop.here:
+            release()
+        else:
+            loop.call(release)
+
+    inbox = _Inbox(window, wake)
+    tasks: set[Any] = set()
+    try:
+        with spawning(tasks):
+            connect(chain, inbox)
+        while True:
+            for element in inbox.taken():
+                yield element
+            waiting = loop.future()
+            inbox.waiting = True
+            if not inbox.queue and not inbox.done:
+                await waiting
+            inbox.waiting = False
+            if inbox.done and not inbox.queue:
+                break
+        if inbox.error is not None:
+            raise inbox.error
+    finally:
+        inbox.cancel()
+        if tasks:
+            await loop.ended(tasks)  # leaving the loop means that what it started is over
+
+
+def value(chain: Chain) -> Any:
+    """Block for the first element, then end the run."""
+    iterator = iterate(chain, 1)
+    try:
+        for element in iterator:
+            return element
+    finally:
+        close(iterator)
+    raise EmptyError(f"{chain}: the stream completed without an element")
+
+
+async def value_async(chain: Chain) -> Any:
+    """Wait for the first element, then end the run."""
+    iterator = iterate_async(chain, 1)
+    try:
+        async for element in iterator:
+            return element
+    finally:
+        await iterator.aclose()  # type: ignore[attr-defined]
+    raise EmptyError(f"{chain}: the stream completed without an element")

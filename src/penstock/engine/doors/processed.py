@@ -1,0 +1,76 @@
+"""processed: a stream that goes through a Processor, ours or of another make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
+
+from penstock.engine.grounds.foreign import subscribe_to
+from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.watching.observe import observed
+from penstock.spec.dotnet_dialect import PublisherFromDotnet, SubscriberFromDotnet
+from penstock.spec.interfaces import Publisher, Subscriber
+from penstock.spec.predicates import is_processor
+from penstock.spec.strangers import cure_for, library_of
+from penstock.stage import Source
+
+
+class _First:
+    """Whether a processor has its upstream, which it has once, whatever stream it is in."""
+
+    __slots__ = ("_lock", "_taken")
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._taken = False
+
+    def take(self) -> bool:
+        """Tell whether this is the first call."""
+        with self._lock:
+            taken, self._taken = self._taken, True
+        return not taken
+
+    def __reduce__(self) -> tuple[type[_First], tuple[()]]:
+        return (_First, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Via(Source[Any]):
+    """Take the elements of a processor that is subscribed to the stream with its first subscriber.
+
+    Emits when the processor does, which is held to the contract. Backpressures by asking the processor. Completes and
+    fails when the processor does. Cancels the processor's subscription. A processor has one upstream, so further runs
+    subscribe to the processor alone, which says whether it serves them (rule 1.11).
+    """
+
+    stream: Chain
+    processor: Any
+    first: _First = field(default_factory=_First, compare=False, repr=False)
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Subscribe to the processor, then the processor to the stream."""
+        front, back = _sides(self.processor)
+        subscribe_to(back, downstream)
+        if self.first.take():
+            connect(observed(self.stream), front)
+
+
+def _sides(processor: Any) -> tuple[Subscriber[Any], Publisher[Any]]:
+    if is_processor(processor, "jvm"):
+        return processor, processor
+    return SubscriberFromDotnet(processor), PublisherFromDotnet(processor)
+
+
+def processes(given: object) -> bool:
+    """Tell whether something is a Processor that a stream can go through; refuse one that it cannot."""
+    if library_of(given) is None and (is_processor(given, "jvm") or is_processor(given, "dotnet")):
+        return True
+    if library_of(given) == "py4j":
+        raise TypeError(f"via: a stream goes through a Processor of Python's, got {given!r}{cure_for(given)}")
+    if is_processor(given, "cpp") and not callable(given):
+        raise TypeError(
+            f"via: a processor must have on_subscribe to get its upstream by, got {given!r}; an operator of the C++ "
+            "text is a function: via(lambda stream: from_cpp(operator(to_cpp(stream))))"
+        )
+    return False

@@ -1,0 +1,1 @@
+"""grounds: what the joints stand on: queues, relays, boundaries, timers."""

@@ -1,0 +1,93 @@
+"""boundary: hand elements to another thread or loop, in chunks and under credit.
+
+Upstream is asked for `window` elements when somebody asks for the first, and for half a window whenever that many were
+taken, so no more than `window` elements are ever between the two sides. An element that arrives while the other side is
+idle wakes it at once; while it is busy, elements pile up and are taken as one chunk.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Protocol
+
+from penstock.engine.grounds.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.places.executors import Worker
+from penstock.engine.words.part import Part
+from penstock.engine.words.trampoline import asking, cancelling, opening
+from penstock.spec.interfaces import Subscriber, Subscription
+
+
+class _OnNext(Protocol):
+    def __call__(self, element: Any, /) -> None: ...
+
+
+def _queueing(outlet: Outlet[Any]) -> _OnNext:
+    """Return `on_next` for the busiest place of all: a closure, so that nothing is looked up twice."""
+    append, wake = outlet.queue.append, outlet.wake
+
+    def on_next(element: Any, /) -> None:
+        if element is None:
+            element_or_raise(element, "on_next")
+        append(element)
+        if outlet.idle:
+            wake()
+
+    return on_next
+
+
+class Boundary(Part):
+    """Be the subscriber in front of a boundary; what follows runs on `worker`."""
+
+    height = 0  # signals change hands here, so the stack of calls begins anew
+    __slots__ = ("_begun", "_half", "_outlet", "_taken", "_upstream", "_window", "on_next")
+
+    def __init__(self, downstream: Subscriber[Any], worker: Worker, window: int) -> None:
+        outlet = self._outlet = Outlet(downstream, worker.submit)
+        outlet.on_request = self._begin
+        outlet.on_taken = self._replenish
+        outlet.on_cancel = self._cancel
+        outlet.on_close = worker.close
+        self.on_next = _queueing(outlet)
+        self._window = window
+        self._half = outlet.chunk = (window + 1) // 2
+        self._taken = 0
+        self._begun = False
+        self._upstream: Subscription | None = None
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        """Take the subscription."""
+        if accepts(subscription, self._upstream):
+            self._upstream = subscription
+            opening(self._outlet.open)
+
+    def _begin(self, _: int) -> None:
+        """Fill the window, once."""
+        if not self._begun:
+            with self._outlet.lock:
+                begun, self._begun = self._begun, True
+            if not begun and self._upstream is not None:
+                asking(partial(self._upstream.request, self._window))
+
+    def on_chunk(self, elements: list[Any], /) -> None:
+        """Queue several elements for the other side."""
+        self._outlet.queue.extend(elements)
+        self._outlet.wake()
+
+    def on_error(self, error: Exception, /) -> None:
+        """Pass the failure on, after what is queued."""
+        element_or_raise(error, "on_error")
+        self._outlet.complete(error)
+
+    def on_complete(self) -> None:
+        """Pass the end on, after what is queued."""
+        self._outlet.complete()
+
+    def _replenish(self, count: int) -> None:
+        self._taken += count
+        if self._taken >= self._half and self._upstream is not None:
+            taken, self._taken = self._taken, 0
+            self._upstream.request(taken)
+
+    def _cancel(self) -> None:
+        if self._upstream is not None:
+            cancelling(self._upstream.cancel)

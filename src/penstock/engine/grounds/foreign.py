@@ -1,0 +1,79 @@
+"""foreign: the relay for publishers of another make, which are held to the contract and served by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+from typing import Any
+
+from penstock.engine.grounds.relay import Leg, Relay
+from penstock.engine.words.demand import add
+from penstock.engine.words.dropped import drop
+from penstock.errors import ProtocolError
+from penstock.spec.cpp_dialect import returned
+from penstock.spec.interfaces import Publisher, Subscriber, Subscription
+
+
+def subscribe_to(publisher: Publisher[Any], subscriber: Subscriber[Any]) -> None:
+    """Subscribe to a publisher of another make, which is held to the contract."""
+    relay = ForeignRelay(subscriber)
+    leg = relay.leg
+    assert leg is not None
+    found: object = None
+    try:
+        found = publisher.subscribe(leg)  # type: ignore[func-returns-value]
+    except Exception as error:  # noqa: BLE001  rule 1.9: a foreign subscribe that raises is a failure
+        relay.end(error)
+    if found is not None and leg.subscription is None:
+        subscription = returned(found)
+        if subscription is not None:  # a publisher of the C++ text, which calls no on_subscribe
+            leg.on_subscribe(subscription)
+
+
+class ForeignRelay(Relay[Any]):
+    """Relay a foreign publisher: requests to it never overlap, and one that raises fails the stream by rule 3.16."""
+
+    def subscribed(self, leg: Leg, subscription: Subscription) -> None:
+        """Take the subscription, guarded."""
+        super().subscribed(leg, _OneAtATime(subscription, self._raised))
+
+    def _raised(self, error: Exception) -> None:
+        failure = ProtocolError("3.16", f"the publisher's request raised {error!r}")
+        failure.__cause__ = error
+        self.end(failure, cancel=True)
+
+
+class _OneAtATime:
+    """Pass requests on one by one, adding up those that come meanwhile (rule 2.7); a cancel goes through at once."""
+
+    __slots__ = ("_busy", "_lock", "_pending", "_raised", "_subscription")
+
+    def __init__(self, subscription: Subscription, raised: Callable[[Exception], None]) -> None:
+        self._subscription = subscription
+        self._raised = raised
+        self._lock = Lock()
+        self._busy = False
+        self._pending = 0
+
+    def request(self, n: int, /) -> None:
+        with self._lock:
+            self._pending = add(self._pending, n)
+            if self._busy:
+                return
+            self._busy = True
+        while True:
+            with self._lock:
+                asked, self._pending = self._pending, 0
+                if not asked:
+                    self._busy = False
+                    return
+            try:
+                self._subscription.request(asked)
+            except Exception as error:  # noqa: BLE001  rule 3.16: it is the publisher's breach, not the caller's
+                self._raised(error)
+
+    def cancel(self) -> None:
+        try:
+            self._subscription.cancel()
+        except Exception as error:  # noqa: BLE001  rule 3.15
+            drop("rule 3.15: the publisher's cancel raised", error)

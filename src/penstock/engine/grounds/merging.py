@@ -1,0 +1,227 @@
+"""merging: the ground of joints that deliver from several inputs at once.
+
+Every input has its own credit: it is asked for `window` elements when somebody asks for the first, and again by halves
+as they are delivered, so at most `window` per input are queued. The first failure ends the whole and cancels the other
+inputs, those included that are only about to be subscribed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+from typing import Any
+
+from penstock.engine.grounds.cold_paths import nobody
+from penstock.engine.grounds.input_window import Filled
+from penstock.engine.grounds.outlet import Outlet, element_or_raise
+from penstock.engine.words.part import Part, chunks_of, height_of
+from penstock.spec.interfaces import Subscriber, Subscription
+
+
+def _ignore(_: int) -> None:
+    """Leave nobody to be asked for more."""
+
+
+class Input(Filled):
+    """Be the subscriber of one input."""
+
+    __slots__ = ("_gather", "queued")
+
+    def __init__(self, gather: Gather) -> None:
+        super().__init__(gather)
+        self._gather = gather
+        self.queued = 0
+
+    def on_next(self, element: Any, /) -> None:
+        """Queue one element."""
+        if element is None:
+            element_or_raise(element, "on_next")
+        self._gather.arrived(self, element)
+
+    def on_chunk(self, elements: list[Any], /) -> None:
+        """Queue several elements."""
+        self._gather.arrived_together(self, elements)
+
+    def on_error(self, error: Exception, /) -> None:
+        """End the whole."""
+        element_or_raise(error, "on_error")
+        self._gather.failed(self, error)
+
+    def on_complete(self) -> None:
+        """End this input."""
+        self._gather.finished(self)
+
+    def taken(self) -> None:
+        """Count an element out of the queue as delivered."""
+        self._gather.delivered(self)
+        self.credit(1)
+
+
+class _Unpack(Part):
+    """Stand between the outlet and the subscriber: deliver an element and credit the input it came from."""
+
+    __slots__ = ("_chunk", "_downstream", "on_chunk")
+
+    def __init__(self, downstream: Subscriber[Any]) -> None:
+        self._downstream = downstream
+        self._chunk: Callable[[list[Any]], None] | None = chunks_of(downstream)
+        # Only who takes chunks itself gets them: the others may cancel between two elements.
+        self.on_chunk: Callable[[list[tuple[Input, Any]]], None] | None = self._pass_chunk if self._chunk else None
+
+    def stand_aside(self) -> Subscriber[Any]:
+        return self._downstream
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        self._downstream.on_subscribe(subscription)
+
+    def on_next(self, pair: tuple[Input, Any], /) -> None:
+        self._downstream.on_next(pair[1])
+        pair[0].taken()
+
+    def _pass_chunk(self, pairs: list[tuple[Input, Any]], /) -> None:
+        assert self._chunk is not None
+        self._chunk([element for _, element in pairs])
+        for source, _ in pairs:
+            source.taken()
+
+    def on_error(self, error: Exception, /) -> None:
+        self._downstream.on_error(error)
+
+    def on_complete(self) -> None:
+        self._downstream.on_complete()
+
+
+class Gather(Part):
+    """Deliver the elements of any number of inputs in the order of their arrival."""
+
+    def __init__(self, downstream: Subscriber[Any], window: int) -> None:
+        self.height = height_of(downstream) + 1
+        self.window = window
+        self.lock = Lock()
+        self.asked = False
+        """Whether somebody has asked for anything."""
+        self._inputs: set[Input] = set()
+        self._open_ended = True
+        self._over = False
+        self.outlet: Outlet[tuple[Input, Any]] = Outlet(_Unpack(downstream))
+        self.outlet.on_request = self.requested
+        self.outlet.on_cancel = self.cancel_inputs
+        self.outlet.on_close = self._let_go
+        self._pass_on = downstream.on_next
+        self._pass_chunk: Callable[[list[Any]], None] | None = chunks_of(downstream)
+
+    def start(self) -> None:
+        """Signal `on_subscribe`."""
+        self.outlet.open()
+
+    def add(self) -> Input | None:
+        """Return the subscriber for one more input, or None when the whole is over."""
+        source = Input(self)
+        with self.lock:
+            if self._over:
+                return None
+            self._inputs.add(source)
+        return source
+
+    def requested(self, _: int, /) -> None:
+        """Fill the windows when somebody asks for the first time."""
+        if not self.asked:
+            self.asked = True
+            with self.lock:
+                inputs = list(self._inputs)
+            for source in inputs:
+                source.begin()
+
+    def close(self) -> None:
+        """Say that no more inputs will be added."""
+        with self.lock:
+            self._open_ended = False
+            over = not self._inputs and not self._over
+        if over:
+            self.outlet.complete()
+
+    def arrived(self, source: Input, element: Any) -> None:
+        """Deliver an element at once, or queue it together with the input it came from."""
+        if source.cancelled:
+            return
+        outlet = self.outlet
+        if outlet.idle and outlet.hand_on(self._pass_on, element, source.credit):
+            return
+        with self.lock:
+            source.queued += 1
+        outlet.queue.append((source, element))
+        if outlet.idle:
+            outlet.wake()
+
+    def arrived_together(self, source: Input, elements: list[Any]) -> None:
+        """Deliver several elements at once, or queue them together with the input they came from."""
+        if source.cancelled:
+            return
+        outlet, pass_chunk = self.outlet, self._pass_chunk
+        if (
+            outlet.idle
+            and pass_chunk is not None
+            and outlet.hand_on(pass_chunk, elements, source.credit, len(elements))
+        ):
+            return
+        with self.lock:
+            source.queued += len(elements)
+        outlet.queue.extend([(source, element) for element in elements])
+        if outlet.idle:
+            outlet.wake()
+
+    def passes(self, elements: list[Any]) -> bool:
+        """Deliver elements that lie ready, if all of them are asked for and nothing is in their way; tell whether."""
+        if not elements:
+            return True
+        outlet, pass_chunk = self.outlet, self._pass_chunk
+        return outlet.idle and pass_chunk is not None and outlet.hand_on(pass_chunk, elements, _ignore, len(elements))
+
+    def delivered(self, source: Input) -> None:
+        """Count an element as delivered; an input that has ended is used up with its last one."""
+        with self.lock:
+            source.queued -= 1
+            last = source.done and not source.queued
+        if last:
+            self.used_up()
+
+    def used_up(self) -> None:
+        """Handle an input that has ended and whose elements are all delivered; joints override this."""
+
+    def finished(self, source: Input) -> None:
+        """Forget an input that has completed."""
+        with self.lock:
+            source.done = True
+            used_up = not source.queued
+            self._inputs.discard(source)
+            over = not self._inputs and not self._open_ended and not self._over
+        if over:
+            self.outlet.complete()
+        if used_up:
+            self.used_up()
+
+    def failed(self, source: Input, error: Exception) -> None:
+        """End the whole with the error of one input."""
+        with self.lock:
+            self._over = True  # before it is no input any more, so that nobody takes the last to have completed
+            self._inputs.discard(source)
+        self.fail(error)
+
+    def fail(self, error: Exception) -> None:
+        """End the whole with an error, after what is queued, and cancel all inputs."""
+        with self.lock:
+            self._over = True
+        self.outlet.complete(error)
+        self.cancel_inputs()
+
+    def _let_go(self) -> None:
+        self._pass_on = self._pass_chunk = nobody  # rule 3.13
+
+    def cancel_inputs(self) -> None:
+        """Cancel whatever has not ended; no input is added from now on."""
+        with self.lock:
+            self._over = True
+            inputs = list(self._inputs)
+            self._inputs.clear()
+        for source in inputs:
+            source.cancel()

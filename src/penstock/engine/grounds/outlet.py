@@ -1,0 +1,330 @@
+"""outlet: a queue in front of a subscriber, emptied under demand by one drain at a time.
+
+Joints that gather elements from elsewhere (threads, tasks, callbacks, several inputs) put them here. The drain runs on
+whoever offers or requests, or on a worker where `submit` is given.
+
+The turn. A subscriber is signalled only by the thread that has taken the one token out of `_turn`, so signals are
+serial (rule 1.3). Taking it and putting it back are atomic, with the GIL and without. Whoever changes something (an
+element in the queue, demand, an end, a cancel) does so first and then tries to take the turn; whoever has it puts it
+back first and then looks for such a change. So if the first one did not get it, the second one has not looked yet, and
+nothing is forgotten. The turn is out from the start; `open` puts it back once `on_subscribe` has returned, and after
+the end it is never put back. No lock is taken for an element that goes past the queue.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+from penstock.engine.grounds.cold_paths import interruption, left_alone, rejected, signal_end, too_late, welcome
+from penstock.engine.words.demand import UNBOUNDED, add, legal
+from penstock.engine.words.dropped import drop
+from penstock.engine.words.part import Part, chunks_of
+from penstock.spec.interfaces import Subscriber, Subscription
+
+T = TypeVar("T")
+Submit = Callable[[Callable[[], None]], None]
+CHUNK = 128
+
+
+def _nothing() -> None:
+    pass
+
+
+def _ignore(_: int) -> None:
+    pass
+
+
+class Outlet(Part, Generic[T]):
+    """Be the subscription of `downstream` and the queue before it; None is one that `serve` brings later."""
+
+    __slots__ = (
+        "_cancelled", "_clear", "_done", "_downstream", "_error", "_on_chunk", "_refusal", "_stirred", "_submit",
+        "_taken", "_turn", "also_held", "asked", "chunk", "closed", "lock", "on_cancel", "on_close", "on_request",
+        "on_taken", "queue",
+    )  # fmt: skip
+
+    def __init__(self, downstream: Subscriber[T] | None, submit: Submit | None = None) -> None:
+        self.queue: deque[T] = deque()
+        self.chunk = CHUNK
+        """How many elements are delivered before more are asked for."""
+        self.also_held: Callable[[], int] = int
+        """How many elements wait in the joint and not here, for those who listen."""
+        self.closed = False
+        """Whether nothing more will be delivered."""
+        self.on_request: Callable[[int], None] = _ignore
+        self.on_taken: Callable[[int], None] | None = None
+        self.on_cancel: Callable[[], None] = _nothing
+        self.on_close: Callable[[], None] = _nothing
+        self.lock = Lock()
+        """Guards what is asked for; held by who takes elements out of the queue, so that the two agree."""
+        self.asked = 0
+        """How many elements were ever asked for."""
+        self._taken = 0
+        self._turn: list[None] = []
+        self._stirred = True
+        """Whether a drain was asked for since an element was handed on; if not, there is nothing to look at."""
+        self._clear = False
+        """Whether everything was asked for when an element was handed on."""
+        self._done = False
+        self._cancelled = False
+        self._error: Exception | None = None
+        self._refusal: Exception | None = None
+        self._downstream: Subscriber[T] | None = downstream
+        self._on_chunk: Callable[[list[T]], None] | None = chunks_of(downstream)
+        self._submit = submit
+
+    def serve(self, downstream: Subscriber[T]) -> None:
+        """Take the subscriber, before the outlet is opened."""
+        self._downstream = downstream
+        self._on_chunk = chunks_of(downstream)
+
+    def pending(self) -> int:
+        """Return how many elements wait, here and in the joint that it belongs to."""
+        return len(self.queue) + self.also_held()
+
+    @property
+    def idle(self) -> bool:
+        """Tell whether nobody drains."""
+        return bool(self._turn)
+
+    @property
+    def demand(self) -> int:
+        """Return what was requested and not yet taken out of the queue."""
+        return self.asked - self._taken if self.asked < UNBOUNDED else UNBOUNDED
+
+    def open(self) -> None:
+        """Signal `on_subscribe`, then begin to drain."""
+        assert self._downstream is not None
+        if welcome(self._downstream, self, self._abandon):
+            self._schedule()
+
+    def request(self, n: int, /) -> None:
+        """Ask for `n` more elements."""
+        if type(n) is not int or n <= 0:
+            n = legal(n, self.fail_now)
+            if not n:
+                return
+        with self.lock:
+            if self.closed:
+                return  # rule 3.6
+            self.asked = add(self.asked, n)
+        returned = False
+        try:
+            self.on_request(n)
+            returned = True
+        finally:
+            if not returned:  # a KeyboardInterrupt or its like passes, and those below may be on another thread
+                self.fail_now(interruption())
+        self.wake()
+
+    def cancel(self) -> None:
+        """End without a signal."""
+        with self.lock:
+            if self.closed:
+                return  # rule 3.7
+            self.closed = self._cancelled = True
+        try:
+            self.on_cancel()
+        finally:
+            self.wake()
+
+    def offer(self, element: T) -> None:
+        """Deliver one element at once where that is possible, else queue it."""
+        if self._submit is None and self.deliver_now(element):
+            return
+        self.queue.append(element)
+        self.wake()
+
+    def deliver_now(self, element: T) -> bool:
+        """Deliver one element past the queue, if that is possible; tell whether it was."""
+        downstream = self._downstream
+        return downstream is not None and self.hand_on(downstream.on_next, element, self.on_taken)
+
+    def hand_on(
+        self, deliver: Callable[[Any], None], what: Any, taken: Callable[[int], None] | None = None, count: int = 1
+    ) -> bool:
+        """Deliver an element, or `count` as one, past the queue, if asked for and nobody drains; tell whether."""
+        turn, queue = self._turn, self.queue
+        if queue or not turn:  # an exception costs more than to look
+            return False
+        try:
+            turn.pop()
+        except IndexError:
+            return False
+        if self._stirred or not self._clear or queue:
+            self._stirred = False
+            after = self._taken + count
+            if after > self.asked or queue or self._done or self.closed:
+                turn.append(None)
+                self._look()
+                return False
+            self._taken = after
+            self._clear = self.asked >= UNBOUNDED
+        returned = False
+        try:
+            deliver(what)
+            returned = True
+        except Exception as error:  # noqa: BLE001  rule 2.13
+            rejected("on_next", error)
+            return True
+        finally:
+            if not returned:
+                self._abandon()
+        if taken is not None:
+            taken(count)
+        turn.append(None)
+        if queue or self._stirred:
+            self._look()
+        return True
+
+    def complete(self, error: Exception | None = None) -> None:
+        """End after what is queued has been delivered."""
+        with self.lock:
+            late = self._done or self.closed
+            if not late:
+                self._error = error
+                self._done = True
+        if not late:
+            self.wake()
+        elif error is not None and error is not self._error:
+            too_late(error)
+
+    def fail_now(self, error: Exception) -> None:
+        """End with an error, ahead of what is queued; whatever feeds the outlet is cancelled."""
+        with self.lock:
+            if self.closed:
+                return
+            self._refusal = error
+            self._cancelled = self.closed = True
+        self.on_cancel()
+        self.wake()
+
+    def wake(self) -> None:
+        """Drain, unless somebody does already."""
+        self._stirred = True
+        if self._turn:  # an exception costs more than to look
+            try:
+                self._turn.pop()
+            except IndexError:
+                return
+            self._schedule()
+
+    def _look(self) -> None:
+        """Do what others have left to do, after the turn was put back."""
+        if (self.queue and self.asked > self._taken) or self._done or self._cancelled:
+            self.wake()
+
+    def _schedule(self) -> None:
+        if self._submit is None:
+            self._drain()
+            return
+        try:
+            self._submit(self._drain)
+        except Exception as error:
+            if self._downstream is None:
+                raise  # the drain has run
+            if self.closed:
+                drop("a worker took no task after the end or the cancel", error)
+            self.fail_now(error)
+            self._drain()
+
+    def _drain(self) -> None:
+        returned = False
+        try:
+            while not self._step():
+                pass
+            returned = True
+        finally:
+            if not returned:
+                self._abandon()
+
+    def _step(self) -> bool:
+        """Deliver one batch or the end; tell whether the drain is over."""
+        queue = self.queue
+        if self._cancelled:
+            self._end()
+            return True
+        if queue and self.asked > self._taken:
+            with self.lock:
+                count = min(self.asked - self._taken, len(queue), self.chunk)
+                self._taken += count
+                take = queue.popleft
+                elements = [take() for _ in range(count)]
+            return self._deliver(elements)
+        if self._done and not queue:
+            self._end()
+            return True
+        self._turn.append(None)
+        if not ((queue and self.asked > self._taken) or (self._done and not queue) or self._cancelled):
+            return True
+        try:
+            self._turn.pop()
+        except IndexError:
+            return True  # somebody else drains by now
+        return False
+
+    def _deliver(self, elements: list[T]) -> bool:
+        downstream = self._downstream
+        assert downstream is not None
+        try:
+            if self._on_chunk is not None:
+                self._on_chunk(elements)
+            else:
+                on_next = downstream.on_next
+                for element in elements:
+                    on_next(element)
+                    if self._cancelled:
+                        return False
+        except Exception as error:  # noqa: BLE001  rule 2.13
+            self._abandon()
+            rejected("on_next", error)
+            return True
+        if self.on_taken is not None:
+            self.on_taken(len(elements))
+        return False
+
+    def _end(self) -> None:
+        downstream = self._let_go()
+        error, self._error = self._error, None  # rule 3.13: its frames know the subscriber
+        if self._cancelled:
+            too_late(error)
+            error, self._refusal = self._refusal, None
+        if downstream is None or (self._cancelled and error is None):
+            return
+        signal_end(downstream, error)
+
+    def _abandon(self) -> None:
+        """Leave nothing open behind a subscriber that raised, or a KeyboardInterrupt and its like, which pass."""
+        downstream = None
+        try:
+            downstream = self._let_go()
+        finally:
+            self.on_cancel()
+            left_alone(downstream)
+
+    def _let_go(self) -> Subscriber[T] | None:
+        """Forget the subscriber and what is queued (rule 3.13)."""
+        with self.lock:
+            self.closed = True
+            downstream, self._downstream, self._on_chunk = self._downstream, None, None
+            self.queue.clear()
+        self.on_close()
+        return downstream
+
+
+def element_or_raise(element: Any, signal: str) -> None:
+    """Refuse None, which is neither an element nor an error nor a subscription."""
+    if element is None:
+        raise TypeError(f"rule 2.13: {signal}(None): None is not allowed here")
+
+
+def accepts(subscription: Subscription, current: Subscription | None, *, closed: bool = False) -> bool:
+    """Tell whether a subscriber takes this subscription; a second one, or a late one, is cancelled (rule 2.5)."""
+    element_or_raise(subscription, "on_subscribe")
+    if current is None and not closed:
+        return True
+    subscription.cancel()
+    return False

@@ -1,0 +1,59 @@
+"""upstream: a subscription from before it comes until it is let go of.
+
+A cancel may come first, from a subscriber inside of `on_subscribe` or from another thread. Then the subscription is
+cancelled when it comes, so that there is no moment in which it belongs to nobody.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+
+from penstock.engine.grounds.outlet import element_or_raise
+from penstock.spec.interfaces import Subscription
+
+
+class Upstream:
+    """Hold the one subscription of a subscriber."""
+
+    __slots__ = ("_lock", "_subscription", "over")
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._subscription: Subscription | None = None
+        self.over = False
+        """Whether it has ended or was cancelled."""
+
+    @property
+    def here(self) -> bool:
+        """Tell whether there is anything to ask."""
+        return self._subscription is not None
+
+    def take(self, subscription: Subscription) -> bool:
+        """Hold a subscription, or cancel a second one, or one that comes after the end (rule 2.5); tell which."""
+        element_or_raise(subscription, "on_subscribe")
+        with self._lock:
+            takes = self._subscription is None and not self.over
+            if takes:
+                self._subscription = subscription
+        if not takes:
+            subscription.cancel()
+        return takes
+
+    def request(self, n: int) -> None:
+        """Ask for `n` elements, if there is anything to ask."""
+        subscription = self._subscription
+        if subscription is not None:
+            subscription.request(n)
+
+    def let_go(self) -> Subscription | None:
+        """Be over, and return the subscription if there was one until now."""
+        with self._lock:
+            self.over = True
+            subscription, self._subscription = self._subscription, None
+        return subscription
+
+    def cancel(self) -> None:
+        """Cancel what is there, or what is to come."""
+        subscription = self.let_go()
+        if subscription is not None:
+            subscription.cancel()

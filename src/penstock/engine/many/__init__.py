@@ -1,0 +1,1 @@
+"""many: runs with several inputs or several subscribers."""

@@ -1,0 +1,186 @@
+"""broadcast: one run of a chain for several subscribers, each of which gets all elements.
+
+Upstream is asked for what the most eager subscriber asks for, or, under Slow.WAIT, the least eager one, and never for
+more than `size` elements beyond what that one has taken.
+
+A run begins with its first subscriber and is cancelled after its last, unless it is begun by hand (`Hub.begin`): then
+it waits for subscribers that are to come.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from penstock.engine.grounds.outlet import element_or_raise
+from penstock.engine.many.shared_run import WAIT, Member, SharedRun, Slow
+from penstock.engine.runs.chain import Chain
+from penstock.errors import OverflowedError, RunCancelledError
+from penstock.spec.interfaces import Subscriber
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Say on what terms subscribers share a run."""
+
+    operator: str
+    size: int
+    slow: Slow = Slow.ERROR
+    kept: int = 0
+    """How many of the latest elements late subscribers get."""
+    whole: bool = False
+    """Whether all elements must fit into what is kept, and a run that failed is not kept at all."""
+    by_hand: bool = False
+    """Whether the run is begun by hand, and does not end with its last subscriber."""
+
+
+class _Broadcast(SharedRun):
+    """Be the run of a hub; what is kept for later subscribers is guarded by the lock."""
+
+    def __init__(self, terms: Terms) -> None:
+        super().__init__(terms.size, terms.slow, 0)
+        self.begun = False
+        self._terms = terms
+        self._kept: deque[Any] = deque(maxlen=terms.kept)
+        self._error: Exception | None = None
+
+    def join(self, downstream: Subscriber[Any]) -> bool:
+        """Add a subscriber; tell whether the run is still good for one."""
+        member = Member()
+        with self.lock:
+            if self.cancelled or (self.done and not self._terms.kept):
+                return False
+            self.seat(member, downstream)
+            member.queue.extend(self._kept)
+            member.came = member.replayed = len(self._kept)
+            done, error = self.done, self._error
+            if not done:
+                self.members = (*self.members, member)
+        if done:
+            member.complete(error)
+        member.open()
+        return True
+
+    def on_next(self, element: Any, /) -> None:
+        if element is None:
+            element_or_raise(element, "on_next")
+        for member in self._keep(element) if self._terms.kept else self.members:
+            if member.give(element):
+                member.came += 1
+            else:
+                self.queue(member, element)
+        self.sent += 1  # only now: until all have it, it is neither here nor there, and must not be asked for again
+        if self.asked - self.sent <= self.half:
+            self.ask()
+
+    def _keep(self, element: Any) -> tuple[Member, ...]:
+        """Keep an element for those who come later, and return those who are here."""
+        with self.lock:
+            overfull = self._terms.whole and len(self._kept) == self._kept.maxlen
+            self._kept.append(element)
+            members = self.members
+        if not overfull:
+            return members
+        self.end(
+            OverflowedError(
+                f"{self._terms.operator}: there are more than {self.size} elements; raise size, or say replay(count)"
+            ),
+            cancel=True,
+        )
+        return ()
+
+    def allowed(self) -> tuple[int, int]:
+        decides = min if self.slow is WAIT else max
+        return decides([(min(each.wanted, each.room(self.size)), each.wanted) for each in self.members])
+
+    def left_alone(self) -> bool:
+        return not self.members and not self._terms.by_hand
+
+    def forget(self) -> None:
+        self._kept.clear()
+
+    def ended(self, error: Exception | None) -> None:
+        if self._terms.whole and error is not None:
+            self.cancelled = True  # a failure is not kept: whoever comes next starts anew
+            self.forget()
+        elif self._terms.kept:
+            self._error = error  # rule 3.13: only where somebody may join, since its frames know a subscriber
+
+    def behind(self) -> str:
+        return f"{self._terms.operator}: this subscriber is {self.size} elements behind the fastest one"
+
+
+class Connection:
+    """Be a run that was begun by hand; used as a context manager it ends with the block."""
+
+    __slots__ = ("_broadcast",)
+
+    def __init__(self, broadcast: _Broadcast) -> None:
+        self._broadcast = broadcast
+
+    @property
+    def over(self) -> bool:
+        """Tell whether the run has ended or was cancelled."""
+        return self._broadcast.done or self._broadcast.cancelled
+
+    def cancel(self) -> None:
+        """End the run; its subscribers fail with RunCancelledError."""
+        self._broadcast.end(RunCancelledError("publish: the connection was cancelled"), cancel=True)
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.cancel()
+
+
+class Hub:
+    """Hold the run that subscribers join; a fresh one when there is none to join."""
+
+    __slots__ = ("_broadcast", "_lock")
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._broadcast: _Broadcast | None = None
+
+    def join(self, terms: Terms, chain: Chain, downstream: Subscriber[Any]) -> None:
+        """Join the run at hand, or a fresh one, which is begun with this unless it is begun by hand."""
+        while True:
+            broadcast = self._at_hand(terms)
+            if broadcast.join(downstream):
+                if not terms.by_hand:
+                    self._begin(chain, broadcast)
+                return
+            self._forget(broadcast)
+
+    def begin(self, terms: Terms, chain: Chain) -> Connection:
+        """Begin the run at hand, or a fresh one, and return it; if it has begun already, that is all."""
+        broadcast = self._at_hand(terms)
+        if broadcast.done or broadcast.cancelled:
+            self._forget(broadcast)
+            broadcast = self._at_hand(terms)
+        self._begin(chain, broadcast)
+        return Connection(broadcast)
+
+    def _at_hand(self, terms: Terms) -> _Broadcast:
+        with self._lock:
+            broadcast = self._broadcast
+            if broadcast is None:
+                broadcast = self._broadcast = _Broadcast(terms)
+            return broadcast
+
+    def _begin(self, chain: Chain, broadcast: _Broadcast) -> None:
+        with self._lock:
+            begun, broadcast.begun = broadcast.begun, True
+        if not begun:
+            broadcast.begin(chain)
+
+    def _forget(self, broadcast: _Broadcast) -> None:
+        with self._lock:
+            if self._broadcast is broadcast:
+                self._broadcast = None
+
+    def __reduce__(self) -> tuple[type[Hub], tuple[()]]:
+        return (Hub, ())

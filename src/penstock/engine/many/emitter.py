@@ -1,0 +1,204 @@
+"""emitter: the producing end of a source that cannot be slowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Generic, TypeVar
+
+from penstock.engine.grounds.seat import Seat
+from penstock.engine.words.dropped import drop
+from penstock.errors import OverflowedError
+
+T = TypeVar("T")
+
+
+class Overflow(Enum):
+    """Say what happens to an element for which there is neither demand nor room."""
+
+    BUFFER = "buffer"
+    """Refuse it: the caller sees OVERFLOW and still has the element."""
+    DROP = "drop"
+    """Drop it: an element is only taken when it was asked for and nothing waits."""
+    LATEST = "latest"
+    """Hold only the latest: it takes the place of the one that waits."""
+    ERROR = "error"
+    """Fail the stream with OverflowedError once `size` elements wait."""
+
+
+class EmitResult(Enum):
+    """Say what became of an element."""
+
+    OK = "ok"
+    OVERFLOW = "overflow"
+    CANCELLED = "cancelled"
+    TERMINATED = "terminated"
+
+
+# To look a member up in its Enum costs as much as two calls.
+OK, OVERFLOW, CANCELLED, TERMINATED = EmitResult
+BUFFER, DROP, LATEST, ERROR = Overflow
+
+
+class Emitter(Generic[T]):
+    """Take elements from callbacks on any thread and pass them on under demand."""
+
+    __slots__ = (
+        "_came", "_direct", "_on_close", "_operator", "_overflow", "_overflowed", "_seat", "_size", "_terminated",
+    )  # fmt: skip
+
+    def __init__(self, operator: str, seat: Seat, overflow: Overflow, size: int, kept: int = 0) -> None:
+        self._operator = operator
+        self._seat = seat
+        self._overflow = overflow
+        self._size = size + kept
+        self._came = kept
+        """How many elements were taken under DROP, what was kept for the subscriber included."""
+        self._terminated = False
+        self._overflowed = False
+        # Under DROP whether an element was asked for is decided first, for one after the other.
+        self._direct = overflow is not DROP
+        self._on_close: list[Callable[[], None]] = []
+        seat.on_close = self._closed
+        seat.chunk = 1  # what was taken out of the queue counts no more, so no more than one is
+
+    @property
+    def requested(self) -> int:
+        """Return how many elements are asked for and not yet on their way."""
+        return max(0, self._seat.demand - len(self._seat.queue))
+
+    @property
+    def cancelled(self) -> bool:
+        """Tell whether nobody listens any more."""
+        return self._seat.closed and not self._terminated
+
+    def emit(self, element: T) -> EmitResult:
+        """Pass an element on, or say why not."""
+        if element is None:
+            raise TypeError("emit: None is not an element (rule 2.13)")
+        if self.hand_on(element):
+            return OK
+        seat = self._seat
+        if self._overflow is DROP:
+            with seat.lock:
+                result = self._drops()
+            if result is OK and not seat.hand_on(seat.pass_on, element, seat.on_taken):
+                with seat.lock:
+                    result = self._over() or OK
+                    if result is OK:
+                        seat.queue.append(element)
+        else:
+            with seat.lock:
+                result = self.put(element)
+        self.tell()
+        return result
+
+    def _over(self) -> EmitResult | None:
+        """Say why nothing is taken any more; under the seat's lock it stays so."""
+        return TERMINATED if self._terminated else CANCELLED if self._seat.closed else None
+
+    def _drops(self) -> EmitResult:
+        """Say whether an element is taken under DROP: if it was asked for and nothing waits; one at a time."""
+        seat = self._seat
+        over = self._over()
+        if over is not None:
+            return over
+        if seat.queue or self._came >= seat.asked:
+            return OVERFLOW
+        self._came += 1
+        return OK
+
+    def hand_on(self, element: T) -> bool:
+        """Deliver an element past the queue, if it was asked for and nobody is at work; tell whether it was."""
+        seat = self._seat
+        return self._direct and seat.hand_on(seat.pass_on, element, seat.on_taken)
+
+    @property
+    def full(self) -> bool:
+        """Tell whether an element would be refused now."""
+        return len(self._seat.queue) >= self._size and not self._seat.closed
+
+    def widen(self, by: int) -> None:
+        """Have room for more elements, or for less; whoever calls it holds the seat's lock."""
+        self._size += by
+
+    def put(self, element: T) -> EmitResult:
+        """Queue an element by the policy, without telling anybody; one at a time."""
+        seat = self._seat
+        queue = seat.queue
+        over = self._over()
+        if over is not None:
+            return over
+        # Demand is no room: a subscriber that asks for everything may still be slow to take it.
+        if self._overflow is LATEST and queue:
+            try:
+                queue[-1] = element
+            except IndexError:  # it was taken this moment
+                queue.append(element)
+                return OK
+            return OVERFLOW
+        if self._overflow is DROP and self._drops() is not OK:
+            return OVERFLOW
+        if len(queue) < self._size:
+            queue.append(element)
+            return OK
+        if self._overflow is ERROR:
+            self._overflowed = self._terminated = True
+            self._direct = False
+        return OVERFLOW
+
+    def tell(self) -> None:
+        """Have what was queued delivered, and the failure of an overflow behind it."""
+        seat = self._seat
+        if self._overflowed:
+            with seat.lock:
+                failed, self._overflowed = self._overflowed, False
+            if failed:
+                seat.complete(
+                    OverflowedError(
+                        f"{self._operator}: {self._size} elements wait and another came; nobody asks for them"
+                    )
+                )
+        else:
+            seat.flush()
+
+    def complete(self) -> EmitResult:
+        """End the stream after what waits."""
+        return self.end(None)
+
+    def fail(self, error: Exception) -> EmitResult:
+        """Fail the stream after what waits."""
+        if not isinstance(error, Exception):
+            raise TypeError(f"fail: error must be an Exception, got {error!r}")
+        return self.end(error)
+
+    def end(self, error: Exception | None) -> EmitResult:
+        """End the stream after what waits, with a failure or without."""
+        with self._seat.lock:
+            result = self._over() or OK
+            if result is OK:
+                self._terminated = True
+                self._direct = False
+        if result is OK:
+            self._seat.complete(error)
+        elif error is not None:
+            drop("an emitter failed after the end", error)
+        return result
+
+    def on_close(self, fn: Callable[[], None]) -> None:
+        """Call `fn` once, when the stream has ended or nobody listens any more."""
+        with self._seat.lock:
+            closed = self._seat.closed
+            if not closed:
+                self._on_close.append(fn)
+        if closed:
+            fn()
+
+    def _closed(self) -> None:
+        with self._seat.lock:
+            callbacks, self._on_close = self._on_close, []
+        for fn in callbacks:
+            try:
+                fn()
+            except Exception as error:  # noqa: BLE001  the others must be called as well
+                drop("an emitter's on_close raised", error)

@@ -1,0 +1,1 @@
+"""places: where and when work runs: executors, event loops, clocks."""

@@ -1,0 +1,224 @@
+"""clocks: time as an argument: the system's, an event loop's, or a virtual one that tests move by hand."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from itertools import count
+from math import fsum, inf, ulp
+from typing import Protocol, runtime_checkable
+
+from penstock.engine.places.context import carried
+from penstock.engine.places.threads import hand_over, started
+from penstock.engine.words.dropped import drop
+
+Cancel = Callable[[], None]
+Task = Callable[[], None]
+
+LONGEST_WAIT = 24 * 60 * 60.0
+"""How many seconds the timer thread waits at a time; no lock can wait for as long as a float or a timedelta may say."""
+ROUNDINGS = 4
+"""By how many roundings a sum of times may differ from the same time written in another way."""
+
+
+@runtime_checkable
+class Clock(Protocol):
+    """Tell the time and call back later."""
+
+    def now(self) -> float:
+        """Return the time in seconds, from an arbitrary start."""
+        ...
+
+    def call_later(self, seconds: float, task: Task, /) -> Cancel:
+        """Call `task` once `seconds` have passed, in the context of the call; return what calls it off."""
+        ...
+
+
+def seconds_of(operator: str, name: str, duration: float | timedelta, *, zero: bool = True) -> float:
+    """Return a duration in seconds, refusing what is none."""
+    if isinstance(duration, timedelta):
+        duration = duration.total_seconds()
+    if isinstance(duration, bool) or not isinstance(duration, int | float):
+        raise TypeError(f"{operator}: {name} must be seconds or a timedelta, got {duration!r}")
+    if not (duration >= 0 if zero else duration > 0) or duration == float("inf"):
+        raise ValueError(f"{operator}: {name} must be {'>=' if zero else '>'} 0 and finite, got {duration!r}")
+    return float(duration)
+
+
+def clock_given(operator: str, clock: object) -> None:
+    """Refuse what does not tell the time."""
+    if not isinstance(clock, Clock):
+        raise TypeError(f"{operator}: clock must be a Clock, got {clock!r}")
+
+
+class _Timers:
+    """Keep tasks in the order of their times; those that were called off are never more than the others."""
+
+    __slots__ = ("_called_off", "_heap", "_order")
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, list[Task]]] = []
+        self._order = count()
+        self._called_off = 0
+
+    def __len__(self) -> int:
+        return len(self._heap) - self._called_off
+
+    def add(self, when: float, task: Task) -> list[Task]:
+        cell = [task]  # emptied when called off, so that the task is released at once
+        heapq.heappush(self._heap, (when, next(self._order), cell))
+        return cell
+
+    def call_off(self, cell: list[Task]) -> None:
+        """Forget a task, unless it was called."""
+        if cell:
+            cell.clear()
+            self._called_off += 1
+            if self._called_off > len(self):
+                self._heap = [entry for entry in self._heap if entry[2]]
+                heapq.heapify(self._heap)
+                self._called_off = 0
+
+    def due(self) -> float | None:
+        """Return the time of the next task that has not been called off."""
+        while self._heap and not self._heap[0][2]:
+            heapq.heappop(self._heap)
+            self._called_off -= 1
+        return self._heap[0][0] if self._heap else None
+
+    def pop(self) -> Task:
+        return heapq.heappop(self._heap)[2].pop()
+
+
+class SystemClock:
+    """Tell the system's time; tasks run on one timer thread, which ends when nothing is left to wait for."""
+
+    __slots__ = ("_changed", "_runs", "_timers")
+
+    def __init__(self) -> None:
+        self._timers = _Timers()
+        self._changed = threading.Condition()
+        self._runs = False
+        """Whether there is a timer thread."""
+
+    now = staticmethod(time.monotonic)
+    """Return the system's monotonic time; nothing stands in between, for those who ask at every element."""
+
+    def call_later(self, seconds: float, task: Task, /) -> Cancel:
+        """Call `task` on the timer thread after `seconds`."""
+        with self._changed:
+            if not self._runs:
+                started(self._run, "penstock-timer")  # first, since it may raise; it waits for the lock
+                self._runs = True
+            cell = self._timers.add(self.now() + seconds, carried(task))
+            self._changed.notify()
+
+        def cancel() -> None:
+            with self._changed:
+                self._timers.call_off(cell)
+                self._changed.notify()
+
+        return cancel
+
+    def _run(self) -> None:
+        ended = False
+        try:
+            while self._tick():
+                pass
+            ended = True
+        finally:
+            if not ended:  # a task raised SystemExit or its like, which ends this thread and no other task
+                hand_over(self._run, partial(started, name="penstock-timer"))
+
+    def _tick(self) -> bool:
+        """Wait for the next task and call it; tell whether to go on."""
+        with self._changed:
+            due = self._timers.due()
+            if due is None:
+                self._runs = False
+                return False
+            wait = due - self.now()
+            if wait > 0:
+                self._changed.wait(min(wait, LONGEST_WAIT))
+                return True
+            task = self._timers.pop()
+        _call(task)
+        return True
+
+    def __reduce__(self) -> str:
+        return "SYSTEM_CLOCK"
+
+    def __repr__(self) -> str:
+        return "SystemClock()"
+
+
+SYSTEM_CLOCK = SystemClock()
+"""The clock that operators use unless another is given."""
+
+
+class VirtualClock:
+    """Stand still until it is moved: `advance` runs what falls due, in order, on the caller's thread.
+
+    Steps add up to what they say: ten steps of 0.1 reach whatever is due after one of 1.0. So what a sum of floats
+    loses is kept, and a task that is due a rounding later than a step ends is called by that step.
+    """
+
+    __slots__ = ("_lock", "_lost", "_now", "_timers")
+
+    def __init__(self, start: float = 0.0) -> None:
+        self._timers = _Timers()
+        self._lock = threading.Lock()
+        self._now = start
+        self._lost = 0.0
+        """What the steps made since the last task amount to beyond `_now`."""
+
+    def now(self) -> float:
+        """Return the virtual time."""
+        return self._now
+
+    def call_later(self, seconds: float, task: Task, /) -> Cancel:
+        """Call `task` when the clock has been moved `seconds` on."""
+        with self._lock:
+            cell = self._timers.add(self._now + seconds, carried(task))
+
+        def cancel() -> None:
+            with self._lock:
+                self._timers.call_off(cell)
+
+        return cancel
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock on, running every task that falls due on the way."""
+        if not 0 <= seconds < inf:
+            raise ValueError(f"advance: seconds must be >= 0 and finite, got {seconds!r}")
+        with self._lock:
+            steps = (self._now, self._lost, seconds)
+        target = fsum(steps)
+        lost = fsum((*steps, -target))
+        while True:
+            with self._lock:
+                due = self._timers.due()
+                if due is None or due > target + ROUNDINGS * ulp(target):
+                    self._now, self._lost = max((self._now, self._lost), (target, lost))
+                    return
+                if due > self._now:
+                    self._now, self._lost = due, 0.0
+                task = self._timers.pop()
+            _call(task)
+
+    @property
+    def pending(self) -> int:
+        """Return how many tasks wait."""
+        with self._lock:
+            return len(self._timers)
+
+
+def _call(task: Task) -> None:
+    try:
+        task()
+    except Exception as error:  # noqa: BLE001  the clock outlives a task that raises
+        drop("a task of a clock raised", error)

@@ -1,0 +1,358 @@
+"""event_loops: which event loop a run uses, asyncio's or trio's, and one of our own where none is running.
+
+`Loop` says all that penstock asks of an event loop; `AsyncioLoop` is the one for asyncio, `trio_loop.py` beside it has
+the one for trio. Neither library is imported before the program has done so, apart from asyncio for the loop of our
+own. That one lives on one daemon thread, shared by all runs that need it, and ends when the last of them has ended.
+
+A lease keeps the context of whoever took it: what is called on the loop runs in it, and a task in a copy of it.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from penstock.engine.places.threads import started
+from penstock.engine.words.trampoline import aside
+
+if TYPE_CHECKING:
+    import asyncio
+
+
+class _Mode(threading.local):
+    def __init__(self) -> None:
+        self.blocking = 0
+        self.own: _OwnLoop | None = None
+        """The loop of our own that this thread runs."""
+
+
+_mode = _Mode()
+
+
+class blocking:  # noqa: N801  reads as a word: `with blocking():`
+    """Mark that this thread is going to wait for a result, so that nothing is put on a loop or a queue of its own."""
+
+    __slots__ = ("_aside",)
+
+    def __enter__(self) -> None:
+        self._aside = aside()
+        self._aside.__enter__()
+        _mode.blocking += 1
+        if _mode.own is not None:
+            _set_apart(_mode.own)
+
+    def __exit__(self, *exc: object) -> None:
+        _mode.blocking -= 1
+        self._aside.__exit__(*exc)
+
+
+_spawned: ContextVar[set[Any] | None] = ContextVar("penstock_spawned", default=None)
+
+
+@contextmanager
+def spawning(tasks: set[Any]) -> Iterator[None]:
+    """Note in `tasks` what runs started here spawn on the running loop, so that somebody can wait for their end."""
+    token = _spawned.set(tasks)
+    try:
+        yield
+    finally:
+        _spawned.reset(token)
+
+
+def on_its_own() -> None:
+    """Say that what this task starts from now on is a user's own, and not noted."""
+    _spawned.set(None)
+
+
+class Future(Protocol):
+    """Be what one task waits for."""
+
+    def done(self) -> bool:
+        """Tell whether it was set."""
+        ...
+
+    def set_result(self, result: None, /) -> None:
+        """Let the task go on; once, and on the loop's thread."""
+        ...
+
+    def __await__(self) -> Generator[Any, None, None]: ...
+
+
+class Task(Protocol):
+    """Be a task on a loop; all of it on the loop's thread."""
+
+    def cancel(self) -> object:
+        """End it wherever it waits."""
+        ...
+
+    def cancelled(self) -> bool:
+        """Tell whether it was ended by a cancel."""
+        ...
+
+    def exception(self) -> BaseException | None:
+        """Return what ended it, or None."""
+        ...
+
+    def add_done_callback(self, fn: Callable[[Any], object], /) -> object:
+        """Call `fn` with the task when it has ended."""
+        ...
+
+
+class Loop(Protocol):
+    """Be a lease on an event loop: call things on it, start tasks, wait, give it back."""
+
+    @property
+    def cancelled(self) -> type[BaseException]:
+        """Return what is raised in a task that is cancelled."""
+        ...
+
+    @property
+    def here(self) -> bool:
+        """Tell whether the caller is on the loop's thread, and inside the loop."""
+        ...
+
+    def call(self, fn: Callable[[], object], /) -> None:
+        """Call `fn` on the loop, after what is on its way there already; from any thread."""
+        ...
+
+    def spawn(self, coroutine: Coroutine[Any, Any, Any], /) -> Task:
+        """Start a task; only on the loop's thread."""
+        ...
+
+    def future(self) -> Future:
+        """Return something to wait for; only on the loop's thread."""
+        ...
+
+    def time(self) -> float:
+        """Return the loop's time in seconds; from any thread."""
+        ...
+
+    def sleep(self, seconds: float, /) -> Awaitable[object]:
+        """Wait, or with 0 let other tasks run."""
+        ...
+
+    def ended(self, tasks: set[Any], /) -> Awaitable[object]:
+        """Wait until no task is left in a set from which tasks are taken when they end, cancelled or not."""
+        ...
+
+    def release(self) -> None:
+        """Give the lease back, once."""
+        ...
+
+
+class AsyncioLoop:
+    """Be a lease on an asyncio event loop."""
+
+    __slots__ = ("_context", "_own", "_tasks", "_thread", "loop", "released")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, thread: int, own: _OwnLoop | None) -> None:
+        self.loop = loop
+        self._thread = thread
+        self._own = own
+        self._tasks = None if own is not None else _spawned.get()
+        self._context = copy_context()
+        self.released = False
+
+    @property
+    def cancelled(self) -> type[BaseException]:
+        """Return what is raised in a task that is cancelled."""
+        import asyncio  # noqa: PLC0415  only programs that use it pay for it
+
+        return asyncio.CancelledError
+
+    @property
+    def here(self) -> bool:
+        """Tell whether the caller is on the loop's thread."""
+        return threading.get_ident() == self._thread
+
+    def call(self, fn: Callable[[], object], /) -> None:
+        """Call `fn` on the loop, after what is on its way there already."""
+        try:
+            if threading.get_ident() == self._thread:
+                self.loop.call_soon(fn, context=self._context)
+            else:
+                self.loop.call_soon_threadsafe(fn, context=self._context)
+        except RuntimeError:
+            # The loop was closed under the run: its owner has ended everything on it, so there is nobody to tell.
+            if not self.loop.is_closed():
+                raise
+
+    def spawn(self, coroutine: Coroutine[Any, Any, Any], /) -> asyncio.Task[Any]:
+        """Start a task; only on the loop's thread."""
+        task = self.loop.create_task(coroutine)
+        if self._tasks is not None:
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        return task
+
+    def future(self) -> asyncio.Future[None]:
+        """Return something to wait for; only on the loop's thread."""
+        return self.loop.create_future()
+
+    def time(self) -> float:
+        """Return the loop's time in seconds."""
+        return self.loop.time()
+
+    def sleep(self, seconds: float, /) -> Awaitable[object]:
+        """Wait, or with 0 let other tasks run."""
+        import asyncio  # noqa: PLC0415
+
+        return asyncio.sleep(seconds)
+
+    async def ended(self, tasks: set[Any], /) -> None:
+        """Wait until no task is left in the set."""
+        import asyncio  # noqa: PLC0415
+
+        while tasks:
+            await asyncio.wait(tasks)
+
+    def release(self) -> None:
+        """Give the lease back, once."""
+        if self._own is not None:
+            self._own.release(self)
+
+
+class _OwnLoop:
+    """Run an event loop on a thread while anybody holds a lease."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._leases = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    def lease(self) -> AsyncioLoop:
+        import asyncio  # noqa: PLC0415  only programs that use it pay for it
+
+        with self._lock:
+            if self._loop is None:
+                loop = asyncio.new_event_loop()
+                try:
+                    self._thread = started(partial(_run_loop, self, loop), "penstock-loop")
+                except Exception:
+                    loop.close()
+                    raise
+                self._loop, self._leases = loop, 0
+            self._leases += 1
+            assert self._thread is not None and self._thread.ident is not None
+            return AsyncioLoop(self._loop, self._thread.ident, self)
+
+    def release(self, lease: AsyncioLoop) -> None:
+        loop = lease.loop
+        with self._lock:
+            if lease.released or loop is not self._loop:
+                return  # it was given back, or the loop ended before
+            lease.released = True
+            self._leases -= 1
+            if self._leases:
+                return
+            self._loop = self._thread = None
+        loop.call_soon_threadsafe(loop.stop)
+
+    def lost(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Forget a loop that has ended, whoever ended it."""
+        with self._lock:
+            if loop is self._loop:
+                self._loop = self._thread = None
+
+
+def _run_loop(own: _OwnLoop, loop: asyncio.AbstractEventLoop) -> None:
+    import asyncio  # noqa: PLC0415
+
+    _mode.own = own
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_forever()
+    finally:
+        own.lost(loop)  # a SystemExit in a task ends it too
+        _wind_up(loop)
+
+
+def _wind_up(loop: asyncio.AbstractEventLoop) -> None:
+    import asyncio  # noqa: PLC0415
+
+    try:
+        pending = asyncio.all_tasks(loop)
+        for task in pending:
+            task.cancel()
+        if pending:
+            loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
+_shared = _OwnLoop()
+_sharing = threading.Lock()
+
+
+def _set_apart(own: _OwnLoop) -> None:
+    """Share another loop from now on: the thread of this one is going to wait, perhaps for what would run on it."""
+    global _shared  # noqa: PLW0603
+    with _sharing:
+        if _shared is own:
+            _shared = _OwnLoop()
+
+
+def _trio_runs() -> bool:
+    """Tell whether this thread is inside a run of trio, without importing it."""
+    lowlevel = getattr(sys.modules.get("trio"), "lowlevel", None)
+    return lowlevel is not None and lowlevel.in_trio_run()
+
+
+def _asyncio_loop() -> asyncio.AbstractEventLoop | None:
+    asyncio = sys.modules.get("asyncio")
+    return None if asyncio is None else asyncio._get_running_loop()
+
+
+def running() -> bool:
+    """Tell whether an event loop runs in this thread, unless the thread is about to block."""
+    return not _mode.blocking and (_trio_runs() or _asyncio_loop() is not None)
+
+
+def loop_here() -> Loop | None:
+    """Return the loop running in this thread, or None."""
+    if _trio_runs():  # looked for first: trio may run as a guest of asyncio
+        from penstock.engine.places.trio_loop import TrioLoop  # noqa: PLC0415  only programs that use trio pay for it
+
+        return TrioLoop(_spawned.get())
+    loop = _asyncio_loop()
+    return None if loop is None else AsyncioLoop(loop, threading.get_ident(), None)
+
+
+def lease_loop() -> Loop:
+    """Lease the loop running here, or the one of our own."""
+    if _mode.own is not None and not _mode.blocking:
+        return _mode.own.lease()  # counted, so that the loop outlives whoever started it
+    found = None if _mode.blocking else loop_here()
+    return _shared.lease() if found is None else found
+
+
+class Bell:
+    """Be rung from any thread, for one task that waits for it on the loop running here."""
+
+    __slots__ = ("_future", "_loop")
+
+    def __init__(self, who: str) -> None:
+        loop = loop_here()
+        if loop is None:
+            raise RuntimeError(f"{who}: no event loop is running here to wait on")
+        self._loop: Loop = loop
+        self._future: Future = loop.future()
+
+    def ring(self) -> None:
+        """Let the task go on."""
+        self._loop.call(self._set)
+
+    def _set(self) -> None:
+        if not self._future.done():
+            self._future.set_result(None)
+
+    def __await__(self) -> Generator[Any, None, None]:
+        yield from self._future.__await__()

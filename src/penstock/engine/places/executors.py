@@ -1,0 +1,282 @@
+"""executors: where work runs: inline, on a thread, on a pool of threads, or on an event loop.
+
+An Executor gives out workers. A worker runs what is submitted to it in order and one at a time, which is all that a
+boundary needs to keep its signals serial.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from queue import SimpleQueue
+from typing import Protocol, runtime_checkable
+
+from penstock.engine.places.event_loops import Loop, lease_loop
+from penstock.engine.places.threads import hand_over, started
+from penstock.engine.words.arguments import count_given
+from penstock.engine.words.dropped import drop
+from penstock.engine.words.trampoline import working
+
+Task = Callable[[], None]
+
+
+class Worker(Protocol):
+    """Run tasks one at a time, in the order of their submission."""
+
+    def submit(self, task: Task, /) -> None:
+        """Run `task` after those submitted before it."""
+
+    def close(self) -> None:
+        """Take no more tasks; those submitted before still run."""
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """Give out workers."""
+
+    def worker(self) -> Worker:
+        """Return a worker of its own for one run."""
+        ...
+
+
+def guarded(task: Task) -> None:
+    """Run a task, and report what it raises."""
+    try:
+        task()
+    except Exception as error:  # noqa: BLE001  a worker outlives a task that raises
+        drop("a task of a worker raised", error)
+
+
+class _InlineWorker:
+    """Run tasks on the caller's thread, the innermost call never inside another."""
+
+    __slots__ = ()
+
+    def submit(self, task: Task, /) -> None:
+        working(partial(guarded, task))
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to let go of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inline:
+    """Give out workers that run on the thread of whoever submits, without nesting."""
+
+    def worker(self) -> Worker:
+        """Return an inline worker."""
+        return _InlineWorker()
+
+
+class _ThreadWorker:
+    """Own one thread that ends when the worker is closed."""
+
+    __slots__ = ("_closed", "_lock", "_tasks")
+
+    def __init__(self, name: str) -> None:
+        self._tasks: SimpleQueue[Task | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._closed = False
+        started(partial(_work, self._tasks, name), name)
+
+    def submit(self, task: Task, /) -> None:
+        with self._lock:
+            if not self._closed:
+                self._tasks.put(task)
+
+    def close(self) -> None:
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._tasks.put(None)
+
+
+def _work(tasks: SimpleQueue[Task | None], name: str) -> None:
+    ended = False
+    try:
+        while (task := tasks.get()) is not None:
+            guarded(task)
+            del task  # an idle thread must not keep the last subscriber alive (rule 3.13)
+        ended = True
+    finally:
+        if not ended:  # a task raised SystemExit or its like, which ends this thread and no other task
+            hand_over(partial(_work, tasks, name), partial(started, name=name))
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """Give each run a thread of its own."""
+
+    name: str = "penstock-thread"
+
+    def worker(self) -> Worker:
+        """Start a thread and return its worker."""
+        return _ThreadWorker(self.name)
+
+
+class _PoolThreads:
+    """Run tasks on up to `size` threads, which end when nothing is left to do."""
+
+    __slots__ = ("_lock", "_name", "_running", "_size", "_waiting")
+
+    def __init__(self, size: int, name: str) -> None:
+        self._size = size
+        self._name = name
+        self._lock = threading.Lock()
+        self._running = 0
+        self._waiting: deque[Task] = deque()
+
+    def submit(self, task: Task) -> None:
+        with self._lock:
+            if self._running < self._size:
+                self._start(self._work)  # first, since it may raise; it waits for the lock
+                self._running += 1
+            self._waiting.append(task)
+
+    def _start(self, work: Task) -> None:
+        started(work, self._name)
+
+    def _work(self) -> None:
+        ended = False
+        try:
+            while (task := self._next()) is not None:
+                guarded(task)
+                del task  # an idle thread must not keep the last subscriber alive (rule 3.13)
+            ended = True
+        finally:
+            if not ended:  # a task raised SystemExit or its like, which ends this thread and no other task
+                hand_over(self._work, self._start)
+
+    def _next(self) -> Task | None:
+        with self._lock:
+            if self._waiting:
+                return self._waiting.popleft()
+            self._running -= 1
+            return None
+
+
+class SerialWorker:
+    """A worker that runs tasks in order, one at a time, on threads that it shares with others."""
+
+    __slots__ = ("_busy", "_closed", "_lock", "_spawn", "_tasks")
+
+    def __init__(self, spawn: Callable[[Task], object]) -> None:
+        self._spawn = spawn
+        self._lock = threading.Lock()
+        self._tasks: deque[Task] = deque()
+        self._busy = False
+        self._closed = False
+
+    def submit(self, task: Task, /) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            self._tasks.append(task)
+            if self._busy:
+                return
+            self._busy = True
+        spawned = False
+        try:
+            self._spawn(self._work)  # with no lock held: an executor of a user's may work inside of its submit
+            spawned = True
+        finally:
+            if not spawned:
+                with self._lock:
+                    self._busy = False
+                    self._tasks.clear()  # the run hears of it, and ends
+
+    def _work(self) -> None:
+        ended = False
+        try:
+            while (task := self._next()) is not None:
+                guarded(task)
+                del task  # an idle thread must not keep the last subscriber alive (rule 3.13)
+            ended = True
+        finally:
+            if not ended:  # a task raised SystemExit or its like, which ends no other task
+                hand_over(self._work, self._spawn)
+
+    def _next(self) -> Task | None:
+        with self._lock:
+            if self._tasks:
+                return self._tasks.popleft()
+            self._busy = False
+            return None
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Pool:
+    """Give out workers that share a bounded number of threads; pools of one size and name are equal, not the same."""
+
+    size: int
+    name: str = "penstock-pool"
+    _threads: _PoolThreads = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        count_given("pool", "size", self.size, 1)
+        object.__setattr__(self, "_threads", _PoolThreads(self.size, self.name))
+
+    def worker(self) -> Worker:
+        """Return a worker that borrows a thread whenever it has something to do."""
+        return SerialWorker(self._threads.submit)
+
+    def __reduce__(self) -> tuple[type[Pool], tuple[int, str]]:
+        return (Pool, (self.size, self.name))
+
+    def __repr__(self) -> str:
+        return f"pool({self.size}, {self.name!r})"
+
+
+class _LoopWorker:
+    """Run tasks on an event loop, which is kept alive until the worker is closed."""
+
+    __slots__ = ("_closed", "_lease")
+
+    def __init__(self, lease: Loop) -> None:
+        self._lease = lease
+        self._closed = False
+
+    def submit(self, task: Task, /) -> None:
+        if not self._closed:
+            self._lease.call(lambda: guarded(task))
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._lease.release()
+
+
+@dataclass(frozen=True, slots=True)
+class EventLoop:
+    """Give out workers on the running event loop, or on one of penstock's own where none runs."""
+
+    def worker(self) -> Worker:
+        """Return a worker on the loop of the moment."""
+        return _LoopWorker(lease_loop())
+
+
+def inline() -> Executor:
+    """Run on the thread of whoever submits, in order and without nesting."""
+    return Inline()
+
+
+def thread(name: str = "penstock-thread") -> Executor:
+    """Run on a thread made for each run and ended with it."""
+    return Thread(name)
+
+
+def pool(size: int, name: str = "penstock-pool") -> Executor:
+    """Run on at most `size` threads shared by all runs that use this pool."""
+    return Pool(size, name)
+
+
+def loop() -> Executor:
+    """Run on the event loop, asyncio's or trio's, that runs where the stream is subscribed, or on penstock's own."""
+    return EventLoop()

@@ -1,0 +1,208 @@
+"""trio_loop: a lease on trio's run, with the shape that `engine/places/event_loops.py` asks of every event loop.
+
+trio has no task without a parent. What a run starts is a system task, which outlives whoever started it; `async for`
+notes these tasks and waits for their end before it is over itself, so that none is left behind. Calls from elsewhere go
+through one queue per run of trio and wake it once for all that wait there.
+
+A cancelled task stays cancelled: whatever it waits for afterwards is cut short as well. That is trio's rule, and a
+source that has to wait while it closes says so with a shield.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Coroutine, Generator
+from contextvars import Context, copy_context
+from functools import partial
+from typing import Any
+
+import trio
+
+from penstock.engine.words.dropped import drop
+
+Call = Callable[[], object]
+
+
+class _Calls:
+    """Run calls inside one run of trio, in the order in which they came."""
+
+    __slots__ = ("_calls", "_due", "clock", "token")
+
+    def __init__(self) -> None:
+        self.token = trio.lowlevel.current_trio_token()
+        self.clock = trio.lowlevel.current_clock()
+        self._calls: deque[tuple[Context, Call]] = deque()
+        self._due = False
+
+    def add(self, context: Context, fn: Call) -> None:
+        self._calls.append((context, fn))
+        if self._due:
+            return  # raised before the queue is looked at, and read after a call was queued
+        self._due = True
+        try:
+            self.token.run_sync_soon(self._run)
+        except trio.RunFinishedError:
+            self._calls.clear()  # the run has ended and everything in it, so there is nobody to tell
+
+    def _run(self) -> None:
+        self._due = False
+        for _ in range(len(self._calls)):  # what these calls add comes after other tasks have had their turn
+            context, fn = self._calls.popleft()
+            try:
+                context.run(fn)
+            except Exception as error:  # noqa: BLE001  it would end the whole run of trio
+                drop("a call on an event loop raised", error)
+
+
+_calls: trio.lowlevel.RunVar[_Calls] = trio.lowlevel.RunVar("penstock_calls")
+
+
+def _calls_here() -> _Calls:
+    try:
+        return _calls.get()
+    except LookupError:
+        calls = _Calls()
+        _calls.set(calls)
+        return calls
+
+
+class TrioFuture:
+    """Be what one task waits for."""
+
+    __slots__ = ("_done", "_task")
+
+    def __init__(self) -> None:
+        self._done = False
+        self._task: trio.lowlevel.Task | None = None
+
+    def done(self) -> bool:
+        """Tell whether it was set."""
+        return self._done
+
+    def set_result(self, result: None, /) -> None:
+        """Let the task go on."""
+        self._done = True
+        task, self._task = self._task, None
+        if task is not None:
+            trio.lowlevel.reschedule(task)
+
+    def __await__(self) -> Generator[Any, None, None]:
+        if not self._done:
+            self._task = trio.lowlevel.current_task()
+            yield from trio.lowlevel.wait_task_rescheduled(self._give_up).__await__()  # noqa: ASYNC105  it is, here
+
+    def _give_up(self, _: object) -> trio.lowlevel.Abort:
+        self._task = None
+        return trio.lowlevel.Abort.SUCCEEDED
+
+
+class TrioTask:
+    """Be a system task that can be cancelled alone."""
+
+    __slots__ = ("_callbacks", "_coroutine", "_error", "_scope")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        self._coroutine = coroutine
+        self._scope = trio.CancelScope()
+        self._error: BaseException | None = None
+        self._callbacks: list[Callable[[Any], object]] = []
+        trio.lowlevel.spawn_system_task(self._run, name=coroutine, context=copy_context())
+
+    def cancel(self) -> None:
+        """End it wherever it waits."""
+        self._scope.cancel()
+
+    def cancelled(self) -> bool:
+        """Tell whether it was ended by a cancel."""
+        return isinstance(self._error, trio.Cancelled)
+
+    def exception(self) -> BaseException | None:
+        """Return what ended it, or None."""
+        return self._error
+
+    def add_done_callback(self, fn: Callable[[Any], object], /) -> None:
+        """Call `fn` with the task when it has ended."""
+        self._callbacks.append(fn)
+
+    async def _run(self) -> None:
+        try:
+            with self._scope:
+                await self._work()
+        except Exception as error:  # noqa: BLE001  a task that fails is looked at by its callbacks
+            self._error = error
+        finally:
+            for fn in self._callbacks:
+                try:
+                    fn(self)
+                except Exception as error:  # noqa: BLE001  it would end the whole run of trio
+                    drop("a call on an event loop raised", error)
+
+    async def _work(self) -> None:
+        try:
+            if self._scope.cancel_called:  # before its first step, so it never takes one
+                self._coroutine.close()
+                await trio.lowlevel.checkpoint()
+            await self._coroutine
+        finally:
+            self._error = sys.exception()  # a cancel is caught by the scope and not seen outside
+
+
+class TrioLoop:
+    """Be a lease on the run of trio that this thread is in."""
+
+    __slots__ = ("_calls", "_context", "_tasks")
+
+    def __init__(self, tasks: set[Any] | None) -> None:
+        self._calls = _calls_here()
+        self._context = copy_context()
+        self._tasks = tasks
+
+    @property
+    def cancelled(self) -> type[BaseException]:
+        """Return what is raised in a task that is cancelled."""
+        return trio.Cancelled
+
+    @property
+    def here(self) -> bool:
+        """Tell whether the caller is inside this run of trio."""
+        return trio.lowlevel.in_trio_run() and trio.lowlevel.current_trio_token() is self._calls.token
+
+    def call(self, fn: Call, /) -> None:
+        """Call `fn` on the loop, after what is on its way there already."""
+        self._calls.add(self._context, fn)
+
+    def spawn(self, coroutine: Coroutine[Any, Any, Any], /) -> TrioTask:
+        """Start a task; only inside the run."""
+        task = TrioTask(coroutine)
+        if self._tasks is not None:
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        return task
+
+    def future(self) -> TrioFuture:
+        """Return something to wait for."""
+        return TrioFuture()
+
+    def time(self) -> float:
+        """Return the time of trio's clock in seconds."""
+        return self._calls.clock.current_time()
+
+    async def sleep(self, seconds: float, /) -> None:
+        """Wait, or with 0 let other tasks run."""
+        await trio.sleep(seconds)
+
+    async def ended(self, tasks: set[Any], /) -> None:
+        """Wait until no task is left in the set; also when the caller is cancelled, since they are cancelled too."""
+        with trio.CancelScope(shield=True):
+            while tasks:
+                over = TrioFuture()
+                next(iter(tasks)).add_done_callback(partial(_set, over))
+                await over
+
+    def release(self) -> None:
+        """Do nothing: trio ends with the program's own main task."""
+
+
+def _set(future: TrioFuture, _: object) -> None:
+    future.set_result(None)

@@ -1,0 +1,1 @@
+"""runs: a chain as data, and the subscriptions that carry it out."""

@@ -1,0 +1,206 @@
+"""async_run: deliver an asynchronous iterator's elements under demand, from a task on an event loop."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Any
+
+from penstock.engine.grounds.cold_paths import interruption, left_alone, rejected, signal_end, welcome
+from penstock.engine.places.event_loops import Future, Loop, Task, lease_loop
+from penstock.engine.runs.drain import BATCH
+from penstock.engine.weaving.segment import Segment
+from penstock.engine.words.demand import UNBOUNDED, add, legal
+from penstock.engine.words.dropped import drop
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import AsyncOpener, Gate
+
+
+class AsyncRun:
+    """Be one subscription to an asynchronous source; its task starts with the first request."""
+
+    __slots__ = (
+        "_closing", "_demand", "_failure", "_gate", "_lease", "_lock", "_opener", "_raised_above", "_segment",
+        "_started", "_subscriber", "_task", "_waiting",
+    )  # fmt: skip
+
+    def __init__(self, segment: Segment, opener: AsyncOpener[Any], subscriber: Subscriber[Any]) -> None:
+        self._lock = Lock()
+        self._demand = 0
+        self._gate = Gate()
+        self._failure: Exception | None = None
+        self._segment = segment
+        self._opener: AsyncOpener[Any] | None = opener
+        self._subscriber: Subscriber[Any] | None = subscriber
+        self._lease: Loop | None = None
+        self._started = False
+        self._closing = False
+        self._raised_above = False
+        self._task: Task | None = None
+        self._waiting: Future | None = None
+
+    def start(self) -> None:
+        """Signal `on_subscribe`, then start the task if there is demand."""
+        lease = self._lease = lease_loop()
+        assert self._subscriber is not None
+        stays = welcome(self._subscriber, self, self._abandon)
+        with self._lock:
+            self._started = True
+            begin = stays and (self._demand or self._gate.over)
+        if begin:
+            lease.call(self._advance)
+
+    def _abandon(self) -> None:
+        """Be over behind a subscriber that raised in `on_subscribe`."""
+        lease, self._gate.over = self._lease, True
+        self._let_go()
+        if lease is not None:
+            lease.release()
+
+    def request(self, n: int, /) -> None:
+        """Ask for `n` more elements."""
+        if type(n) is not int or n <= 0:
+            n = legal(n, self._end)
+            if not n:
+                return
+        with self._lock:
+            if self._gate.over:
+                return  # rule 3.6
+            self._demand = add(self._demand, n)
+            lease = self._lease if self._started else None
+        if lease is not None:
+            lease.call(self._advance)
+
+    def cancel(self) -> None:
+        """End without a signal, interrupting what the source is waiting for."""
+        self._end(None)
+
+    def _end(self, failure: Exception | None) -> None:
+        """Be over, with the error of an illegal request (rule 3.9) or without a signal."""
+        with self._lock:
+            if self._gate.over:
+                return  # rule 3.7
+            self._gate.over = True
+            self._failure = failure
+            lease = self._lease if self._started else None
+        if lease is not None:
+            lease.call(self._interrupt)
+
+    def _advance(self) -> None:
+        """Start the task or wake it; on the loop's thread."""
+        if self._task is None:
+            if self._subscriber is not None and self._lease is not None:
+                self._task = self._lease.spawn(self._deliver())
+                self._task.add_done_callback(self._left)
+        elif self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
+
+    def _interrupt(self) -> None:
+        """End the task wherever it waits; on the loop's thread."""
+        if self._task is None:
+            self._finish(None)
+        elif self._waiting is not None:  # for demand, and not inside the source
+            self._advance()
+        elif not self._closing:  # a source may wait for something while it closes
+            self._task.cancel()
+
+    async def _take_demand(self) -> int:
+        """Wait for demand and take a batch of it; nothing once the run is over."""
+        while not self._gate.over:
+            with self._lock:
+                demand = self._demand
+                todo = demand if demand < BATCH else BATCH
+                if demand < UNBOUNDED:
+                    self._demand = demand - todo
+            if todo:
+                return todo
+            assert self._lease is not None
+            self._waiting = self._lease.future()
+            if not self._demand and not self._gate.over:
+                await self._waiting
+            self._waiting = None
+        return 0
+
+    async def _deliver(self) -> None:
+        lease = self._lease
+        assert lease is not None
+        error: Exception | None = None
+        iterator: Any = None
+        try:
+            todo = await self._take_demand()
+            opener, subscriber = self._opener, self._subscriber
+            assert opener is not None and subscriber is not None
+            if todo:
+                iterator = self._segment.open_async(opener, self._gate)
+                async for element in iterator:
+                    if not todo:  # this one came when the end was looked for
+                        todo = await self._take_demand()
+                        if not todo:
+                            break
+                    try:
+                        subscriber.on_next(element)
+                    except Exception as failure:  # noqa: BLE001  rule 2.13
+                        self._gate.over = True
+                        rejected("on_next", failure)
+                    todo -= 1
+                    if self._gate.over:
+                        break
+                    if not todo and not self._gate.spent():  # once it is, the loop goes on to its end
+                        todo = await self._take_demand()
+                        if not todo:
+                            break
+        except lease.cancelled:
+            error = self._cut_short()
+        except Exception as failure:  # noqa: BLE001  rule 1.4
+            error = failure
+        finally:
+            self._closing = True
+            self._raised_above = getattr(iterator, "ag_frame", self) is None
+            if iterator is not None:
+                try:
+                    await iterator.aclose()
+                except Exception as failure:  # noqa: BLE001  the end has been decided already
+                    drop("the source failed to close", failure)
+        self._finish(error)
+
+    def _cut_short(self) -> Exception | None:
+        """Return the error for a task that somebody else cancelled."""
+        return None if self._gate.over else RuntimeError("the event loop ended before the stream did")
+
+    def _left(self, task: Task) -> None:
+        """End the run behind a task that was cancelled before its first step or while it closed, or was interrupted."""
+        interrupt = None if task.cancelled() else task.exception()
+        if interrupt is None:
+            self._finish(self._cut_short())
+        elif self._raised_above:
+            self._finish(interruption(interrupt))
+        else:
+            self._gate.over = True  # it came from below, so there is nobody to tell
+            self._finish(None)
+
+    def _finish(self, error: Exception | None) -> None:
+        with self._lock:
+            cancelled = self._gate.over
+            self._gate.over = True
+            failure = self._failure
+        lease = self._lease
+        subscriber = self._let_go()
+        if subscriber is None or lease is None:
+            return
+        if cancelled:
+            if error is not None:
+                drop("the source failed after the cancel", error)
+            error = failure
+        try:
+            if not cancelled or failure is not None:
+                signal_end(subscriber, error)
+            else:
+                left_alone(subscriber)
+        finally:
+            lease.release()  # after the signal, since whoever gets it may go on with another run on this loop
+
+    def _let_go(self) -> Subscriber[Any] | None:
+        """Forget both ends (rule 3.13)."""
+        self._gate.let_go()
+        subscriber = self._subscriber
+        self._subscriber = self._opener = self._task = self._lease = None
+        return subscriber

@@ -1,0 +1,78 @@
+"""given: what a user's function returned, or gave where a publisher may stand: a stream, a publisher or an iterable."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.engine.grounds.foreign import subscribe_to
+from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.runs.drain import READY
+from penstock.spec.interfaces import Subscriber
+from penstock.spec.strangers import cure_for, library_of
+from penstock.stage import AsyncOpener, Opener, Source
+
+_SEQUENCES = frozenset((list, tuple, range))
+
+
+@dataclass(frozen=True, slots=True)
+class Items(Source[Any]):
+    """Be an iterable that was given where a publisher may stand."""
+
+    items: Iterable[Any]
+
+    def opener(self) -> Opener[Any]:
+        """Iterate over the items."""
+        return lambda _: iter(self.items)
+
+    def length(self) -> int | None:
+        """Return the length of a list or a tuple."""
+        return len(self.items) if isinstance(self.items, list | tuple) else None
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncItems(Source[Any]):
+    """Be an asynchronous iterable that was given where a publisher may stand."""
+
+    items: AsyncIterable[Any]
+
+    def async_opener(self) -> AsyncOpener[Any]:
+        """Iterate over the items."""
+        return lambda _: aiter(self.items)
+
+
+def at_hand(given: object, most: int) -> list[Any] | None:
+    """Return the elements of what a user's function returned, if they lie ready and are no more than `most`."""
+    if type(given) not in _SEQUENCES:
+        chain = getattr(given, "chain", None)
+        if not isinstance(chain, Chain) or chain.steps or chain.places or chain.watch is not None:
+            return None
+        size = chain.source.length()
+        opener = None if size is None or size > most else chain.source.opener()
+        if opener is None:
+            return None
+        given = opener(None)
+        if type(given) not in READY:
+            return None
+    elif len(given) > most:  # type: ignore[arg-type]
+        return None
+    elements = list(given)  # type: ignore[call-overload]
+    return None if any(element is None for element in elements) else elements
+
+
+def connect_to(operator: str, given: object, subscriber: Subscriber[Any]) -> None:
+    """Subscribe to what a user's function returned: a stream, a publisher of another make or an iterable."""
+    chain = getattr(given, "chain", None)
+    if isinstance(chain, Chain):
+        connect(chain, subscriber)
+    elif callable(getattr(given, "subscribe", None)) and library_of(given) is None:
+        subscribe_to(given, subscriber)  # type: ignore[arg-type]
+    elif isinstance(given, Iterable):
+        connect(Chain(Items(given)), subscriber)
+    elif isinstance(given, AsyncIterable):
+        connect(Chain(AsyncItems(given)), subscriber)
+    else:
+        raise TypeError(
+            f"{operator}: the function must return a Publisher or an iterable, got {given!r}{cure_for(given)}"
+        )

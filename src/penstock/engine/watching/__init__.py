@@ -1,0 +1,1 @@
+"""watching: how a listener sees the steps of a run."""

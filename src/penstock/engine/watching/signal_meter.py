@@ -1,0 +1,272 @@
+"""signal_meter: see the signals between two steps of a run that a listener watches.
+
+A gauge stands behind a step, or behind a woven loop, in front of what follows. It counts what is asked for and what
+comes. Now and then it takes the time of two elements in a row, or of two chunks: how long what follows has the first
+one (`inside`), and how long it takes from then, or from the next request, until the second one comes (`waited`).
+
+What runs for every element are closures: to count in a variable of theirs takes less than in an attribute. They are not
+guarded, since signals are serial (rule 1.3) and so are requests (rule 2.7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.engine.watching.chain_meter import Counts, Meter, pace_after
+from penstock.engine.words.demand import UNBOUNDED, add
+from penstock.engine.words.part import Part, chunks_of, height_of
+from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.stage import Stage
+
+
+def _nobody(_: Any, /) -> None:
+    """Take an element that comes after the end (rule 2.8)."""
+
+
+class Gauge(Part):
+    """Be the subscriber behind steps[start:stop] of a chain, and the subscription of `downstream`.
+
+    For a source that signals both are 0; for one that is iterated together with stages behind it, `start` is -1. It
+    looks at what it `passes` on, elements or `chunks` of them. A function that elements are pushed through counts them
+    anyway, so it can look in the gauge's place (`counted_by`): then nothing stands in between.
+    """
+
+    __slots__ = (
+        "_counted", "_counts", "_downstream", "_forget", "_last", "_meter", "_on_end", "_start", "_stop",
+        "_subscription", "_times", "arrives", "chunking", "counted_by", "delegates", "height", "on_chunk",
+        "on_next", "request", "went",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        meter: Meter,
+        start: int,
+        stop: int,
+        downstream: Subscriber[Any],
+        *,
+        counts: bool,
+        passes: bool,
+        chunks: bool,
+        last: bool,
+    ) -> None:
+        self._meter = meter
+        self._start = max(start, -1)
+        self._stop = stop
+        self._downstream: Subscriber[Any] | None = downstream
+        self._last = last
+        self._counts = counts
+        self._subscription: Subscription | None = None
+        self._on_end: Callable[[], None] | None = None
+        self._times = _Times()
+        self.delegates = False
+        """Whether what follows looks in its place."""
+        self.chunking = False
+        """Whether several elements are being passed on at a time."""
+        self.height = height_of(downstream)
+        self.on_next = downstream.on_next
+        self.on_chunk: Callable[[list[Any]], None] | None = chunks_of(downstream)
+        self.request = self._ask
+        self._counted: Callable[[], tuple[int, int]] = lambda: (0, 0)
+        self._see(passes=passes, chunks=chunks)
+        if last:
+            meter.run.begin()
+        meter.opened(self)
+
+    def _ask(self, n: int, /) -> None:
+        assert self._subscription is not None
+        self._subscription.request(n)
+
+    def _see(self, *, passes: bool, chunks: bool) -> None:
+        """Put closures in the place of what is called for every element and every request."""
+        clock, times, tick = self._meter.run.clock, self._times, self._meter.run.tick
+        pass_on, pass_chunk, ask, gone = self.on_next, self.on_chunk, self._ask, self.gone
+        asked = at = 0
+        base = left = 1  # elements until the next whose time is taken, and what `left` was when it was set
+        turned = clock()
+        waiting = passes or chunks  # the first element is waited for as well
+        since: float | None = None
+
+        def request(n: int, /) -> None:
+            nonlocal asked, since
+            if type(n) is int and n > 0:
+                asked += n
+            if waiting and since is None:
+                since = clock()
+            ask(n)
+
+        def on_next(element: Any, /) -> None:
+            nonlocal left
+            left -= 1
+            try:
+                if left > 0:
+                    pass_on(element)
+                else:
+                    timed(pass_on, element, 1)
+            except Exception:
+                gone()  # rule 2.13: it has cancelled by this
+                raise
+
+        def on_chunk(elements: list[Any], /) -> None:
+            nonlocal left
+            count = len(elements)
+            left -= count
+            assert pass_chunk is not None
+            self.chunking = True
+            try:
+                if left > 0:
+                    pass_chunk(elements)
+                else:
+                    timed(pass_chunk, elements, count)
+            except Exception:
+                gone()
+                raise
+            finally:
+                self.chunking = False
+
+        def timed(deliver: Callable[[Any], None], what: Any, count: int) -> None:
+            nonlocal at, base, left, waiting, since, turned
+            began = clock()
+            if waiting and since is not None:
+                times.waited += began - since
+                times.waits += count
+            waiting = not waiting
+            base, left, since = base - left + 1, 1, None
+            deliver(what)
+            now = clock()
+            times.inside += now - began
+            times.passed += count
+            came = base - left
+            if waiting:
+                since = now if came < asked and since is None else since
+            else:
+                pace = pace_after(now - turned, came - at)
+                base, left = base + pace, left + pace
+                at, turned = came, now
+            tick(now)
+
+        def arrives(now: float, after_another: bool) -> None:
+            nonlocal since, waiting
+            if after_another and since is not None:
+                times.waited += now - since
+                times.waits += 1
+            waiting, since = False, None
+
+        def went(began: float, now: float, another_follows: bool) -> None:
+            nonlocal since, waiting
+            times.inside += now - began
+            times.passed += 1
+            waiting = another_follows
+            if waiting and since is None and self._counted()[1] < asked:
+                since = now
+
+        def counted_by(count: Callable[[], int]) -> None:
+            self._counted = lambda: (asked, count())
+
+        def forget() -> None:
+            nonlocal pass_on, pass_chunk
+            pass_on = pass_chunk = _nobody
+
+        self.request = request
+        self.arrives, self.went, self.counted_by = arrives, went, counted_by
+        self._forget = forget
+        self._counted = lambda: (asked, base - left)
+        if passes:
+            self.on_next = on_next
+        if chunks:
+            self.on_chunk = None if pass_chunk is None else on_chunk
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        """Pass itself on as the subscription."""
+        downstream = self._downstream
+        if subscription is not None and downstream is None:
+            subscription.cancel()
+            return
+        assert downstream is not None
+        if subscription is None or self._subscription is not None:
+            downstream.on_subscribe(subscription)  # which knows what to do with it
+            return
+        self._subscription = subscription
+        downstream.on_subscribe(self)
+
+    def on_error(self, error: Exception, /) -> None:
+        """Count a failure that began here."""
+        if isinstance(error, BaseException) and self._meter.run.begins(error):
+            self._meter.failed(self._stop)
+        downstream = self._over(error, whole=False)
+        if downstream is not None:
+            downstream.on_error(error)
+
+    def on_complete(self) -> None:
+        """Say that it is over."""
+        downstream = self._over(None, whole=True)
+        if downstream is not None:
+            downstream.on_complete()
+
+    def cancel(self) -> None:
+        """Say that it is over."""
+        assert self._subscription is not None
+        self._subscription.cancel()
+        self._over(None, whole=False)
+
+    def on_end(self, fn: Callable[[], None]) -> None:
+        """Call `fn` when it is over."""
+        self._on_end = fn
+
+    def gone(self) -> None:
+        """Know that nobody is told anything any more."""
+        self._over(None, whole=False)
+
+    def stand_aside(self) -> Subscriber[Any] | None:
+        """Know that it is over."""
+        return self._over(None, whole=False)
+
+    def _over(self, error: BaseException | None, *, whole: bool) -> Subscriber[Any] | None:
+        """Keep the numbers and let go of the subscriber (rule 3.13), which is returned, once."""
+        on_end, self._on_end = self._on_end, None
+        if on_end is not None:
+            on_end()
+        self._meter.closed(self)
+        if self._last:
+            self._meter.run.end(error, whole=whole)
+        downstream, self._downstream = self._downstream, None
+        self.on_next = _nobody
+        self.on_chunk = None if self.on_chunk is None else _nobody
+        self._forget()
+        return downstream
+
+    def read(self, counts: list[Counts], /) -> None:
+        """Add what was counted."""
+        times, cost = self._times, self._meter.run.cost
+        step, subscription = counts[self._stop], self._subscription
+        asked, came = self._counted()
+        if self._counts:  # a loop counts what it passes on
+            step.delivered += came
+        if times.passed:
+            step.inside += max(0.0, times.inside / times.passed - cost) * came
+        if times.waits:
+            step.waited += times.waited / times.waits * came
+        counts[min(self._start + 1, self._stop)].buffered += (
+            subscription.pending() if isinstance(subscription, Part) else 0
+        )
+        self._add_asked(min(asked, UNBOUNDED), counts)
+
+    def _add_asked(self, n: int, counts: list[Counts]) -> None:
+        """Add the demand to the last step, and to those before it in the same loop what it makes of that."""
+        index = self._stop
+        counts[index].asked = add(counts[index].asked, n)
+        while index - 1 > self._start:
+            step = self._meter.steps[index - 1]
+            n = min(step.demand(n), UNBOUNDED) if isinstance(step, Stage) else n
+            index -= 1
+            counts[index].asked = add(counts[index].asked, n)
+
+
+class _Times:
+    """Hold the times that were taken."""
+
+    __slots__ = ("inside", "passed", "waited", "waits")
+
+    def __init__(self) -> None:
+        self.inside = self.waited = 0.0
+        self.passed = self.waits = 0

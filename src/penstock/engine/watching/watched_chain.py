@@ -1,0 +1,127 @@
+"""watched_chain: see the runs of one chain: loops that count, and gauges where signals are passed on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import compress, islice
+from operator import length_hint
+from typing import Any
+
+from penstock.engine.runs.chain import ITERATED
+from penstock.engine.runs.pushed_run import PushRun
+from penstock.engine.watching.chain_meter import Meter
+from penstock.engine.watching.loop_meter import LoopMeter, PushMeter, SourceMeter, lies_ready
+from penstock.engine.watching.signal_meter import Gauge
+from penstock.engine.watching.weave_observed import CleanObservedWeaver, ObservedPushWeaver, ObservedWeaver
+from penstock.engine.weaving.segment import Delivers, Pushed, Segment, Trace
+from penstock.engine.weaving.weave import Form
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Gate, Joint
+
+MOST_BARE = 16
+"""How many sources that are iterated as they are may be left in the middle before they are forgotten."""
+
+_NAMES: dict[str, Any] = {"compress": compress, "end": object(), "islice": islice}
+
+
+class ChainWatch:
+    """See the runs of one chain."""
+
+    __slots__ = ("bare", "gauges", "iterated", "meter")
+
+    def __init__(self, meter: Meter, *, top: bool) -> None:
+        self.meter = meter
+        self.gauges: dict[int, Gauge] = {}
+        """The latest gauge behind each step."""
+        self.bare: list[tuple[SourceMeter, Iterator[Any]]] = []
+        """What counts sources that are iterated as they are."""
+        self.iterated = top
+        """Whether the end of the loop is the end of what is observed."""
+
+    def segment(self, stages: Sequence[Any], first: int, total: int, trace: Trace | None, /) -> Segment:
+        """Return a segment whose loops count."""
+        return _WatchedSegment(self, stages, first, total, trace)
+
+    def behind(self, start: int, stop: int, subscriber: Subscriber[Any], /) -> Subscriber[Any]:
+        """Put a gauge behind steps[start:stop], or behind the source."""
+        steps = self.meter.steps
+        last = self.iterated and stop == len(steps)
+        if last:
+            self.iterated = False  # there is a subscriber, so its gauge sees the end
+        signals = start == stop or (stop > 0 and isinstance(steps[stop - 1], Joint))
+        chunks = signals or (stop < len(steps) and isinstance(steps[stop], Joint))
+        pushed = signals and isinstance(subscriber, PushRun)
+        passes = chunks and start != ITERATED and not pushed  # these keep the time of what follows themselves
+        gauge = Gauge(self.meter, start, stop, subscriber, counts=signals, passes=passes, chunks=chunks, last=last)
+        gauge.delegates = pushed
+        self.gauges[stop] = gauge
+        return gauge
+
+
+class _WatchedSegment(Segment):
+    """Open stages as loops and functions that count and take the time."""
+
+    __slots__ = ("_watch",)
+
+    def __init__(self, watch: ChainWatch, stages: Sequence[Any], first: int, total: int, trace: Trace | None) -> None:
+        super().__init__(stages, first, total, trace)
+        self._watch = watch
+
+    def open_form(
+        self, form: Form, source: Callable[[Gate | None], Any], gate: Gate | None, *, clean: bool = False
+    ) -> Any:
+        """Open one run in a form."""
+        watch = self._watch
+        iterator: Any = None
+        if clean and not self.stages and not watch.iterated:
+            iterator = source(gate)
+            if lies_ready(iterator):
+                self._count(iterator)
+                return iterator
+            source = lambda _, iterator=iterator: iterator  # type: ignore[misc]  # noqa: E731
+        for function, where, fields in self.prepared(form, _NAMES, CleanObservedWeaver if clean else ObservedWeaver):
+            stages, loop, first, *_ = where
+            last = loop.stop == len(stages)
+            meter = LoopMeter(
+                watch.meter,
+                [stage.body for stage in stages[loop.first : loop.stop]],
+                first + loop.first,
+                sourced=form != "fed" and first + loop.first == 0,
+                top=watch.iterated and last,
+                signals=form == "sync" and last and self._joint_follows(),
+            )
+            iterator = function(source, gate, where, meter, *fields)
+            source = lambda _, iterator=iterator: iterator  # type: ignore[misc]  # noqa: E731
+        return iterator
+
+    def _joint_follows(self) -> bool:
+        """Tell whether signals go from here to a joint."""
+        steps, stop = self._watch.meter.steps, self.first + len(self.stages)
+        return stop in self._watch.gauges and stop < len(steps) and isinstance(steps[stop], Joint)
+
+    def _count(self, source: Iterator[Any]) -> None:
+        """Count what is taken from a source that is iterated as it is; nobody says when that is over."""
+        bare = self._watch.bare
+        left = [(part, iterator) for part, iterator in bare if length_hint(iterator)][-MOST_BARE:]
+        for part, iterator in bare:
+            if not any(iterator is other for _, other in left):
+                part.end()
+        self._watch.bare = [*left, (SourceMeter(self._watch.meter, source), source)]
+
+    def ready(self, source: Iterator[Any]) -> None:
+        """Count what is taken from a source that is delivered as it is; the gauge behind it ends that."""
+        self._behind().on_end(SourceMeter(self._watch.meter, source).end)
+
+    def open_pushed(self, run: Delivers) -> Pushed:
+        """Open a run as a function, counted and timed; the gauge behind it ends it."""
+        ((function, where, fields),) = self.prepared("push", _NAMES, ObservedPushWeaver)
+        before = self._watch.gauges.get(self.first)
+        if before is not None and not before.delegates:
+            before = None
+        meter = PushMeter(self._watch.meter, [stage.body for stage in self.stages], self.first, run, before)
+        opened: Pushed = function(where, run.last, meter, *fields)
+        self._behind().on_end(meter.end)
+        return opened
+
+    def _behind(self) -> Gauge:
+        return self._watch.gauges[self.first + len(self.stages)]

@@ -1,0 +1,264 @@
+"""weave_observed: the text of a loop that a listener sees.
+
+It is the loop of `weaving/weave.py` with as little more as possible, since most elements must not pay for being seen.
+
+Counts. An element is only counted where its number changes: what comes from the source is counted by the source itself
+or by `compress`, which takes one tick of a tally for each element and is not written in Python; a stage that drops an
+element takes a tick as well (`for _ in tally: break`, which is faster than to add one to a variable that others read),
+and what a stage adds (`each`, `head`, `tail`) takes ticks of its tally. How many each stage has delivered follows from
+these. Tallies are read at any time and from any thread.
+
+Time. The loop is written twice, once as it is and once with the clock read around every stage, and one element now and
+then takes the second way: the first of all, and from then on one every so often (`Lane.pace`). Where the source is
+iterated, the others are taken in pieces by `islice`, so that no element has to be asked whether it is the one:
+
+    while True:
+        for v in islice(feed, lane.pace()):
+            ...                               # as it is
+        else:
+            if lane.over(): break             # the source had less than a whole piece
+            t = clock()
+            v = next(feed, end)
+            if v is end: break
+            ...                               # with the clock read
+            continue
+        break                                 # a stage has ended
+
+Inside such a piece and behind it `continue` and `break` mean the same to what is written between. Where elements come
+by themselves, from an asynchronous source, from a queue or as calls, each takes a tick until the next is due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.engine.weaving.weave import Form, Weaver
+from penstock.engine.weaving.weave_push import PushWeaver
+from penstock.stage import Body
+
+
+class _CountingWeaver(Weaver):
+    """Write what is the same for loops and for functions: counters, and the clock around every stage."""
+
+    def __init__(self, bodies: Sequence[Body], form: Form) -> None:
+        super().__init__(bodies, form)
+        self.drops = [index for index, body in enumerate(bodies) if body.drops and not body.drops_all]
+        self.adds = [index for index, body in enumerate(bodies) if body.each or body.head or body.tail]
+        self.counts_down = form in {"async", "fed", "push"}
+        self.timed = False
+
+    def begin(self) -> None:
+        """Give the meter what it reads."""
+        for index in self.adds:
+            self.line(f"tally{index} = meter.tally({index})")
+        for index in self.drops:
+            self.line(f"drops{index} = meter.drops({index})")
+        if self.counts_down:
+            self.line("left = ()")
+        for name in ("clock", "spent", "timed", "pulled", "pulls"):
+            self.line(f"{name} = meter.{name}")
+        keeps = [index for index, body in enumerate(self.bodies) if any(name == "items" for name, _ in body.state)]
+        held = f"lambda: ({''.join(f'({index}, len(s{index}_items)), ' for index in keeps)})"
+        self.line(f"meter.begin({held})")
+
+    def left_out(self, index: int) -> None:
+        """Count the element, and the time it took."""
+        if index in self.drops:
+            self.line(f"for _ in drops{index}: break", index)
+        self.passed(index)
+
+    def passed(self, index: int) -> None:
+        """Note the time that the stage took."""
+        if self.timed:
+            self.line(f"spent[{index + 1}] += clock() - t; timed[{index + 1}] += 1", index)
+            self.line("t = clock()", index)
+
+
+class ObservedWeaver(_CountingWeaver):
+    """Write a loop that counts and keeps the time."""
+
+    most_loops = 4  # each takes three nested blocks here, and CPython refuses more than 20
+    arguments = "open_source, gate, where, meter"
+
+    def __init__(self, bodies: Sequence[Body], form: Form) -> None:
+        super().__init__(bodies, form)
+        self.nested = 0
+        self.feeds = 0
+
+    def leave(self, ends: list[str], owner: int) -> None:
+        """Begin to wait for the next element, where that is timed."""
+        if self.timed and self.form == "async" and not self.nested:
+            self.line("p = clock()", owner)
+        super().leave(ends, owner)
+
+    def both(self, index: int, first: int, first_end: int, owner: int = -1) -> None:
+        """Write the loop over `feed{index}` that takes the time of an element now and then."""
+        feed, lane, timed = f"feed{index}", f"lane{index}", self.timed
+        self.line("while True:", owner)
+        self.depth += 1
+        self.line(f"for v in islice({feed}, {lane}.pace()):", owner)
+        self.depth += 1
+        self.look(owner)
+        self.timed = False
+        self.elements(first, first_end)
+        self.depth -= 1
+        self.line("else:", owner)
+        self.depth += 1
+        self.line(f"if {lane}.over(): break", owner)
+        self.line("t = clock()", owner)
+        self.line(f"v = next({feed}, end)", owner)
+        self.line(f"pulled[{owner + 1}] += clock() - t", owner)
+        self.line("if v is end: break", owner)
+        self.line(f"pulls[{owner + 1}] += 1", owner)
+        self.look(owner)
+        self.line("t = clock()", owner)
+        self.timed = True
+        self.elements(first, first_end)
+        self.timed = timed
+        self.line("continue", owner)
+        self.depth -= 1
+        self.line("break", owner)
+        self.depth -= 1
+
+    def emit(self) -> None:
+        """Give an element to whoever iterates; where the clock is read, take the time until there is a request."""
+        if not self.timed or self.form != "sync":
+            super().emit()
+            return
+        self.line("gate.rested = False")
+        self.line("t = clock()")
+        self.line("yield v")
+        self.line("meter.back(t, gate)")
+
+    def look(self, owner: int) -> None:
+        """Look for None, in the source or in what a stage adds."""
+        if owner < 0:
+            self.looks()
+        else:
+            self.line("if v is None: raise no_element()", owner)
+
+    def loop(self, items: str, index: int, first_end: int) -> None:
+        """Write the loop over what a stage adds; inside a loop that is written as it is, so is this one."""
+        self.nested += 1
+        if self.inner and not self.timed:
+            self.line(f"for v in compress({items}, tally{index}):", index)
+            self.depth += 1
+            self.line("if v is None: raise no_element()", index)
+            self.elements(index + 1, first_end)
+            self.depth -= 1
+        else:
+            self.feeds += 1
+            self.line("t = clock()", index)
+            self.line(f"feed{self.feeds} = compress({items}, tally{index})", index)
+            self.line(f"meter.more[{index + 1}] += clock() - t", index)
+            self.line(f"lane{self.feeds} = meter.lane({index})", index)
+            self.both(self.feeds, index + 1, first_end, index)
+        self.nested -= 1
+
+    def source(self) -> None:
+        """Write the loop over the source, in pieces or counting down."""
+        if not self.counts_down:
+            self.line("feed0 = meter.feed(source)")
+            self.line("lane0 = meter.lane(-1)")
+            self.both(0, 0, 0)
+            return
+        waits = self.form == "async"
+        if waits:
+            self.line("p = clock()")
+        self.line("async for v in source:" if waits else "for v in source:")
+        self.depth += 1
+        self.starved()
+        self.line("for _ in left: break")
+        self.line("else:")
+        self.depth += 1
+        self.line(f"left = meter.turn({'p' if waits else ''})")
+        if waits:
+            self.line("p = None")
+        self.line("if v is None: raise no_element()")
+        self.line("t = clock()")
+        self.timed = True
+        self.elements(0, 0)
+        self.timed = False
+        if waits:
+            self.line("p = clock()")
+        self.line("continue")
+        self.depth -= 1
+        self.line("if v is None: raise no_element()")
+        self.elements(0, 0)
+        self.depth -= 1
+
+    def last_follows(self) -> None:
+        """Say that it counts as whole from here on, even if nobody looks for the end."""
+        self.line("meter.whole = True")
+        super().last_follows()
+
+    def end(self) -> None:
+        """Say that everything has come."""
+        self.line("meter.whole = True")
+
+    def leaves(self) -> None:
+        """Say that the loop is over, and with which error."""
+        wait = "await " if self.form == "async" else ""
+        self.line("except Exception as error:")
+        self.line("    failed, source = source, None")
+        self.line(f"    raise meter.failed({wait}fail(failed, where, error), error, where)")
+        self.line("finally:")
+        self.line("    try:")
+        self.line(f"        if source is not None: {wait}close(source)")
+        self.line("    finally:")
+        self.line("        meter.end()")
+
+
+class CleanObservedWeaver(ObservedWeaver):
+    """Write such a loop over a source in which there is no None."""
+
+    def looks(self) -> None:
+        """Look for nothing."""
+
+
+class ObservedPushWeaver(_CountingWeaver, PushWeaver):
+    """Write a function of one element that counts, and another one that keeps the time as well."""
+
+    arguments = "where, last, meter"
+
+    def leave(self, ends: list[str], owner: int) -> None:
+        """Know that nothing comes of the element whose time is taken."""
+        if self.timed:
+            self.line("meter.dropped()", owner)
+        super().leave(ends, owner)
+
+    def stops(self, owner: int) -> None:
+        """Know that nothing comes of the element whose time is taken."""
+        if self.timed:
+            self.line("meter.dropped()", owner)
+        super().stops(owner)
+
+    def variables(self) -> list[str]:
+        """Return what the functions may change."""
+        return ["left", *super().variables()]
+
+    def emit(self) -> None:
+        """Know that the element whose time is taken is about to be delivered."""
+        if self.timed:
+            self.line("meter.passing()")
+        super().emit()
+
+    def fails(self) -> None:
+        """Note where it failed."""
+        self.line("    raise meter.failed(fail(None, where, error), error, where)")
+
+    def functions(self) -> None:
+        """Write the function that keeps the time before the one that counts."""
+        self.timed = True
+        self.function("push_timed", "v", ["left = meter.turn()", "t = clock()"], self.push)
+        self.timed = False
+        self.function("push", "v", ["for _ in left: break", "else: return push_timed(v)"], self.push)
+
+    def loop(self, items: str, index: int, first_end: int) -> None:
+        """Count what a stage adds."""
+        super().loop(f"compress({items}, tally{index})", index, first_end)
+
+    def tails(self) -> None:
+        """Say that everything has come."""
+        self.line("meter.whole = True")
+        super().tails()

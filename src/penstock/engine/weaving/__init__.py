@@ -1,0 +1,1 @@
+"""weaving: how adjacent stages become one loop, and which step an error came from."""

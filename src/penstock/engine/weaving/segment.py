@@ -1,0 +1,226 @@
+"""segment: a run of adjacent stages over one upstream, ready to be opened."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from penstock.engine.weaving import weave
+from penstock.engine.weaving.blame import Where, blame
+from penstock.engine.weaving.weave_push import PushWeaver
+from penstock.engine.words.demand import UNBOUNDED
+from penstock.engine.words.dropped import drop
+from penstock.engine.words.several import PLAIN, items_of
+from penstock.stage import AsyncOpener, Gate, Opener, Stage
+
+_AT_FIRST: Mapping[int, int] = {}
+
+
+class _Starved:
+    """Be the word a fed loop passes on when its queue is empty."""
+
+    def __repr__(self) -> str:
+        return "STARVED"
+
+
+STARVED: Final = _Starved()
+
+
+def no_element() -> TypeError:
+    """Return the error for a None where an element is due."""
+    return TypeError("rule 2.13: None is not an element")
+
+
+def no_item() -> TypeError:
+    """Return the error for a None in a collection, for those who look for it in the place of a loop."""
+    error = no_element()
+    error.add_note("in the source, step 0 of 0")
+    return error
+
+
+def close(source: object) -> None:
+    """Close an iterator that can be closed."""
+    closing = getattr(source, "close", None)
+    if closing is not None:
+        closing()
+
+
+def close_quietly(source: object) -> None:
+    """Close an iterator while another error is on its way; its own error goes to the hook."""
+    try:
+        close(source)
+    except Exception as error:  # noqa: BLE001  the first error is the one to deliver
+        drop("the source failed to close", error)
+
+
+def _fail(source: object, where: Where, error: Exception) -> Exception:
+    close_quietly(source)
+    return blame(error, where)
+
+
+async def _close_async(source: object) -> None:
+    closing = getattr(source, "aclose", None)
+    if closing is not None:
+        await closing()
+
+
+async def _fail_async(source: object, where: Where, error: Exception) -> Exception:
+    try:
+        await _close_async(source)
+    except Exception as failure:  # noqa: BLE001  the first error is the one to deliver
+        drop("the source failed to close", failure)
+    return blame(error, where)
+
+
+_SYNC: dict[str, Any] = {
+    "close": close, "close_inner": close_quietly, "deque": deque, "fail": _fail, "items_of": items_of,
+    "no_element": no_element, "plain": PLAIN, "starved": STARVED,
+}  # fmt: skip
+_ASYNC: dict[str, Any] = {**_SYNC, "close": _close_async, "fail": _fail_async}
+
+
+Trace = Callable[[Exception, int], None]
+"""What notes where the step of this number was written, when it has failed."""
+Prepared = tuple[Callable[..., Any], Where, list[Any]]
+"""A loop's function, what is needed to name a step that fails in it, and the values it takes."""
+
+
+class Delivers(Protocol):
+    """Be a run that calls a function of one element, and then delivers what that has made."""
+
+    deliver: Callable[[Any], None]
+
+    def last(self) -> None:
+        """Be told that nothing more is read of upstream."""
+        ...
+
+
+Pushed = tuple[Callable[[Any], Any], Callable[[], Iterator[Any]], Callable[[], dict[int, int]]]
+
+
+class Segment:
+    """Hold the stages between two places where signals matter, and open them as one iterator."""
+
+    __slots__ = (
+        "_plans", "_trace", "calls", "capped", "ends", "expands", "first", "gathers", "headed", "never_asks",
+        "stages", "tailed", "total", "uncounted",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        stages: Sequence[Stage[Any, Any]],
+        first: int = 0,
+        total: int | None = None,
+        trace: Trace | None = None,
+    ) -> None:
+        self.stages = tuple(stages)
+        self._trace = trace
+        self.first = first
+        self.total = len(self.stages) if total is None else total
+        self.expands = False
+        """Whether one element may become several, so that the loop may rest inside an inner loop."""
+        self.headed = False
+        """Whether a stage has elements of its own that come before those of upstream."""
+        self.tailed = False
+        """Whether a stage has elements of its own that follow those of upstream."""
+        self.ends = False
+        """Whether a stage may have enough before upstream has ended."""
+        self.calls = False
+        """Whether a user's function is called when a run begins."""
+        self.capped = False
+        """Whether a stage will only ever take so many elements."""
+        self.uncounted = False
+        """Whether such a stage does not say how many it has taken."""
+        self.never_asks = False
+        """Whether a stage takes none at all, so that the end needs no request."""
+        for stage in self.stages:
+            body, cap = stage.body, stage.cap
+            self.expands = self.expands or body.each is not None
+            self.headed = self.headed or body.head is not None
+            self.tailed = self.tailed or body.tail is not None
+            self.ends = self.ends or body.ends is not None
+            self.calls = self.calls or body.calls_first
+            if cap is not None:
+                self.capped = True
+                self.uncounted = self.uncounted or body.room is None
+                self.never_asks = self.never_asks or cap == 0
+        self.gathers = self.demand(1) > 1
+        """Whether several elements of upstream may be needed for one."""
+        self._plans: dict[tuple[weave.Form, bool], list[Prepared]] = {}
+
+    def demand(self, n: int, stands: Mapping[int, int] = _AT_FIRST) -> int:
+        """Return how many elements to ask of upstream when `n` are wanted below.
+
+        `stands` says how the stages stand: how many elements one still takes, or lacks for its next one.
+        """
+        for index in range(len(self.stages) - 1, -1, -1):
+            stage = self.stages[index]
+            n = stage.demand(n)
+            if index in stands:
+                if stage.body.room is not None:
+                    n = min(n, stands[index])
+                elif n < UNBOUNDED:
+                    n += stands[index] - stage.demand(1)
+        return n
+
+    @property
+    def one_loop(self) -> bool:
+        """Whether the stages fit into one loop."""
+        return len(weave.pieces([stage.body for stage in self.stages])) == 1
+
+    def open(self, source: Opener[Any], gate: Gate | None, *, clean: bool = False) -> Iterator[Any]:
+        """Open one run over a synchronous source, one without None if it is `clean`.
+
+        Without a gate, whoever iterates ends the run by closing it.
+        """
+        return self.open_form("free" if gate is None else "sync", source, gate, clean=clean)  # type: ignore[no-any-return]
+
+    def open_fed(self, source: Opener[Any], gate: Gate) -> Iterator[Any]:
+        """Open one run over a queue that says STARVED when it is empty."""
+        return self.open_form("fed", source, gate)  # type: ignore[no-any-return]
+
+    def open_async(self, source: AsyncOpener[Any], gate: Gate) -> AsyncIterator[Any]:
+        """Open one run over an asynchronous source."""
+        return self.open_form("async", source, gate)  # type: ignore[no-any-return]
+
+    def ready(self, source: Iterator[Any]) -> None:
+        """Know of a source that is delivered as it is, past the loop."""
+
+    def open_pushed(self, run: Delivers) -> Pushed:
+        """Open one run as a function of one element, a generator of what follows, and what tells the room there is."""
+        ((function, where, fields),) = self._plans.get(("push", False)) or self._plan("push", PushWeaver)
+        return function(where, run.last, *fields)  # type: ignore[no-any-return]
+
+    def open_form(
+        self, form: weave.Form, source: Callable[[Gate | None], Any], gate: Gate | None, *, clean: bool = False
+    ) -> Any:
+        """Open one run in a form."""
+        iterator: Any = None
+        weaver = weave.CleanWeaver if clean else weave.Weaver
+        for function, where, fields in self._plans.get((form, clean)) or self._plan(form, weaver):
+            iterator = function(source, gate, where, *fields)
+            source = lambda _, iterator=iterator: iterator  # type: ignore[misc]  # noqa: E731
+        return iterator
+
+    def _plan(self, form: weave.Form, weaver: type[weave.Weaver]) -> list[Prepared]:
+        plan = self._plans[form, weaver is weave.CleanWeaver] = self.prepared(form, None, weaver)
+        return plan
+
+    def prepared(
+        self, form: weave.Form, more: dict[str, Any] | None = None, weaver: type[weave.Weaver] = weave.Weaver
+    ) -> list[Prepared]:
+        """Prepare what is the same for every run: the loops, which may name `more`, and the values they take."""
+        stages = self.stages
+        names = _ASYNC if form == "async" else _SYNC
+        if more:
+            names = {**names, **more}
+        loops = weave.loops_for(tuple([stage.body for stage in stages]), form, names, weaver)
+        return [
+            (
+                loop.function,
+                (stages, loop, self.first, self.total, self._trace),
+                [getattr(stages[index], name) for index, name in loop.fields],
+            )
+            for loop in loops
+        ]

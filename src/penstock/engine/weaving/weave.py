@@ -1,0 +1,375 @@
+"""weave: turn a run of stages into the text of one loop.
+
+The text is a generator function. Its shape, for `map(f)`, `filter(p)`, `take(2)` over an iterable:
+
+    def run(open_source, gate, where, c2_count, c0_fn, c1_predicate):
+        source = None
+        try:
+            s2_left = c2_count
+            source = open_source(gate)
+            for v in source:
+                v = c0_fn(v)
+                if not c1_predicate(v):
+                    if gate.over: return       # cancelled: a run that rejects everything must stop too
+                    continue
+                s2_left -= 1
+                if s2_left == 0:
+                    place.finished()          # lets the drain loop complete with this very element
+                    yield v
+                    break
+                yield v
+        except Exception as error: ...         # names the stage and the function by the line it happened in
+        finally: close(source)                 # on completion, on error and on cancel
+
+Four forms come from the same bodies. `sync` iterates; `free` does too, for those who end a run by closing it and need
+no gate; `async` iterates asynchronously; `fed` iterates over a queue that says STARVED when it is empty: the loop
+passes that word on and is resumed when there is more.
+
+Invariants: a `stop` or an `ends` only ever leaves the outermost loop, so a stage that has them begins a new piece when
+loops are nested; the text depends on the bodies alone, never on a stage's values, so it is compiled once per shape.
+"""
+
+from __future__ import annotations
+
+import linecache
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Literal
+
+from penstock.stage import Body
+from penstock.stage.grammar import PLACEHOLDER
+
+Form = Literal["sync", "free", "async", "fed", "push"]
+
+MOST_STAGES = 250  # keeps one function's text and arguments within reason
+MOST_LOOPS = 8  # CPython refuses more than 20 nested blocks
+MOST_PLANS = 2000
+MOST_TAILS = 4  # each tail, and each head, repeats the text of all stages after it
+
+_STEP_IN = "    "
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """Be a compiled loop: its function, which stage wrote each line, and which fields it takes."""
+
+    function: Callable[..., Any]
+    first: int
+    stop: int
+    owners: tuple[int, ...]
+    fields: tuple[tuple[int, str], ...]
+
+
+class Weaver:
+    """The writer of one loop's lines; what `watching/weave_observed.py` adds to them has methods of their own here."""
+
+    most_loops = MOST_LOOPS
+    arguments = "open_source, gate, where"
+
+    def __init__(self, bodies: Sequence[Body], form: Form) -> None:
+        self.bodies = bodies
+        self.form = form
+        self.lines: list[str] = []
+        self.owners: list[int] = []
+        self.fields: dict[tuple[int, str], str] = {}
+        self.inner: list[str] = []
+        self.slots = 0
+        self.depth = 0
+
+    def line(self, text: str, owner: int = -1) -> None:
+        self.lines.append(_STEP_IN * self.depth + text)
+        self.owners.append(owner)
+
+    def name(self, index: int, field: str) -> str:
+        if any(field == variable for variable, _ in self.bodies[index].state):
+            return f"s{index}_{field}"
+        return self.fields.setdefault((index, field), f"c{index}_{field}")
+
+    def fill(self, index: int, text: str) -> str:
+        return PLACEHOLDER.sub(lambda found: self.name(index, found[1]), text)
+
+    def ends(self, first: int) -> list[str]:
+        """Return the conditions of the stages from `first` on, after which the outermost loop is over."""
+        return [
+            self.fill(index, body.ends)
+            for index, body in enumerate(self.bodies)
+            if index >= first and body.ends is not None
+        ]
+
+    def leave(self, ends: list[str], owner: int) -> None:
+        """Go on with the next element, or leave the loop where a stage has ended or the run was cancelled."""
+        if ends:
+            self.line(f"if {' or '.join(ends)}: break", owner)
+        if self.gated:
+            closing = "".join(f"close_inner({inner}); " for inner in reversed(self.inner))
+            self.line(f"if gate.over: {closing}return", owner)
+        self.line("continue", owner)
+
+    def statements(self, index: int, ends: list[str]) -> None:
+        """Write the `do` of one stage."""
+        own = self.bodies[index].ends
+        others = ends if own is None else [each for each in ends if each != self.fill(index, own)]
+        start = self.depth
+        for depth, text in self.bodies[index].lines:
+            self.depth = start + depth
+            if text == "skip":
+                self.left_out(index)
+                self.leave(others, index)
+            elif text == "stop":
+                self.left_out(index)
+                self.stops(index)
+            else:
+                self.line("raise no_element()" if text == "none" else self.fill(index, text), index)
+        self.depth = start
+
+    def stops(self, owner: int) -> None:
+        """Leave the loop."""
+        self.line("break", owner)
+
+    def left_out(self, index: int) -> None:
+        """Write what is to be done when a stage drops the element."""
+
+    def passed(self, index: int) -> None:
+        """Write what is to be done when a stage is done with the element."""
+
+    @property
+    def gated(self) -> bool:
+        """Whether the run asks at its gate what is left to read."""
+        return self.form not in {"free", "push"}
+
+    @property
+    def placed(self) -> bool:
+        """Whether the loop has anything to say there: it may end, or be in the middle of what a stage adds."""
+        adds = (body.ends or body.each or body.head or body.tail for body in self.bodies)
+        return self.gated and any(adds)
+
+    def slot(self) -> str:
+        """Return where the loop says which iterator it is in the middle of."""
+        self.slots += 1
+        return f"place.inners[{self.slots - 1}]"
+
+    def last_follows(self) -> None:
+        """Say that nothing more is read of upstream."""
+        if self.placed:
+            self.line("place.finished()")
+        elif self.gated:
+            self.line("gate.finish()")
+
+    def elements(self, first: int, first_end: int) -> None:
+        """Write what happens to one element `v` from stage `first` on; `first_end` is -1 inside nested loops."""
+        ends = self.ends(first_end) if first_end >= 0 else []
+        for index in range(first, len(self.bodies)):
+            body = self.bodies[index]
+            self.statements(index, ends)
+            if body.each is None:
+                self.passed(index)
+            else:
+                inner = f"inner{index}"
+                self.line(f"{inner} = {self.fill(index, body.each)}", index)
+                if self.gated:
+                    slot = self.slot()
+                    self.line(f"if type({inner}) in plain: {slot} = {inner} = iter({inner})", index)
+                    self.line(f"else: {inner}, {slot} = items_of({inner}, gate)", index)
+                    if ends:
+                        self.line(f"if {' or '.join(ends)}: place.done = True", index)
+                else:
+                    self.line(f"if type({inner}) not in plain: {inner} = items_of({inner}, gate)[0]", index)
+                self.passed(index)
+                self.line("try:", index)
+                self.depth += 1
+                self.inner.append(inner)
+                self.loop(inner, index, -1)
+                self.inner.pop()
+                self.depth -= 1
+                # An iterator that is exhausted has closed itself; on an error or a cancel somebody has to close it.
+                self.line("except BaseException:", index)
+                self.line(f"{_STEP_IN}close_inner({inner})", index)
+                self.line(f"{_STEP_IN}raise", index)
+                self.leave(ends, index)
+                return
+        if ends:
+            self.line(f"if {' or '.join(ends)}:")
+            self.depth += 1
+            self.last_follows()
+            self.line("yield v")
+            self.line("break")
+            self.depth -= 1
+        self.emit()
+
+    def emit(self) -> None:
+        """Give an element to whoever iterates."""
+        self.line("yield v")
+
+    def loop(self, items: str, index: int, first_end: int) -> None:
+        """Write the loop over items that stage `index` adds, from the next stage on."""
+        self.line(f"for v in {items}:", index)
+        self.depth += 1
+        self.line("if v is None: raise no_element()", index)
+        self.elements(index + 1, first_end)
+        self.depth -= 1
+
+    def behind(self) -> None:
+        """Let go of the source, of which nothing more is read, before what follows it."""
+        wait = "await " if self.form == "async" else ""
+        if self.form == "fed":
+            self.line("gate.leave()")
+        elif any(body.tail is not None for body in self.bodies) and self.ends(0):
+            self.line("behind, source = source, None")
+            self.line(f"if behind is not None: {wait}close(behind)")
+
+    def heads(self) -> None:
+        """Write what comes before upstream is opened: that of the last stage is the first to be emitted."""
+        for index in reversed(range(len(self.bodies))):
+            self.items(index, self.bodies[index].head)
+
+    def tails(self) -> None:
+        """Write what follows when upstream has completed, stage by stage."""
+        self.last_follows()  # upstream is used up, so the end may be looked for without demand
+        for index, body in enumerate(self.bodies):
+            self.items(index, body.tail)
+
+    def items(self, index: int, items: str | None) -> None:
+        """Write what happens to the items that a stage adds of its own, from the next stage on."""
+        if items is None:
+            return
+        ends = self.ends(index + 1)
+        if ends:
+            self.line(f"if not ({' or '.join(ends)}):", index)
+            self.depth += 1
+        filled = self.fill(index, items)
+        if self.gated:
+            self.line(f"items = {self.slot()} = iter({filled})", index)
+            filled = "items"
+        self.loop(filled, index, index + 1)
+        self.depth -= 1 if ends else 0
+
+    def begin(self) -> None:
+        """Write what comes before everything else, once the stages have their variables."""
+
+    def source(self) -> None:
+        """Write the loop over the source."""
+        self.line("async for v in source:" if self.form == "async" else "for v in source:")
+        self.depth += 1
+        self.starved()
+        self.looks()
+        self.elements(0, 0)
+        self.depth -= 1
+
+    def looks(self) -> None:
+        """Look for None among the elements of the source."""
+        self.line("if v is None: raise no_element()")
+
+    def starved(self) -> None:
+        """Pass the word of an empty queue on."""
+        if self.form == "fed":
+            self.line("if v is starved:")
+            self.line(f"{_STEP_IN}yield v")
+            self.line(f"{_STEP_IN}continue")
+
+    def end(self) -> None:
+        """Write what comes when everything has come."""
+
+    def leaves(self) -> None:
+        """Write how the function is left: with an error that says where, and with the source closed."""
+        wait = "await " if self.form == "async" else ""
+        self.line("except Exception as error:")
+        self.line(f"{_STEP_IN}failed, source = source, None")
+        self.line(f"{_STEP_IN}raise {wait}fail(failed, where, error)")
+        self.line("finally:")
+        self.line(f"{_STEP_IN}if source is not None: {wait}close(source)")
+
+    def write(self) -> str:
+        """Write the whole function and return its text."""
+        self.line("")  # the signature, once the fields are known
+        self.depth = 1
+        self.line("source = None")
+        self.line("try:")
+        self.depth += 1
+        place = len(self.lines)
+        if self.placed:
+            self.line("")  # the place, once its loops are known
+        for index, body in enumerate(self.bodies):
+            for variable, initial in body.state:
+                self.line(f"s{index}_{variable} = {self.fill(index, initial)}", index)
+        self.begin()
+        self.heads()
+        ends = self.ends(0)
+        if ends:
+            self.line(f"if not ({' or '.join(ends)}):")
+            self.depth += 1
+        self.line("source = open_source(gate)")
+        if self.gated:
+            self.line("gate.opened(source)")
+        self.source()
+        self.depth -= 1 if ends else 0
+        self.behind()
+        self.tails()
+        self.end()
+        self.depth = 1
+        self.leaves()
+        if self.placed:
+            self.lines[place] = f"{2 * _STEP_IN}place = gate.place({self.slots})"
+        names = "".join(f", {name}" for name in self.fields.values())
+        start = "async def" if self.form == "async" else "def"
+        self.lines[0] = f"{start} run({self.arguments}{names}):"
+        return "\n".join(self.lines)
+
+
+class CleanWeaver(Weaver):
+    """Write the lines of a loop over a source in which there is no None."""
+
+    def looks(self) -> None:
+        """Look for nothing."""
+
+
+_numbers = count()
+_plans: dict[tuple[Form, tuple[Body, ...], type[Weaver]], tuple[Loop, ...]] = {}
+
+
+def loops_for(
+    bodies: tuple[Body, ...], form: Form, surroundings: dict[str, Any], weaver: type[Weaver] = Weaver
+) -> tuple[Loop, ...]:
+    """Return the compiled loops for these bodies, one feeding the next, writing them when they are new."""
+    found = _plans.get((form, bodies, weaver))
+    if found is None:
+        if len(_plans) >= MOST_PLANS:
+            _plans.clear()  # shapes are few, unless a program makes them up at random
+        found = tuple(
+            _compile(weaver(bodies[start:stop], form), surroundings, start)
+            for start, stop in pieces(bodies, weaver.most_loops)
+        )
+        _plans[form, bodies, weaver] = found
+    return found
+
+
+def _compile(weaver: Weaver, surroundings: dict[str, Any], first: int) -> Loop:
+    text = weaver.write()
+    scope = dict(surroundings)
+    name = f"<penstock {weaver.form} loop {next(_numbers)}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)  # tracebacks show the line
+    exec(compile(text, name, "exec"), scope)  # noqa: S102  our own text: bodies are constants of the program
+    function = scope.pop("run")  # whose globals these are: neither keeps the other alive
+    weakref.finalize(function.__code__, linecache.cache.pop, name, None).atexit = False
+    owners = tuple(owner + first if owner >= 0 else -1 for owner in weaver.owners)
+    fields = tuple((index + first, field) for index, field in weaver.fields)
+    return Loop(function, first, first + len(weaver.bodies), owners, fields)
+
+
+def pieces(bodies: Sequence[Body], most_loops: int = MOST_LOOPS) -> list[tuple[int, int]]:
+    """Cut a run of bodies into ranges that each fit into one loop."""
+    cuts: list[tuple[int, int]] = []
+    start = loops = tails = 0
+    for index, body in enumerate(bodies):
+        too_deep = body.each is not None and loops == most_loops
+        leaves_nested = body.ends is not None and loops > 0
+        # A tail is written after the outermost loop, where an inner loop's variables would repeat it.
+        adds = body.tail is not None or body.head is not None
+        if too_deep or leaves_nested or index - start == MOST_STAGES or (adds and tails == MOST_TAILS):
+            cuts.append((start, index))
+            start, loops, tails = index, 0, 0
+        loops += body.each is not None
+        tails += adds
+    cuts.append((start, len(bodies)))
+    return cuts

@@ -1,0 +1,128 @@
+"""weave_push: the text of a segment as a function that is called with each element.
+
+Where no stage of a segment makes several elements of one, no loop has to be left half-way: behind a joint its elements
+can be pushed through a function. For `map(f)`, `filter(p)`, `take(2)`:
+
+    def run(where, last, c0_fn, c1_predicate, c2_count):
+        s2_left = c2_count
+        def push(v):
+            nonlocal s2_left
+            try:
+                v = c0_fn(v)
+                if not c1_predicate(v): return starved
+                s2_left -= 1
+                if s2_left == 0: last()           # nothing more is read of upstream
+                return v
+            except Exception as error: ...        # names the stage and the function by the line it happened in
+        def tails(): ...                          # a generator of what follows when nothing more is read
+        def stands(): return {2: s2_left}         # how many elements each stage still takes, or lacks for its next one
+        return push, tails, stands
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from penstock.engine.weaving.weave import Form, Weaver
+from penstock.stage import Body
+
+
+class PushWeaver(Weaver):
+    """Write a segment as a function of one element."""
+
+    arguments = "where, last"
+
+    def __init__(self, bodies: Sequence[Body], form: Form) -> None:
+        super().__init__(bodies, form)
+        self.pushing = False
+        """Whether the function of one element is being written, and not the generator of what follows."""
+
+    def leave(self, ends: list[str], owner: int) -> None:
+        """Say that nothing comes of this element, or go on with the next one of a tail."""
+        if not self.pushing:
+            super().leave(ends, owner)
+            return
+        if ends:
+            self.line(f"if {' or '.join(ends)}: last()", owner)
+        self.line("return starved", owner)
+
+    def stops(self, owner: int) -> None:
+        """Say that this element was one too many."""
+        if not self.pushing:
+            super().stops(owner)
+            return
+        self.line("last()", owner)
+        self.line("return starved", owner)
+
+    def variables(self) -> list[str]:
+        """Return what the functions may change."""
+        return [f"s{index}_{name}" for index, body in enumerate(self.bodies) for name, _ in body.state]
+
+    def push(self) -> None:
+        """Write what becomes of an element."""
+        self.pushing = True
+        ends = self.ends(0)
+        for index in range(len(self.bodies)):
+            self.statements(index, ends)
+            self.passed(index)
+        if ends:
+            self.line(f"if {' or '.join(ends)}: last()")
+        self.emit()
+        self.pushing = False
+
+    def emit(self) -> None:
+        """Give an element to the run."""
+        self.line("return v" if self.pushing else "yield v")
+
+    def fails(self) -> None:
+        """Write what to raise in the place of an error."""
+        self.line("    raise fail(None, where, error)")
+
+    def function(self, name: str, argument: str, before: Sequence[str], write: Callable[[], None]) -> None:
+        """Write a function that may change all variables, and whose errors say where they were raised."""
+        self.line(f"def {name}({argument}):")
+        self.depth = 2
+        variables = self.variables()
+        if variables:
+            self.line(f"nonlocal {', '.join(variables)}")
+        for text in before:
+            self.line(text)
+        self.line("try:")
+        self.depth = 3
+        write()
+        self.depth = 2
+        self.line("except Exception as error:")
+        self.fails()
+        self.depth = 1
+
+    def functions(self) -> None:
+        """Write the functions of one element."""
+        self.function("push", "v", [], self.push)
+
+    def tails(self) -> None:
+        """Write what follows when nothing more is read."""
+        super().tails()
+        self.line("yield from ()")
+
+    def write(self) -> str:
+        """Write the whole function and return its text."""
+        self.line("")  # the signature, once the fields are known
+        self.depth = 1
+        self.line("try:")
+        self.depth = 2
+        self.line("pass")
+        for index, body in enumerate(self.bodies):
+            for variable, initial in body.state:
+                self.line(f"s{index}_{variable} = {self.fill(index, initial)}", index)
+        self.depth = 1
+        self.line("except Exception as error:")
+        self.fails()
+        self.begin()
+        self.functions()
+        self.function("tails", "", [], self.tails)
+        counts = [(index, body.room or body.lacks) for index, body in enumerate(self.bodies)]
+        stands = [f"{index}: {self.fill(index, count)}" for index, count in counts if count]
+        self.line(f"return push, tails, lambda: {{{', '.join(stands)}}}")
+        names = "".join(f", {name}" for name in self.fields.values())
+        self.lines[0] = f"def run({self.arguments}{names}):"
+        return "\n".join(self.lines)

@@ -1,0 +1,1 @@
+"""words: the small terms that every room of the engine uses."""

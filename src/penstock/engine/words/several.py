@@ -1,0 +1,66 @@
+"""several: what a stage that turns one element into several asks for, and accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import GeneratorType
+from typing import Any
+
+from penstock.stage import SIZED, Gate, InnerGate
+
+PLAIN = frozenset((list, tuple, range, str, bytes, dict, set, frozenset, GeneratorType))
+"""What needs no second look: a loop takes it as it is."""
+
+
+def _closed_when_used_up(iterator: Iterator[Any]) -> Iterator[Any]:
+    """Return the iterator, or for one that has to be closed, a file say, a generator that does so at its end."""
+    return _closing(iterator) if hasattr(iterator, "close") and type(iterator) is not GeneratorType else iterator
+
+
+def _closing(iterator: Any) -> Iterator[Any]:
+    try:
+        for item in iterator:  # noqa: UP028  `yield from` would close it as well
+            yield item
+    finally:
+        iterator.close()
+
+
+class Made:
+    """What a stage makes of an element; to look for its end is to call the stage's function, and reads no source."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: Iterator[Any]) -> None:
+        self.items = items
+
+
+class Iterated:
+    """A stream of penstock's, which a loop may iterate; an object of a user's with such a method is none."""
+
+    __slots__ = ()
+
+    def pulled(self, gate: Gate | None = None) -> Iterator[Any] | None:
+        """Return an iterator over a fresh run that never waits for a signal, or None if there is none."""
+        raise NotImplementedError
+
+
+def items_of(given: Any, gate: Gate | None, operator: str = "flat_map") -> tuple[Iterator[Any], object]:
+    """Iterate over what a user's function returned; a stream that needs signals would block, so it is refused.
+
+    The second of the two is what knows whether the first is used up.
+    """
+    if type(given) in PLAIN:
+        iterator: Iterator[Any] | None = iter(given)
+        return iterator, iterator  # type: ignore[return-value]
+    if type(given) is Made:
+        return given.items, None
+    if not hasattr(given, "subscribe"):
+        iterator = iter(given)
+        return _closed_when_used_up(iterator), iterator
+    inner = None if gate is None else InnerGate(gate)
+    iterator = given.pulled(inner) if isinstance(given, Iterated) else None
+    if iterator is None:
+        raise TypeError(
+            f"{operator}: fn returned {given!r}, which needs to be subscribed; say {operator}(fn, concurrency=1)"
+        )
+    return iterator, iterator if type(iterator) in SIZED else inner

@@ -1,0 +1,1 @@
+"""processor: the trials of a Processor."""

@@ -1,0 +1,1 @@
+"""publisher: the trials of a Publisher."""

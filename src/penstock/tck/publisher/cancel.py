@@ -1,0 +1,290 @@
+"""cancel: trials of cancelling (rules 1.8, 3.5 to 3.7, 3.12 to 3.15)."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from penstock.spec.interfaces import Publisher, Subscription
+from penstock.tck.environment import NotApplicable
+from penstock.tck.probe import UNBOUNDED, Probe
+from penstock.tck.publisher.case import PublisherCase
+from penstock.tck.publisher.end import released
+from penstock.tck.publisher.sources import Source
+from penstock.tck.publisher.trials import HAS_ON_SUBSCRIBE, publisher_trials
+from penstock.tck.trial import Steps
+
+
+@publisher_trials.add("1.8", dialects=HAS_ON_SUBSCRIBE)
+def cancel_in_on_subscribe_brings_silence(case: PublisherCase) -> Steps:
+    """Cancel inside on_subscribe: neither an element nor an end follows."""
+    publishers = [case.any()]
+    if case.subject.finite and case.subject.min_elements == 0:
+        publishers.append(case.empty())
+    probes = [case.subscribe(publisher, on_subscribe=Probe.cancel) for publisher in publishers]
+    yield
+    for probe in probes:
+        _silence_after_cancel(case, probe, "inside on_subscribe")
+
+
+@publisher_trials.add("1.8")
+def cancel_in_last_on_next_brings_silence(case: PublisherCase) -> Steps:
+    """Cancel inside the last on_next: no end follows."""
+    publisher, count = case.some(3)
+
+    def cancel_at_last(probe: Probe, element: object) -> None:
+        if len(probe.elements) == count:
+            probe.cancel()
+
+    probe = case.subscribe(publisher, on_next=cancel_at_last)
+    case.take(probe, count)
+    yield
+    _silence_after_cancel(case, probe, "inside the last on_next")
+
+
+def _silence_after_cancel(case: PublisherCase, probe: Probe, where: str) -> None:
+    """Fail on signals sent from within the probe's own call; others may have been under way (rule 3.12)."""
+    case.environment.check(case.environment.rested, f"signals did not cease after cancel {where}")
+    for signal in probe.signals:
+        if signal.after_cancel and signal.inside:
+            raise AssertionError(f"on_{signal.kind} came after cancel {where}")
+
+
+@publisher_trials.add("3.5")
+def cancel_returns(case: PublisherCase) -> Steps:
+    """Cancel while the subscriber, then the source, is held at a gate: it returns and pulls nothing."""
+    if case.environment.settle is None:
+        _cancel_at_the_subscriber(case)
+    elif case.subject.over is None:
+        raise NotApplicable("what runs on the caller's own scheduler cannot be held at a gate")
+    if case.subject.over is not None:
+        if case.environment.settle is None:
+            _cancel_at_the_source(case)
+        yield from _cancel_pulls_nothing(case)
+
+
+def _cancel_at_the_subscriber(case: PublisherCase) -> None:
+    publisher, _ = case.running(2)
+    gate = threading.Event()
+    probe = case.subscribe(publisher, on_next=lambda probe, element: gate.wait())
+    try:
+        case.environment.elsewhere(lambda: probe.request(2))
+        case.elements(probe, 1)
+        case.environment.returns(probe.cancel, "cancel() while on_next was running")
+    finally:
+        gate.set()
+
+
+def _cancel_at_the_source(case: PublisherCase) -> None:
+    gate = threading.Event()
+    source = Source(gate=gate, on_wait=case.environment.pulse)
+    publisher = case.over(source)
+    probe = case.environment.probe(on_subscribe=lambda probe: probe.request(1))
+    try:
+        case.environment.elsewhere(lambda: probe.subscribe_to(publisher))  # on a thread: it may read, or run, at once
+        if case.environment.comes(source.waiting.is_set) and probe.subscribed:
+            case.environment.returns(probe.cancel, "cancel() while the source was being read")
+    finally:
+        gate.set()
+
+
+def _cancel_pulls_nothing(case: PublisherCase) -> Steps:
+    source = Source()
+    probe = case.subscribe(case.over(source))
+    case.take(probe, 2)
+    yield
+    pulls = source.pulls
+    probe.cancel()
+    yield
+    more = source.pulls - pulls
+    case.environment.check(more == 0, f"cancel() pulled {more} elements from the source")
+
+
+@publisher_trials.add("3.5", dialects=HAS_ON_SUBSCRIBE)
+def cancel_from_many_threads(case: PublisherCase) -> Steps:
+    """Cancel again and again from several threads at once: no exception comes of it."""
+    publisher, count = case.running(3, least=0)
+    probe = case.subscribe(publisher)
+    case.take(probe, count)
+    subscription = probe.subscription
+    assert subscription is not None
+    start = threading.Barrier(4)
+
+    def cancel_often(subscription: Subscription = subscription) -> None:
+        start.wait(case.environment.limits.timeout)
+        for _ in range(25):
+            subscription.cancel()
+
+    callers = [case.environment.elsewhere(cancel_often) for _ in range(4)]
+    probe.cancelled = True
+    case.environment.wait_until(
+        lambda: all(caller.done for caller in callers), "cancel() from several threads at once did not return"
+    )
+    for caller in callers:
+        case.environment.check(caller.error is None, f"cancel() from several threads at once raised {caller.error!r}")
+    yield
+
+
+@publisher_trials.add("3.6")
+def request_after_cancel_is_ignored(case: PublisherCase) -> Steps:
+    """Request, rightly and wrongly, after cancel: nothing comes of it."""
+    publisher, count = case.running(1, least=0)
+    probe = case.subscribe(publisher)
+    case.take(probe, count)
+    probe.cancel()
+    yield
+    seen = len(probe.signals)
+    for count in (1, 10, 0, -1, UNBOUNDED):
+        probe.request(count)
+    yield
+    case.silent_since(probe, seen, "of a request made after cancel")
+
+
+@publisher_trials.add("3.7")
+def cancel_after_cancel_is_ignored(case: PublisherCase) -> Steps:
+    """Cancel again: nothing comes of it."""
+    publisher, count = case.running(1, least=0)
+    probe = case.subscribe(publisher)
+    case.take(probe, count)
+    probe.cancel()
+    yield
+    seen = len(probe.signals)
+    probe.cancel()
+    probe.cancel()
+    yield
+    case.silent_since(probe, seen, "of a second cancel")
+
+
+@publisher_trials.add("3.12")
+def cancel_stops_the_stream(case: PublisherCase) -> Steps:
+    """Cancel inside the first on_next of a long run: it stops though demand is left."""
+    publisher, count = case.plenty()
+    if count < 2:
+        raise NotApplicable("it has no more than one element")
+
+    def cancel_at_first(probe: Probe, element: object) -> None:
+        if len(probe.elements) == 1:
+            probe.cancel()
+
+    probe = case.subscribe(publisher, on_next=cancel_at_first)
+    probe.request(count)
+    case.elements(probe, 1)
+    yield
+    case.environment.check(case.environment.rested, "elements kept coming after cancel")
+    at_once = bool(next(signal for signal in probe.signals if signal.kind == "next").inside)
+    if not at_once and count < 100:
+        raise NotApplicable(f"it is asynchronous and all of its {count} elements may have been under way")
+    got = len(probe.elements)
+    case.environment.check(got < count, f"all {count} elements came though cancel was called in the first on_next")
+
+
+@publisher_trials.add("3.12", dialects=("cpp",))
+def dropping_the_subscription_cancels(case: PublisherCase) -> Steps:
+    """Let the last reference to the subscription go: the publisher lets go of the subscriber."""
+    publisher, _ = case.running(2)
+    probe = case.subscribe(publisher)
+    case.take(probe, 1)
+    subscriber = weakref.ref(probe)
+    probe.forget_subscription()
+    del probe
+    yield from released(case, subscriber, "its subscription was dropped")
+
+
+@publisher_trials.add("3.13")
+def cancelled_subscriber_is_released(case: PublisherCase) -> Steps:
+    """Keep publisher and subscription: the subscriber must still be free to go after cancel."""
+    publisher, count = case.running(1, least=0)
+    subscriber, subscription = _run_and_cancel(case, publisher, count)
+    yield from released(case, subscriber, "cancel")
+    del publisher, subscription
+
+
+def _run_and_cancel(
+    case: PublisherCase, publisher: Publisher[Any], count: int
+) -> tuple[weakref.ref[Probe], Subscription | None]:
+    probe = case.subscribe(publisher)
+    case.take(probe, count)
+    probe.cancel()
+    return weakref.ref(probe), probe.subscription
+
+
+@publisher_trials.add("3.14")
+def last_cancel_closes_the_source(case: PublisherCase) -> Steps:
+    """Cancel the only subscriber, then the last of two: the source is closed then, once, and not before."""
+    publisher, closes = _closable(case)
+    yield from _pause(case)
+    before = closes()
+    probe = case.subscribe(publisher)
+    case.take(probe, 1)
+    yield from _pause(case)
+    case.environment.check(closes() == before, "the source was closed while it was being read")
+    probe.cancel()
+    probe.cancel()
+    yield from _pause(case)
+    times = closes() - before
+    case.environment.check(times == 1, f"the source was closed {times} times after the last cancel, not once")
+    if not case.subject.unicast:
+        yield from _closes_under_nobody(case)
+
+
+def _pause(case: PublisherCase) -> Steps:
+    """Come to rest; without letting other trials go on meanwhile, if theirs are counted too."""
+    if callable(case.subject.closes):
+        case.environment.rest()
+    else:
+        yield
+
+
+def _closable(case: PublisherCase) -> tuple[Publisher[Any], Callable[[], int]]:
+    closes = case.subject.closes
+    if callable(closes):
+        return case.running()[0], closes
+    if not closes:
+        raise NotApplicable("it does not claim to close its source")
+    source = Source()
+    return case.over(source), lambda: source.closes
+
+
+def _closes_under_nobody(case: PublisherCase) -> Steps:
+    publisher, _ = _closable(case)
+    first, second = case.subscribe(publisher), case.subscribe(publisher, rule="1.10")
+    for probe in (first, second):
+        probe.request(1)
+    case.elements(first, 1)
+    case.elements(second, 1)
+    first.cancel()
+    yield from _pause(case)
+    second.request(1)
+    case.environment.wait_until(
+        lambda: len(second.elements) == 2, "one subscriber cancelled and the other got no more elements"
+    )
+
+
+@publisher_trials.add("3.15")
+def cancel_never_raises(case: PublisherCase) -> Steps:
+    """Cancel in every state: it returns normally."""
+    probes = [case.subscribe(case.any())]
+    probes[0].cancel()
+    publisher, count = case.running(1, least=0)
+    probes.append(case.subscribe(publisher, on_next=lambda probe, element: probe.cancel()))
+    case.take(probes[-1], count)
+    probes[-1].cancel()
+    if case.subject.finite:
+        probe = case.run_out(*case.some(2, least=0))
+        probe.cancel()
+        probes.append(probe)
+    if case.fails():
+        probe = case.subscribe(case.failing(1))
+        case.fail(probe)
+        probe.cancel()
+        probes.append(probe)
+    if case.subject.over is not None:
+        probe = case.subscribe(case.over(Source(fails_to_close=True)))
+        case.take(probe, 1)
+        probe.cancel()
+        probes.append(probe)
+    yield
+    for message in case.breaches("3.15"):
+        raise AssertionError(message)

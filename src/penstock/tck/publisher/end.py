@@ -1,0 +1,126 @@
+"""end: trials of how a stream ends (rules 1.2, 1.4 to 1.7)."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from penstock.spec.interfaces import Publisher, Subscription
+from penstock.tck.probe import Probe
+from penstock.tck.publisher.case import PublisherCase
+from penstock.tck.publisher.trials import publisher_trials
+from penstock.tck.trial import Steps
+
+
+@publisher_trials.add("1.2")
+def may_end_early(case: PublisherCase) -> None:
+    """Ask for more than there is: what there is comes, then the end."""
+    publisher, count = case.some(3)
+    case.run_out(publisher, count)
+    publisher, count = case.some(3)
+    probe = case.subscribe(publisher)
+    probe.request(count + 10)
+    ended = case.environment.comes(lambda: probe.ended)
+    case.environment.check(ended, f"asked for {count + 10} of {count} elements, it did not end")
+    got = len(probe.elements)
+    case.environment.check(got == count, f"asked for {count + 10} of {count} elements, it ended after {got}")
+
+
+@publisher_trials.add("1.4")
+def failure_is_signalled(case: PublisherCase) -> None:
+    """See a publisher that fails, at once and after some elements, say so by on_error."""
+    for after in (0, 3):
+        _fails(case, after)
+
+
+def _fails(case: PublisherCase, after: int) -> None:
+    probe = case.subscribe(case.failing(after))
+    if not probe.ended:
+        probe.request(after + 10)
+    case.environment.wait_until(lambda: probe.ended, "the failing publisher sent no on_error")
+    case.environment.check(probe.error is not None, "the failing publisher sent on_complete instead of on_error")
+
+
+@publisher_trials.add("1.5")
+def completion_is_signalled(case: PublisherCase) -> None:
+    """See a finite stream end with on_complete."""
+    publisher, count = case.some(3)
+    probe = case.subscribe(publisher)
+    case.take(probe, count)
+    _completes(case, probe, "the last element")
+
+
+@publisher_trials.add("1.5")
+def empty_stream_completes(case: PublisherCase) -> None:
+    """See a stream of no elements end with on_complete."""
+    _completes(case, case.subscribe(case.empty()), "on_subscribe, though it is empty")
+
+
+def _completes(case: PublisherCase, probe: Probe, last: str) -> None:
+    if not probe.ended:
+        probe.request(1)  # an iterator shows its end only when asked once more
+    case.environment.wait_until(lambda: probe.ended, f"no on_complete came after {last}")
+    case.environment.check(probe.completed, f"on_error({probe.error!r}) came instead of on_complete")
+
+
+@publisher_trials.add("1.6")
+def end_cancels_subscription(case: PublisherCase) -> Steps:
+    """Use the subscription after the end: nothing comes of it."""
+    probe = case.run_out(*case.some(2, least=0))
+    yield
+    seen = len(probe.signals)
+    for n in (1, -1, 0):
+        probe.request(n)
+    probe.cancel()
+    probe.request(1)
+    yield
+    case.silent_since(probe, seen, "of a call made after the end")
+
+
+@publisher_trials.add("1.6")
+def ended_subscriber_is_released(case: PublisherCase) -> Steps:
+    """Keep publisher and subscription: the subscriber must still be free to go after the end."""
+    publisher, count = case.some(2, least=0)
+    subscriber, subscription = _run_to_the_end(case, publisher, count)
+    yield from released(case, subscriber, "the end")
+    del publisher, subscription
+
+
+def _run_to_the_end(
+    case: PublisherCase, publisher: Publisher[Any], count: int
+) -> tuple[weakref.ref[Probe], Subscription | None]:
+    probe = case.run_out(publisher, count)
+    return weakref.ref(probe), probe.subscription
+
+
+def released(case: PublisherCase, subscriber: weakref.ref[Probe], since: str) -> Steps:
+    """Fail the trial unless the subscriber is let go of, soon if not at once."""
+    for turn in range(3):
+        if turn:  # most often nothing has to be collected
+            case.environment.collect()
+        if subscriber() is None:
+            return
+        yield
+    case.environment.check(subscriber() is None, f"the subscriber is still referred to after {since}")
+
+
+@publisher_trials.add("1.7")
+def silent_after_completion(case: PublisherCase) -> Steps:
+    """Ask for more after on_complete: nothing comes."""
+    probe = case.run_out(*case.some(3, least=0))
+    yield from _silence(case, probe)
+
+
+@publisher_trials.add("1.7")
+def silent_after_failure(case: PublisherCase) -> Steps:
+    """Ask for more after on_error: nothing comes."""
+    probe = case.subscribe(case.failing(3))
+    case.fail(probe)
+    yield from _silence(case, probe)
+
+
+def _silence(case: PublisherCase, probe: Probe) -> Steps:
+    probe.request(10)
+    yield
+    end = probe.signals.index(probe.ends[0])
+    case.silent_since(probe, end + 1, f"after on_{probe.ends[0].kind}")

@@ -1,0 +1,1 @@
+"""pull: the trials of pull-stream sources, throughs and sinks."""

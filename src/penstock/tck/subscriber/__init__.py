@@ -1,0 +1,1 @@
+"""subscriber: the trials of a Subscriber, seen from outside or with its signals handed in."""
