@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from penstock import PenstockError, ProtocolError, Sink, Stream, flow, processor, set_on_dropped, subscriber
-from penstock.testing import Breach, ManualPublisher, Probe, subscribed
+from penstock.testing import ManualPublisher, PlannedBreach, Probe, subscribed
 from tests.engine.parts import FORMS, Items, Plain, ended
 from tests.engine.test_drain import RUNS
 from tests.engine.watch import PATIENCE, dropped, no_thread_is_left
@@ -156,13 +156,13 @@ def test_a_second_subscriber_of_a_processor_is_told() -> None:
 # Publishers of another make that break the rules.
 
 
-def broken(breach: Breach, request: int = 2) -> tuple[ManualPublisher[Any], Probe[Any]]:
+def broken(breach: PlannedBreach, request: int = 2) -> tuple[ManualPublisher[Any], Probe[Any]]:
     upstream: ManualPublisher[Any] = ManualPublisher(breach)
     return upstream, subscribed(Stream.from_publisher(upstream).map(lambda n: n), request)
 
 
 def test_more_than_was_asked_for_fails_by_rule_1_1(dropped: list[Any]) -> None:
-    upstream, probe = broken(Breach.EXCEED_DEMAND)
+    upstream, probe = broken(PlannedBreach.EXCEED_DEMAND)
     upstream.next(0, 1, 2)
     assert probe.elements == [0, 1]
     assert type(probe.error) is ProtocolError
@@ -177,11 +177,15 @@ def test_more_than_was_asked_for_fails_by_rule_1_1(dropped: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("breach", "send", "message"),
     [
-        (Breach.NONE_ELEMENT, lambda each: each.next(None), "rule 2.13: on_next(None): None is not allowed here"),
-        (Breach.NONE_ERROR, lambda each: each.fail(None), "rule 2.13: on_error(None): None is not allowed here"),
+        (
+            PlannedBreach.NONE_ELEMENT,
+            lambda each: each.next(None),
+            "rule 2.13: on_next(None): None is not allowed here",
+        ),
+        (PlannedBreach.NONE_ERROR, lambda each: each.fail(None), "rule 2.13: on_error(None): None is not allowed here"),
     ],
 )
-def test_none_is_refused_and_ends_the_stream(breach: Breach, send: Callable[[Any], None], message: str) -> None:
+def test_none_is_refused_and_ends_the_stream(breach: PlannedBreach, send: Callable[[Any], None], message: str) -> None:
     upstream, probe = broken(breach)
     with pytest.raises(TypeError) as refusal:
         send(upstream)
@@ -189,7 +193,7 @@ def test_none_is_refused_and_ends_the_stream(breach: Breach, send: Callable[[Any
 
 
 def test_no_subscription_is_refused_and_ends_the_stream() -> None:
-    _, probe = broken(Breach.NONE_SUBSCRIPTION, 0)
+    _, probe = broken(PlannedBreach.NONE_SUBSCRIPTION, 0)
     assert repr(probe.error) == "TypeError('rule 2.13: on_subscribe(None): None is not allowed here')"
 
 
@@ -202,34 +206,34 @@ def test_an_error_that_is_none_is_made_one() -> None:
 
 
 def test_a_request_that_raises_fails_by_rule_3_16() -> None:
-    upstream, probe = broken(Breach.RAISE_IN_REQUEST)
+    upstream, probe = broken(PlannedBreach.RAISE_IN_REQUEST)
     assert type(probe.error) is ProtocolError
     assert str(probe.error).startswith("rule 3.16: the publisher's request raised RuntimeError(")
     assert upstream.cancelled
 
 
 def test_a_cancel_that_raises_is_reported(dropped: list[Any]) -> None:
-    _, probe = broken(Breach.RAISE_IN_CANCEL)
+    _, probe = broken(PlannedBreach.RAISE_IN_CANCEL)
     probe.cancel()
     assert [entry.what for entry in dropped] == ["rule 3.15: the publisher's cancel raised"]
     dropped.clear()
 
 
 def test_a_subscribe_that_raises_fails_the_stream() -> None:
-    _, probe = broken(Breach.RAISE_IN_SUBSCRIBE, 0)
+    _, probe = broken(PlannedBreach.RAISE_IN_SUBSCRIBE, 0)
     assert repr(probe.error) == "RuntimeError('ManualPublisher: subscribe raises')"
     assert probe.breaches == []
 
 
 def test_a_second_subscription_is_cancelled() -> None:
-    upstream, probe = broken(Breach.SUBSCRIBE_TWICE)
+    upstream, probe = broken(PlannedBreach.SUBSCRIBE_TWICE)
     assert upstream.surplus[0].cancelled
     upstream.next(0)
     assert probe.elements == [0]
 
 
 def test_signals_after_the_end_are_ignored_or_reported(dropped: list[Any]) -> None:
-    upstream, probe = broken(Breach.SIGNAL_AFTER_END)
+    upstream, probe = broken(PlannedBreach.SIGNAL_AFTER_END)
     upstream.complete()
     upstream.next(5)
     upstream.complete()
@@ -243,18 +247,18 @@ def test_signals_after_the_end_are_ignored_or_reported(dropped: list[Any]) -> No
 
 
 def test_signals_after_a_cancel_are_ignored() -> None:
-    upstream, probe = broken(Breach.IGNORE_CANCEL)
+    upstream, probe = broken(PlannedBreach.IGNORE_CANCEL)
     probe.cancel()
     upstream.next(0, 1)
     upstream.complete()
     assert probe.signals == []
 
 
-@pytest.mark.parametrize("breach", [Breach.EXCEED_DEMAND, Breach.NONE_ELEMENT])
-def test_flat_map_holds_its_publishers_to_the_contract_too(breach: Breach, dropped: list[Any]) -> None:
+@pytest.mark.parametrize("breach", [PlannedBreach.EXCEED_DEMAND, PlannedBreach.NONE_ELEMENT])
+def test_flat_map_holds_its_publishers_to_the_contract_too(breach: PlannedBreach, dropped: list[Any]) -> None:
     upstream: ManualPublisher[Any] = ManualPublisher(breach)
     probe = subscribed(Stream.just(1).flat_map(lambda _: upstream, concurrency=1, prefetch=2), 1)
-    if breach is Breach.EXCEED_DEMAND:
+    if breach is PlannedBreach.EXCEED_DEMAND:
         upstream.next(0, 1, 2, 3)
         probe.request(5)
         assert str(probe.error) == "rule 1.1: the publisher sent an element that was not requested"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 WELL, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 
 
-class Unusable(Exception):
+class NotStarted(Exception):
     """Say why nothing was started."""
 
 
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
             return WELL
         with _spark(arguments.master, _conf(arguments.conf)) as spark:
             return _watched(pipeline, spark, arguments.checkpoint, quiet=arguments.quiet)
-    except Unusable as error:
+    except NotStarted as error:
         print(f"penstock run: {error}", file=sys.stderr)
         return UNUSABLE
     except KeyboardInterrupt:  # before there was a run that could be stopped
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _pipeline(file: Path, name: str) -> Pipeline[Any]:
     if not file.is_file():
-        raise Unusable(f"there is no file {str(file)!r}")
+        raise NotStarted(f"there is no file {str(file)!r}")
     folder = str(file.resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)  # as Python does for a script
@@ -97,13 +97,13 @@ def _pipeline(file: Path, name: str) -> Pipeline[Any]:
         found = runpy.run_path(str(file), run_name="penstock_pipeline")
     except Exception as error:
         traceback.print_exc()
-        raise Unusable(f"{file} failed: {type(error).__name__}: {error}") from error
+        raise NotStarted(f"{file} failed: {type(error).__name__}: {error}") from error
     if name not in found:
         known = sorted(key for key, value in found.items() if isinstance(value, Pipeline))
-        raise Unusable(f"{file} has no {name!r}; {_pipelines(known)}")
+        raise NotStarted(f"{file} has no {name!r}; {_pipelines(known)}")
     made = found[name]
     if not isinstance(made, Pipeline):
-        raise Unusable(f"{name!r} in {file} must be a Pipeline (source | ... | sink), got {made!r}")
+        raise NotStarted(f"{name!r} in {file} must be a Pipeline (source | ... | sink), got {made!r}")
     return made
 
 
@@ -116,7 +116,7 @@ def _conf(given: list[str]) -> Mapping[str, str]:
     for text in given:
         key, equals, value = text.partition("=")
         if not (key and equals):
-            raise Unusable(f"--conf must be KEY=VALUE, got {text!r}")
+            raise NotStarted(f"--conf must be KEY=VALUE, got {text!r}")
         found[key] = value
     return found
 
@@ -132,7 +132,7 @@ def _spark(master: str | None, conf: Mapping[str, str]) -> Iterator[Spark | None
     try:
         spark = Spark(master=master, conf=conf)
     except Exception as error:
-        raise Unusable(f"Spark could not be started: {error}") from error
+        raise NotStarted(f"Spark could not be started: {error}") from error
     with spark:
         yield spark
 
@@ -147,7 +147,7 @@ def _watched(pipeline: Pipeline[Any], spark: Spark | None, checkpoint: str | Non
         try:
             started = pipeline.run(spark, checkpoint)
         except (PenstockError, TypeError, ValueError) as error:
-            raise Unusable(str(error)) from error
+            raise NotStarted(str(error)) from error
         signals.control(started)
         if not quiet:
             display(started)
@@ -155,7 +155,7 @@ def _watched(pipeline: Pipeline[Any], spark: Spark | None, checkpoint: str | Non
     except RunCancelledError:
         print("penstock run: cancelled", file=sys.stderr)
         return INTERRUPTED
-    except Unusable:
+    except NotStarted:
         raise
     except Exception:  # noqa: BLE001  it is shown
         traceback.print_exc()

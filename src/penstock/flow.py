@@ -18,7 +18,7 @@ from penstock.engine.runs.chain import Chain, connect
 from penstock.engine.runs.graft import graft
 from penstock.engine.watching.observe import observed
 from penstock.engine.weaving.blame import describe, operator_name
-from penstock.run import InProcess, Place, Plan, Run
+from penstock.run import InProcess, Plan, PlannedPart, Run
 from penstock.spec.interfaces import Processor, Subscriber
 from penstock.stage import Joint, Source, Stage
 from penstock.stream import Stream
@@ -281,8 +281,8 @@ class Pipeline(Generic[R_co]):
         if engine is not None:
             return engine.explain(self)
         *before, end = self.parts or (Stream(self.chain),)
-        places = [Place("source" if not number else "then", text_of(part)) for number, part in enumerate(before)]
-        return Plan((*places, Place("end", text_of(end), _UNHURRIED)), "in this process")
+        places = [PlannedPart("source" if not number else "then", text_of(part)) for number, part in enumerate(before)]
+        return Plan((*places, PlannedPart("end", text_of(end), _UNHURRIED)), "in this process")
 
     def _engine(self, given: Engine | None) -> Engine | None:
         """Return the engine that was given, or the one that a part needs, or None for this process."""

@@ -143,7 +143,7 @@ from penstock.operators.split_when import SplitWhen
 from penstock.operators.starmap import Starmap
 from penstock.operators.start_with import StartWith
 from penstock.operators.stateful_map import StatefulMap
-from penstock.operators.subject import Subject as SubjectSource
+from penstock.operators.subject import SubjectSource
 from penstock.operators.subscribe_on import SubscribeOn
 from penstock.operators.sum import Sum
 from penstock.operators.switch_if_empty import SwitchIfEmpty
@@ -170,7 +170,7 @@ from penstock.operators.zip import Zip
 from penstock.spec.interfaces import Processor, Publisher, Subscriber
 from penstock.spec.predicates import is_publisher, is_subscriber
 from penstock.spec.strangers import cure_for, library_of
-from penstock.stage import Gate, Source, Step
+from penstock.stage import LoopGate, Source, Step
 
 if TYPE_CHECKING:
     # Only for the types of `|`: a checker infers a Sink's element from the stream if it is told what to expect.
@@ -337,7 +337,7 @@ class Stream(Iterated, Generic[T_co]):
             raise TypeError(f"|: a Flow or a Sink can follow a stream, got {after!r}; use via() for a function")
         return NotImplemented
 
-    def pulled(self, gate: Gate | None = None) -> Iterator[T_co] | None:
+    def pulled(self, gate: LoopGate | None = None) -> Iterator[T_co] | None:
         """Return an iterator over a fresh run that never waits for a signal, or None if there is none."""
         opener = pull(self.chain)
         return None if opener is None else opener(gate)

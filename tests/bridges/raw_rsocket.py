@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from penstock.bridges.rsocket.frames import Error, Frame, Kind, Request, Setup, decode, encode
+from penstock.bridges.rsocket.frames import ErrorFrame, Frame, Kind, Request, SetupFrame, decode, encode
 from penstock.bridges.rsocket.metadata import AUTHENTICATION, COMPOSITE, ROUTING, bearer, composite, route
 from penstock.bridges.rsocket.server import Server
 
@@ -56,13 +56,13 @@ class Raw:
         self.socket.close()
 
 
-def setup(token: str, **changes: object) -> Setup:
+def setup(token: str, **changes: object) -> SetupFrame:
     """Return a SETUP that a server takes, but for the changes."""
     fields: dict[str, object] = {
         "interval": 1000, "lifetime": 60_000, "metadata_mime": COMPOSITE, "data_mime": "application/json",
         "metadata": composite([(AUTHENTICATION, bearer(token))]),
     }  # fmt: skip
-    return Setup(**(fields | changes))  # type: ignore[arg-type]
+    return SetupFrame(**(fields | changes))  # type: ignore[arg-type]
 
 
 def request(name: str, n: int = 1, stream: int = 1, kind: Kind = Kind.REQUEST_STREAM, data: bytes = b"") -> Request:
@@ -111,5 +111,5 @@ def raw_server(answer: Callable[[Raw], object]) -> Iterator[str]:
 
 def said(frame: Frame | None) -> tuple[int, int, str]:
     """Return what an ERROR frame says."""
-    assert isinstance(frame, Error), frame
+    assert isinstance(frame, ErrorFrame), frame
     return frame.stream, frame.code, frame.text

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock import Dropped, Stream, Subscription, set_on_dropped
-from penstock.bridges.rsocket import KeepAlive, remote, serve
+from penstock.bridges.rsocket import Liveness, remote, serve
 
 speaking = threading.Lock()
 
@@ -47,7 +47,7 @@ def serving(transport: Any, interval: str, lifetime: str) -> None:
     numbers = Numbers()
     streams = {"numbers": Stream.from_iterable(numbers), "words": Stream.just("a", "b", "c")}
     channels = {"double": lambda numbers: numbers.map(lambda n: 2 * n)}
-    keep_alive = KeepAlive(float(interval), float(lifetime))
+    keep_alive = Liveness(float(interval), float(lifetime))
     with serve(streams, channels=channels, transport=transport, keep_alive=keep_alive) as server:
         say(address=server.address, token=server.token)
         for line in sys.stdin:
@@ -78,7 +78,7 @@ class Consumer:
 
 def consuming(address: str, token: str, interval: str, lifetime: str) -> None:
     consumer = Consumer()
-    keep_alive = KeepAlive(float(interval), float(lifetime))
+    keep_alive = Liveness(float(interval), float(lifetime))
     remote(address, "numbers", token=token, keep_alive=keep_alive).subscribe(consumer)
     for line in sys.stdin:
         consumer.subscription.request(json.loads(line))

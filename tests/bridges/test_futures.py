@@ -14,7 +14,7 @@ import trio
 
 from penstock import EmptyError, Stream
 from penstock.bridges.futures import from_futures, submit, to_future
-from penstock.testing import Breach, ManualPublisher, Probe, Tracked
+from penstock.testing import ManualPublisher, PlannedBreach, Probe, Tracked
 from tests.engine.watch import PATIENCE, dropped, no_thread_is_left
 
 __all__ = ["dropped", "no_thread_is_left"]
@@ -203,7 +203,7 @@ def test_a_cancel_that_comes_before_another_thread_has_subscribed_is_kept() -> N
 
 @pytest.mark.parametrize("late", ["element", "error", "end"])
 def test_what_comes_after_the_cancel_changes_nothing(late: str, dropped: list[Any]) -> None:
-    upstream: ManualPublisher[int] = ManualPublisher(Breach.IGNORE_CANCEL)
+    upstream: ManualPublisher[int] = ManualPublisher(PlannedBreach.IGNORE_CANCEL)
     future = to_future(upstream)
     future.cancel()
     if late == "element":
@@ -218,7 +218,7 @@ def test_what_comes_after_the_cancel_changes_nothing(late: str, dropped: list[An
 
 
 def test_a_publisher_that_exceeds_its_demand_changes_nothing_either(dropped: list[Any]) -> None:
-    upstream: ManualPublisher[int] = ManualPublisher(Breach.EXCEED_DEMAND, Breach.IGNORE_CANCEL)
+    upstream: ManualPublisher[int] = ManualPublisher(PlannedBreach.EXCEED_DEMAND, PlannedBreach.IGNORE_CANCEL)
     future = to_future(upstream)
     upstream.next(1, 2)
     assert future.result(PATIENCE) == 1

@@ -24,7 +24,7 @@ from penstock.bridges.reactivestreams import (
 )
 from penstock.errors import ProtocolError
 from penstock.tck import Limits, render, verify_subscriber_blackbox
-from penstock.testing import Breach, ManualPublisher, Probe, Tracked
+from penstock.testing import ManualPublisher, PlannedBreach, Probe, Tracked
 from tests.bridges.waiting import until
 from tests.engine.watch import dropped, no_thread_is_left
 
@@ -281,7 +281,7 @@ def test_subscribers_cross_and_are_held_to_the_contract(dropped: list[Dropped]) 
     total = subscriber(Sink.count())
     Stream.range(7).subscribe(from_subscriber(to_subscriber(total)))
     assert total.get() == 7
-    manual = ManualPublisher[int](Breach.EXCEED_DEMAND)
+    manual = ManualPublisher[int](PlannedBreach.EXCEED_DEMAND)
     probe: Probe[int] = Probe(1)
     manual.subscribe(from_subscriber(to_subscriber(probe)))
     manual.next(1, 2)

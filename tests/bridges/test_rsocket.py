@@ -24,7 +24,7 @@ from penstock.bridges.rsocket import (
     JSON,
     ConnectionLostError,
     FrameError,
-    KeepAlive,
+    Liveness,
     RejectedError,
     RemoteError,
     channel,
@@ -699,7 +699,7 @@ def test_remote_and_channel_refuse(function: Any, options: dict[str, Any], kind:
 )
 def test_keep_alive_refuses(interval: Any, lifetime: Any, message: str) -> None:
     with pytest.raises((TypeError, ValueError)) as caught:
-        KeepAlive(interval, lifetime)
+        Liveness(interval, lifetime)
     assert str(caught.value) == message
 
 

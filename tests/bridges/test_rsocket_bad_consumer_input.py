@@ -14,7 +14,7 @@ from penstock.bridges.rsocket import (
     BYTES,
     ConnectionLostError,
     FrameError,
-    KeepAlive,
+    Liveness,
     RejectedError,
     RemoteError,
     channel,
@@ -23,15 +23,15 @@ from penstock.bridges.rsocket import (
 from penstock.bridges.rsocket.frames import (
     Cancel,
     Code,
-    Error,
+    ErrorFrame,
+    KeepAliveFrame,
     Kind,
     MetadataPush,
     Payload,
     Request,
     RequestN,
-    Setup,
+    SetupFrame,
 )
-from penstock.bridges.rsocket.frames import KeepAlive as KeepAliveFrame
 from penstock.bridges.rsocket.metadata import PENSTOCK, composite, entries_of
 from penstock.errors import ProtocolError
 from penstock.testing import Probe, Tracked
@@ -45,7 +45,7 @@ def after_request(*frames: Any) -> Callable[[Raw], None]:
     """Answer a request with frames, then wait until the consumer closes."""
 
     def answer(raw: Raw) -> None:
-        assert isinstance(raw.read(), Setup)
+        assert isinstance(raw.read(), SetupFrame)
         raw.read_until(Request)
         raw.send(*frames)
         raw.rest()
@@ -74,12 +74,14 @@ BROKEN: dict[str, tuple[list[Any], type[Exception], str]] = {
     "what is not JSON": ([ONE, Payload(1, b"nope")], FrameError, "an element that is not application/json"),
     "JSON too deep": ([ONE, Payload(1, b"[" * 500_000)], FrameError, "an element that is not application/json"),
     "null": ([ONE, Payload(1, b"null")], FrameError, "None is not an element (rule 2.13)"),
-    "an error": ([ONE, Error(1, Code.APPLICATION_ERROR, "KeyError: 'x'")], KeyError, "'x'"),
-    "an error of an unknown type": ([ONE, Error(1, Code.APPLICATION_ERROR, "os.Error: x")], RemoteError, "os.Error: x"),
-    "an error of an unknown code": ([ONE, Error(1, 0x777, "odd")], RemoteError, "odd"),
-    "a refusal": ([ONE, Error(1, Code.REJECTED, "busy")], RejectedError, "the server refused the request: busy"),
-    "a refused setup": ([Error(0, Code.REJECTED_SETUP, "no")], RejectedError, "refused the connection: no"),
-    "the end of the connection": ([ONE, Error(0, Code.CONNECTION_ERROR, "tired")], ConnectionLostError, "tired"),
+    "an error": ([ONE, ErrorFrame(1, Code.APPLICATION_ERROR, "KeyError: 'x'")], KeyError, "'x'"),
+    "an error of an unknown type": (
+        [ONE, ErrorFrame(1, Code.APPLICATION_ERROR, "os.Error: x")], RemoteError, "os.Error: x"
+    ),
+    "an error of an unknown code": ([ONE, ErrorFrame(1, 0x777, "odd")], RemoteError, "odd"),
+    "a refusal": ([ONE, ErrorFrame(1, Code.REJECTED, "busy")], RejectedError, "the server refused the request: busy"),
+    "a refused setup": ([ErrorFrame(0, Code.REJECTED_SETUP, "no")], RejectedError, "refused the connection: no"),
+    "the end of the connection": ([ONE, ErrorFrame(0, Code.CONNECTION_ERROR, "tired")], ConnectionLostError, "tired"),
 }  # fmt: skip
 
 
@@ -110,7 +112,7 @@ def test_a_server_that_closes_without_a_word() -> None:
 
 
 def test_a_server_that_takes_the_connection_and_is_silent() -> None:
-    probe = outcome(lambda raw: raw.rest(), keep_alive=KeepAlive(0.05, 0.2))
+    probe = outcome(lambda raw: raw.rest(), keep_alive=Liveness(0.05, 0.2))
     assert isinstance(probe.error, ConnectionLostError)
     assert "has been silent for 0.2 seconds" in str(probe.error)
 
@@ -121,7 +123,7 @@ def test_half_a_frame_is_no_sign_of_life() -> None:
         raw.send_bytes(b"\0\1\0half")
         raw.rest()
 
-    probe = outcome(answer, keep_alive=KeepAlive(0.05, 0.2))
+    probe = outcome(answer, keep_alive=Liveness(0.05, 0.2))
     assert isinstance(probe.error, ConnectionLostError)
 
 
@@ -139,12 +141,12 @@ def test_nobody_listens() -> None:
 
 
 def test_signals_after_the_end_are_not_delivered() -> None:
-    probe = outcome(after_request(Payload(1, b"1", complete=True), TWO, Error(1, Code.APPLICATION_ERROR, "late")))
+    probe = outcome(after_request(Payload(1, b"1", complete=True), TWO, ErrorFrame(1, Code.APPLICATION_ERROR, "late")))
     assert (probe.elements, probe.completed, probe.error) == ([1], True, None)
 
 
 def test_frames_for_other_streams_are_ignored_and_reported_once(dropped: list[Dropped]) -> None:
-    strays = [Payload(3, b"9"), Payload(2, b"9"), Error(5, 1, "?"), RequestN(1, 0), Cancel(1), MetadataPush(b"x")]
+    strays = [Payload(3, b"9"), Payload(2, b"9"), ErrorFrame(5, 1, "?"), RequestN(1, 0), Cancel(1), MetadataPush(b"x")]
     probe = outcome(after_request(*strays, Payload(1, b"1", complete=True)))
     assert (probe.elements, probe.completed) == ([1], True)
     [found] = dropped
@@ -158,12 +160,12 @@ def test_requests_of_a_server_are_refused() -> None:
     def answer(raw: Raw) -> None:
         raw.read_until(Request)
         raw.send(Request(2, Kind.REQUEST_STREAM, 5))
-        answers.append(raw.read_until(Error))
+        answers.append(raw.read_until(ErrorFrame))
         raw.send(Payload(1, b"1", complete=True))
         raw.rest()
 
     assert outcome(answer).completed
-    assert answers == [Error(2, Code.REJECTED, "this side serves nothing")]
+    assert answers == [ErrorFrame(2, Code.REJECTED, "this side serves nothing")]
 
 
 def test_an_empty_element_and_an_end_with_it_are_an_element_and_an_end() -> None:
@@ -186,7 +188,7 @@ def test_a_consumer_shows_its_token_and_asks_for_the_name() -> None:
         raw.send(Payload(1, complete=True, next=False))
         raw.rest()
 
-    assert outcome(answer, keep_alive=KeepAlive(2, 30)).completed
+    assert outcome(answer, keep_alive=Liveness(2, 30)).completed
     setup, request = seen
     assert (setup.interval, setup.lifetime, setup.data_mime) == (2000, 30_000, "application/json")
     assert list(entries_of(setup.metadata).values()) == [b"\x81t"]
@@ -209,7 +211,7 @@ def test_a_slow_function_of_a_consumer_does_not_keep_it_from_showing_its_life() 
         raw.rest()
 
     with raw_server(answer) as address:
-        numbers = remote(address, "numbers", token="t", keep_alive=KeepAlive(0.01, 60))
+        numbers = remote(address, "numbers", token="t", keep_alive=Liveness(0.01, 60))
         assert list(numbers.map(lambda _: alive.wait(PATIENCE))) == [True]
 
 
@@ -229,7 +231,7 @@ def knowing(*frames: Any, penstock: bool = True) -> Callable[[Raw], None]:
     """Be a server that says what it is, answers the first keep-alive, then the request."""
 
     def answer(raw: Raw) -> None:
-        assert isinstance(raw.read(), Setup)
+        assert isinstance(raw.read(), SetupFrame)
         if penstock:
             raw.send(MetadataPush(composite([(PENSTOCK, b"")])))
         raw.read_until(KeepAliveFrame)
@@ -247,7 +249,7 @@ def knowing(*frames: Any, penstock: bool = True) -> Callable[[Raw], None]:
     [
         ([RequestN(1, 0)], ValueError, "rule 3.9"),
         ([ONE, TWO, ONE], ProtocolError, "rule 1.1"),
-        ([Error(1, Code.APPLICATION_ERROR, "KeyError: 'x'")], KeyError, "'x'"),
+        ([ErrorFrame(1, Code.APPLICATION_ERROR, "KeyError: 'x'")], KeyError, "'x'"),
         ([b"garbage"], FrameError, "sent a frame"),
     ],
     ids=["request(0)", "more than asked for", "an error", "garbage"],
@@ -282,4 +284,4 @@ def test_a_failure_before_a_channel_is_sent_to_any_server_and_told_here() -> Non
 
     probe = through(answer, Stream.from_iterable(Tracked([1, 2], LookupError("gone"))))
     assert (type(probe.error), str(probe.error)) == (LookupError, "gone")
-    assert sent == [Payload(1, b"2"), Error(1, Code.APPLICATION_ERROR, "LookupError: gone")]
+    assert sent == [Payload(1, b"2"), ErrorFrame(1, Code.APPLICATION_ERROR, "LookupError: gone")]

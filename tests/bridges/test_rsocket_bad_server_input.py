@@ -16,7 +16,7 @@ from penstock import Dropped, Stream
 from penstock.bridges.rsocket import (
     ConnectionLostError,
     FrameError,
-    KeepAlive,
+    Liveness,
     RejectedError,
     Server,
     io_thread,
@@ -26,7 +26,8 @@ from penstock.bridges.rsocket import (
 from penstock.bridges.rsocket.frames import (
     Cancel,
     Code,
-    Error,
+    ErrorFrame,
+    KeepAliveFrame,
     Kind,
     MetadataPush,
     Payload,
@@ -34,9 +35,6 @@ from penstock.bridges.rsocket.frames import (
     RequestN,
     Uncarried,
     encode,
-)
-from penstock.bridges.rsocket.frames import (
-    KeepAlive as KeepAliveFrame,
 )
 from penstock.bridges.rsocket.metadata import AUTHENTICATION, composite
 from penstock.errors import ProtocolError
@@ -126,7 +124,7 @@ def test_whoever_connects_and_leaves_is_no_news(server: Server) -> None:
 
 
 def test_whoever_connects_and_is_silent_is_sent_away(dropped: list[Dropped]) -> None:
-    with serve({"numbers": Stream.range(3)}, keep_alive=KeepAlive(0.05, 0.1)) as server:
+    with serve({"numbers": Stream.range(3)}, keep_alive=Liveness(0.05, 0.1)) as server:
         host, port = server.address.removeprefix("tcp://").split(":")
         raw = Raw(socket.create_connection((host, int(port))))
         assert said(raw.read()) == (0, Code.INVALID_SETUP, "no SETUP frame came in time")
@@ -288,7 +286,7 @@ def test_a_request_for_nothing_breaks_rule_3_9(server: Server, numbers: Tracked[
         assert said(raw.read()) == (1, Code.INVALID, "ValueError: rule 3.9: request(0): a request must be positive")
         assert numbers.opened == 0
         raw.send(request("numbers", 2, 3), RequestN(3, 0))
-        assert "rule 3.9" in said(raw.read_until(Error))[2]
+        assert "rule 3.9" in said(raw.read_until(ErrorFrame))[2]
         numbers.wait_until_closed()
         assert goes_on(raw, 5)
 
@@ -297,7 +295,7 @@ def test_frames_for_streams_that_nobody_opened_are_ignored_and_reported_once(
     server: Server, dropped: list[Dropped]
 ) -> None:
     with raw_consumer(server) as raw:
-        raw.send(RequestN(9, 5), Cancel(7), Payload(0, b"1"), Error(11, 1, "?"))
+        raw.send(RequestN(9, 5), Cancel(7), Payload(0, b"1"), ErrorFrame(11, 1, "?"))
         assert goes_on(raw, 1)
     reported(dropped, FrameError, "a RequestN frame for stream 9, which nobody has opened")
 
@@ -355,7 +353,7 @@ def test_more_elements_than_a_channel_asked_for_break_rule_1_1(server: Server) -
         open_channel(raw, 1)
         assert raw.read() == Payload(1, b"2")
         raw.send(Payload(1, b"2"))
-        stream, code, text = said(raw.read_until(Error))
+        stream, code, text = said(raw.read_until(ErrorFrame))
         assert (stream, code) == (1, Code.INVALID)
         assert text == "ProtocolError: rule 1.1: the other side sent an element that was not requested"
         assert goes_on(raw, 3)
@@ -377,7 +375,7 @@ def test_a_request_for_nothing_fails_a_channel(server: Server) -> None:
         open_channel(raw, 1)
         assert raw.read() == Payload(1, b"2")
         raw.send(RequestN(1, 0))
-        assert "rule 3.9" in said(raw.read_until(Error))[2]
+        assert "rule 3.9" in said(raw.read_until(ErrorFrame))[2]
     assert "rule 3.9" in str(failures.get(timeout=PATIENCE))
 
 
@@ -385,7 +383,7 @@ def test_a_failure_of_the_consumer_fails_the_flow(server: Server) -> None:
     with raw_consumer(server) as raw:
         open_channel(raw, 2)
         raw.read_until(RequestN)
-        raw.send(Error(1, Code.APPLICATION_ERROR, "KeyError: 'valve'"))
+        raw.send(ErrorFrame(1, Code.APPLICATION_ERROR, "KeyError: 'valve'"))
         failure = failures.get(timeout=PATIENCE)
     assert (type(failure), str(failure)) == (KeyError, "'valve'")
 
@@ -401,7 +399,7 @@ def test_a_consumer_that_is_lost_fails_the_flow(server: Server, dropped: list[Dr
 def test_an_element_that_is_not_json_fails_the_flow(server: Server) -> None:
     with raw_consumer(server) as raw:
         raw.send(request("more", 1, 1, Kind.REQUEST_CHANNEL, b"{"))
-        stream, code, text = said(raw.read_until(Error))
+        stream, code, text = said(raw.read_until(ErrorFrame))
         assert (stream, code) == (1, Code.APPLICATION_ERROR)
         assert text.startswith("FrameError: rsocket: the other side sent an element that is not application/json")
     assert isinstance(failures.get(timeout=PATIENCE), FrameError)

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import pytest
 
 from penstock import Dropped, Stream
-from penstock.bridges.rsocket import ConnectionLostError, KeepAlive, channel, remote, serve
+from penstock.bridges.rsocket import ConnectionLostError, Liveness, channel, remote, serve
 from penstock.testing import Probe, Tracked
 from tests.bridges.rsocket_peers import PATIENCE, Peer, python_peer
 from tests.engine.watch import dropped, no_thread_is_left
@@ -20,7 +20,7 @@ __all__ = ["dropped", "no_thread_is_left"]
 pytestmark = pytest.mark.slow
 Transport = Literal["tcp", "websocket"]
 each_transport = pytest.mark.parametrize("transport", get_args(Transport))
-SHORT = KeepAlive(interval=0.2, lifetime=2.0)
+SHORT = Liveness(interval=0.2, lifetime=2.0)
 
 
 @pytest.fixture(params=get_args(Transport))

@@ -18,7 +18,7 @@ from penstock import Dropped, Stream
 from penstock.bridges.rsocket import RejectedError, RemoteError, channel, remote, serve, wires
 from penstock.bridges.rsocket import server as servers
 from penstock.bridges.rsocket.connection import MOST_KEPT_ALIVE, MOST_STREAMS
-from penstock.bridges.rsocket.frames import Code, Error, KeepAlive, Kind, Payload, decode, encode
+from penstock.bridges.rsocket.frames import Code, ErrorFrame, KeepAliveFrame, Kind, Payload, decode, encode
 from penstock.testing import Probe
 from tests.bridges.raw_rsocket import PATIENCE, raw_consumer, request, said, setup
 from tests.engine.watch import dropped, no_thread_is_left
@@ -80,8 +80,8 @@ def test_pieces_that_nobody_waits_for_are_not_kept(dropped: list[Dropped]) -> No
     with serve({"numbers": Stream.range(3)}) as server, raw_consumer(server) as raw:
         for number in range(MOST_STREAMS + 10):
             raw.send(Payload(2 * number + 1, b"x", follows=True))
-        raw.send(KeepAlive(respond=True, data=b"still there"))
-        assert raw.read() == KeepAlive(respond=False, data=b"still there")
+        raw.send(KeepAliveFrame(respond=True, data=b"still there"))
+        assert raw.read() == KeepAliveFrame(respond=False, data=b"still there")
     assert ["which nobody has opened" in str(each.error) for each in dropped] == [True]
     dropped.clear()
 
@@ -89,9 +89,9 @@ def test_pieces_that_nobody_waits_for_are_not_kept(dropped: list[Dropped]) -> No
 def test_a_keep_alive_brings_little_along(dropped: list[Dropped]) -> None:
     """Answers wait for one who does not read them, and so does what they send back."""
     with serve({"numbers": Stream.range(3)}) as server, raw_consumer(server) as raw:
-        raw.send(KeepAlive(respond=True, data=bytes(MOST_KEPT_ALIVE)))
-        assert raw.read() == KeepAlive(respond=False, data=bytes(MOST_KEPT_ALIVE))
-        raw.send(KeepAlive(respond=True, data=bytes(MOST_KEPT_ALIVE + 1)))
+        raw.send(KeepAliveFrame(respond=True, data=bytes(MOST_KEPT_ALIVE)))
+        assert raw.read() == KeepAliveFrame(respond=False, data=bytes(MOST_KEPT_ALIVE))
+        raw.send(KeepAliveFrame(respond=True, data=bytes(MOST_KEPT_ALIVE + 1)))
         assert "a KEEPALIVE frame with 4097 bytes" in said(raw.read())[2]
     dropped.clear()
 
@@ -117,8 +117,8 @@ def test_a_failure_that_comes_while_the_flow_works_fails_it_before_it_is_cancell
     with serve(channels=channels) as server, raw_consumer(server) as raw:
         raw.send(request("watched", 2, 1, Kind.REQUEST_CHANNEL, b"1"))
         assert working.wait(PATIENCE)
-        raw.send(Error(1, Code.APPLICATION_ERROR, "KeyError: 'valve'"), KeepAlive(respond=True))
-        raw.read_until(KeepAlive)
+        raw.send(ErrorFrame(1, Code.APPLICATION_ERROR, "KeyError: 'valve'"), KeepAliveFrame(respond=True))
+        raw.read_until(KeepAliveFrame)
         go_on.set()
         failure = failures.get(timeout=PATIENCE)
     assert (type(failure), str(failure)) == (KeyError, "'valve'")

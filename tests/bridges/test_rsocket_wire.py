@@ -14,27 +14,27 @@ from hypothesis import strategies as st
 
 from penstock import Stream
 from penstock.bridges.rsocket.codecs import JSON
-from penstock.bridges.rsocket.connection import MOST_STREAMS, MOST_WAITING, Connection
+from penstock.bridges.rsocket.connection import MOST_STREAMS, MOST_WAITING, PeerConnection
 from penstock.bridges.rsocket.errors import FrameError, RemoteError, from_text, known_errors, to_text
 from penstock.bridges.rsocket.fragments import PIECE, Joiner, split
 from penstock.bridges.rsocket.frames import (
     Cancel,
     Code,
-    Error,
+    ErrorFrame,
     Frame,
-    KeepAlive,
+    KeepAliveFrame,
     Kind,
     MetadataPush,
     Payload,
     Request,
     RequestN,
-    Setup,
+    SetupFrame,
     decode,
     encode,
 )
 from penstock.bridges.rsocket.metadata import bearer, composite, entries_of, name_of, route, token_of
 from penstock.bridges.rsocket.responder import StreamAnswer
-from penstock.bridges.rsocket.settings import KeepAlive as Signs
+from penstock.bridges.rsocket.settings import KeepAliveFrame as Signs
 from penstock.bridges.rsocket.settings import Settings
 from penstock.engine.places.executors import inline, thread
 from tests.bridges.waiting import until
@@ -64,10 +64,10 @@ frames: st.SearchStrategy[Frame] = st.one_of(
     st.builds(Request, ids, st.just(Kind.REQUEST_CHANNEL), numbers, maybe, st.binary(max_size=40), flags, flags),
     st.builds(RequestN, ids, numbers),
     st.builds(Cancel, ids),
-    st.builds(Error, st.integers(0, 2**31 - 1), st.integers(0, 2**32 - 1), st.text(max_size=40)),
-    st.builds(KeepAlive, flags, st.binary(max_size=40)),
+    st.builds(ErrorFrame, st.integers(0, 2**31 - 1), st.integers(0, 2**32 - 1), st.text(max_size=40)),
+    st.builds(KeepAliveFrame, flags, st.binary(max_size=40)),
     st.builds(MetadataPush, st.binary(max_size=40)),
-    st.builds(Setup, numbers, numbers, mimes, mimes, maybe),
+    st.builds(SetupFrame, numbers, numbers, mimes, mimes, maybe),
 )
 
 
@@ -200,7 +200,7 @@ def test_no_more_than_the_window_waits_for_a_consumer_that_asks_for_all_and_read
             finally:
                 closed.set()
 
-        connection = Connection(wire, settings(window), lifetime=60, interval=None)
+        connection = PeerConnection(wire, settings(window), lifetime=60, interval=None)
         running = asyncio.create_task(connection.run())
         request = Request(1, Kind.REQUEST_STREAM, 2**31 - 1)
         worker = thread("test").worker()
@@ -224,8 +224,8 @@ def test_nothing_more_is_read_while_too_many_answers_wait() -> None:
     """A peer that asks for signs of life and never reads them cannot make this side hold more and more of them."""
 
     async def main() -> None:
-        wire = SlowWire(*[KeepAlive(respond=True)] * (10 * MOST_WAITING))
-        connection = Connection(wire, settings(8), lifetime=60, interval=None)
+        wire = SlowWire(*[KeepAliveFrame(respond=True)] * (10 * MOST_WAITING))
+        connection = PeerConnection(wire, settings(8), lifetime=60, interval=None)
         running = asyncio.create_task(connection.run())
         await until(lambda: wire.read > MOST_WAITING)
         for _ in range(100):
@@ -246,7 +246,7 @@ def test_a_connection_has_a_bounded_number_of_streams() -> None:
         wire = SlowWire(*requests)
         for _ in range(10):
             wire.reads.release()
-        connection = Connection(wire, settings(8), lifetime=60, interval=None)
+        connection = PeerConnection(wire, settings(8), lifetime=60, interval=None)
 
         def take(request: Request) -> None:
             worker = inline().worker()
@@ -262,4 +262,6 @@ def test_a_connection_has_a_bounded_number_of_streams() -> None:
         return wire.sent
 
     [refusal] = asyncio.run(main())
-    assert refusal == Error(2 * MOST_STREAMS + 1, Code.REJECTED, "1024 streams are open on this connection already")
+    assert refusal == ErrorFrame(
+        2 * MOST_STREAMS + 1, Code.REJECTED, "1024 streams are open on this connection already"
+    )

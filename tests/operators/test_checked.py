@@ -10,7 +10,7 @@ import pytest
 from penstock import Dropped, ProtocolError, Stream, Subscriber
 from penstock.engine.runs.chain import Chain
 from penstock.stage import Source
-from penstock.testing import Breach, ManualPublisher, subscribed
+from penstock.testing import ManualPublisher, PlannedBreach, subscribed
 
 
 def test_a_chain_in_order_passes_unchanged() -> None:
@@ -42,12 +42,12 @@ class Unguarded(Source[Any]):
 @pytest.mark.parametrize(
     ("breach", "act", "rule"),
     [
-        (Breach.EXCEED_DEMAND, lambda p: p.next("a", "b"), "1.1"),
-        (Breach.NO_ON_SUBSCRIBE, lambda p: p.complete(), "1.9"),
+        (PlannedBreach.EXCEED_DEMAND, lambda p: p.next("a", "b"), "1.1"),
+        (PlannedBreach.NO_ON_SUBSCRIBE, lambda p: p.complete(), "1.9"),
     ],
 )
 def test_a_stream_that_breaks_a_rule_fails_by_its_name(
-    breach: Breach, act: Any, rule: str, dropped: list[Dropped]
+    breach: PlannedBreach, act: Any, rule: str, dropped: list[Dropped]
 ) -> None:
     upstream: ManualPublisher[Any] = ManualPublisher(breach)
     probe = subscribed(Stream(Chain(Unguarded(upstream))).checked(), 1 if rule == "1.1" else 0)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock import Dropped, ProtocolError, Stream
-from penstock.testing import Breach, ManualPublisher, check_source, subscribed
+from penstock.testing import ManualPublisher, PlannedBreach, check_source, subscribed
 from tests.operators.subjects import failure_of
 
 
@@ -38,13 +38,13 @@ def test_an_illegal_request_is_answered_here_and_cancels_the_publisher() -> None
     assert upstream.requests == []
 
 
-def broken(*breaches: Breach, request: int = 0) -> tuple[ManualPublisher[Any], Any]:
+def broken(*breaches: PlannedBreach, request: int = 0) -> tuple[ManualPublisher[Any], Any]:
     upstream: ManualPublisher[Any] = ManualPublisher(*breaches)
     return upstream, subscribed(Stream.from_publisher(upstream), request)
 
 
 def test_an_element_that_was_not_requested_fails_the_stream(dropped: list[Dropped]) -> None:
-    upstream, probe = broken(Breach.EXCEED_DEMAND, request=1)
+    upstream, probe = broken(PlannedBreach.EXCEED_DEMAND, request=1)
     upstream.next("a", "b")
     assert probe.elements == ["a"]
     assert type(probe.error) is ProtocolError
@@ -57,7 +57,7 @@ def test_an_element_that_was_not_requested_fails_the_stream(dropped: list[Droppe
 
 
 def test_signals_after_the_end_are_ignored(dropped: list[Dropped]) -> None:
-    upstream, probe = broken(Breach.SIGNAL_AFTER_END, request=9)
+    upstream, probe = broken(PlannedBreach.SIGNAL_AFTER_END, request=9)
     upstream.complete()
     upstream.next("late")
     upstream.complete()
@@ -72,7 +72,7 @@ def test_signals_after_the_end_are_ignored(dropped: list[Dropped]) -> None:
 
 
 def test_signals_after_a_cancel_are_ignored() -> None:
-    upstream, probe = broken(Breach.IGNORE_CANCEL, request=9)
+    upstream, probe = broken(PlannedBreach.IGNORE_CANCEL, request=9)
     probe.cancel()
     upstream.next("late")
     upstream.complete()
@@ -80,19 +80,19 @@ def test_signals_after_a_cancel_are_ignored() -> None:
 
 
 def test_a_second_subscription_is_cancelled() -> None:
-    upstream, probe = broken(Breach.SUBSCRIBE_TWICE, request=1)
+    upstream, probe = broken(PlannedBreach.SUBSCRIBE_TWICE, request=1)
     assert [one.cancelled for one in upstream.surplus] == [True]
     upstream.next("a")
     assert probe.elements == ["a"]
 
 
 def test_a_publisher_that_raises_in_subscribe_fails_the_stream() -> None:
-    error = failure_of(Stream.from_publisher(ManualPublisher(Breach.RAISE_IN_SUBSCRIBE)))
+    error = failure_of(Stream.from_publisher(ManualPublisher(PlannedBreach.RAISE_IN_SUBSCRIBE)))
     assert repr(error) == "RuntimeError('ManualPublisher: subscribe raises')"
 
 
 def test_elements_without_a_subscription_fail_the_stream(dropped: list[Dropped]) -> None:
-    upstream: ManualPublisher[Any] = ManualPublisher(Breach.NO_ON_SUBSCRIBE, Breach.EXCEED_DEMAND)
+    upstream: ManualPublisher[Any] = ManualPublisher(PlannedBreach.NO_ON_SUBSCRIBE, PlannedBreach.EXCEED_DEMAND)
     probe = subscribed_without_waiting(upstream)
     upstream.next("a")
     assert probe.breaches == []
@@ -108,11 +108,13 @@ def subscribed_without_waiting(upstream: ManualPublisher[Any]) -> Any:
 @pytest.mark.parametrize(
     ("breach", "act", "signal"),
     [
-        (Breach.NONE_ELEMENT, lambda p: p.next(None), "on_next"),
-        (Breach.NONE_ERROR, lambda p: p.fail(None), "on_error"),
+        (PlannedBreach.NONE_ELEMENT, lambda p: p.next(None), "on_next"),
+        (PlannedBreach.NONE_ERROR, lambda p: p.fail(None), "on_error"),
     ],
 )
-def test_none_is_refused_to_the_publishers_face_and_fails_the_stream(breach: Breach, act: Any, signal: str) -> None:
+def test_none_is_refused_to_the_publishers_face_and_fails_the_stream(
+    breach: PlannedBreach, act: Any, signal: str
+) -> None:
     upstream, probe = broken(breach, request=1)
     with pytest.raises(TypeError, match=rf"^rule 2\.13: {signal}\(None\): None is not allowed here$"):
         act(upstream)
@@ -120,12 +122,12 @@ def test_none_is_refused_to_the_publishers_face_and_fails_the_stream(breach: Bre
 
 
 def test_a_subscription_of_none_is_refused() -> None:
-    upstream: ManualPublisher[Any] = ManualPublisher(Breach.NONE_SUBSCRIPTION)
+    upstream: ManualPublisher[Any] = ManualPublisher(PlannedBreach.NONE_SUBSCRIPTION)
     error = failure_of(Stream.from_publisher(upstream))
     assert str(error) == "rule 2.13: on_subscribe(None): None is not allowed here"
 
 
 def test_elements_that_come_at_once_are_all_delivered() -> None:
-    upstream, probe = broken(Breach.CONCURRENT_SIGNALS, request=9)
+    upstream, probe = broken(PlannedBreach.CONCURRENT_SIGNALS, request=9)
     upstream.next(*"abcd")
     assert sorted(probe.elements) == ["a", "b", "c", "d"]

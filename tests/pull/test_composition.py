@@ -14,13 +14,13 @@ def double(n: int) -> int:
 
 def test_source_and_through_are_a_source():
     made = pull.pull(pull.values([1, 2]), pull.map(double))
-    assert isinstance(made, pull.Source)
+    assert isinstance(made, pull.PullSource)
     assert values_of(made) == [2, 4]
 
 
 def test_through_and_through_are_a_through():
     made = pull.pull(pull.map(double), pull.filter(lambda n: n > 2))
-    assert isinstance(made, pull.Through)
+    assert isinstance(made, pull.PullThrough)
     assert values_of(pull.values([1, 2]), made) == [4]
     assert values_of(pull.values([3]), made) == [6]  # it carries no state, so it can be used again
 
@@ -28,7 +28,7 @@ def test_through_and_through_are_a_through():
 def test_through_and_sink_are_a_sink():
     told = []
     made = pull.pull(pull.map(double), pull.flatten(), pull.collect(lambda error, found: told.append((error, found))))
-    assert isinstance(made, pull.Sink)
+    assert isinstance(made, pull.PullSink)
     assert told == []
     assert pull.pull(pull.values([1, 2]), made) is None
     assert told == [(None, [2, 4])]
@@ -45,7 +45,7 @@ def test_what_a_sink_returns_is_returned():
         return found[0]
 
     assert pull.pull(pull.values([7, 8]), first) == 7
-    assert pull.pull(pull.values([7, 8]), pull.map(double), pull.Sink(first)) == 14
+    assert pull.pull(pull.values([7, 8]), pull.map(double), pull.PullSink(first)) == 14
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_duplex_may_stand_first_and_last():
 
 def test_a_through_and_a_duplex_are_a_through():
     made = pull.pull(pull.map(str.strip), Duplex(), pull.map(double))
-    assert isinstance(made, pull.Through)
+    assert isinstance(made, pull.PullThrough)
     assert values_of(pull.values([" a", "b "]), made) == ["AA", "BB"]
 
 

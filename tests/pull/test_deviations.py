@@ -57,7 +57,7 @@ def test_no_answer_is_lost_under_concurrent_asks(make):
 
 
 def pull_source(made):
-    return made if isinstance(made, pull.Source) else made.source
+    return made if isinstance(made, pull.PullSource) else made.source
 
 
 def test_pushable_and_defer_keep_every_ask_that_waits():

@@ -87,7 +87,7 @@ METHODS = {
     pull.Many: {"add", "cap", "read"},
     pull.Abortable: {"abort"},
     pull.Drain: {"abort"},
-    pull.Result: {"get", "done", "so_far", "__await__"},
+    pull.SinkResult: {"get", "done", "so_far", "__await__"},
     pull.ByteReader: {"read", "read_line", "read_prefixed", "rest", "abort"},
     pull.Handshake: {"read", "read_line", "read_prefixed", "write", "rest", "abort", "source", "sink"},
     pull.Notify: {"listen", "end", "abort", "listeners"},

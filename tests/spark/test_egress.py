@@ -12,7 +12,7 @@ from pyarrow import flight
 
 from penstock.engine.grounds.outlet import Outlet
 from penstock.spark import failure
-from penstock.spark.delivery import Delivery, Sender
+from penstock.spark.delivery import BatchSender, Delivery
 from penstock.spark.failure import ExecutorError
 from penstock.spark.gate import Gate, GateError
 from penstock.spark.pump import Pump
@@ -83,7 +83,7 @@ def sending(address, partition, attempt, batches, sent=None):
     def run():
         try:
             with address.connect() as caller:
-                sender = Sender(caller, partition, attempt)
+                sender = BatchSender(caller, partition, attempt)
                 for each in batches:
                     sender.send(each)
                     if sent is not None:

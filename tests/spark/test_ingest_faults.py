@@ -14,8 +14,8 @@ from penstock import Sink, Stream, flow
 from penstock.engine.places.clocks import SYSTEM_CLOCK
 from penstock.spark import PlanError, Spark, spark_sink, spark_source
 from penstock.spark.failure import Kept, original
-from penstock.spark.gate import Call
-from penstock.spark.ingest import Feed, Ingest
+from penstock.spark.gate import DoorCall
+from penstock.spark.ingest import FrameFeed, Ingest
 from penstock.spark.intake import IngestError
 from penstock.spark.schema import Schema
 from penstock.spark.spool import SpoolError
@@ -223,7 +223,7 @@ def test_a_spool_of_another_schema_or_no_folder_is_refused(spark: Spark, tmp_pat
 
 
 def ingest() -> Ingest:
-    return Ingest(Feed(numbers(10**9), Schema.of("n long"), 10, 1.0, None, None, SYSTEM_CLOCK))
+    return Ingest(FrameFeed(numbers(10**9), Schema.of("n long"), 10, 1.0, None, None, SYSTEM_CLOCK))
 
 
 def test_a_task_of_a_query_that_has_ended_begins_nothing(spark: Spark) -> None:
@@ -236,12 +236,12 @@ def test_a_task_of_a_query_that_has_ended_begins_nothing(spark: Spark) -> None:
 def test_a_door_is_let_go_when_its_last_query_has_ended(spark: Spark) -> None:
     door = ingest()
     let_go: list[str] = []
-    assert door.act(Call(lambda: False), "begin", {"run": "one"}) == {"row": 0}
-    door.act(Call(lambda: False), "begin", {"run": "two"})
+    assert door.act(DoorCall(lambda: False), "begin", {"run": "one"}) == {"row": 0}
+    door.act(DoorCall(lambda: False), "begin", {"run": "two"})
     door.retire(lambda: let_go.append("now"))
-    door.act(Call(lambda: True), "lease", {"run": "one"})
+    door.act(DoorCall(lambda: True), "lease", {"run": "one"})
     assert let_go == []
-    door.act(Call(lambda: True), "lease", {"run": "two"})
+    door.act(DoorCall(lambda: True), "lease", {"run": "two"})
     assert let_go == ["now"]
     assert door.intakes == []
     idle = ingest()

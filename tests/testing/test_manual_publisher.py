@@ -9,7 +9,7 @@ from threading import Barrier
 import pytest
 
 from penstock import ProtocolError, Publisher, Stream, thread
-from penstock.testing import Breach, ManualPublisher, Probe, VerificationError, subscribed
+from penstock.testing import ManualPublisher, PlannedBreach, Probe, VerificationError, subscribed
 
 
 def test_is_a_publisher() -> None:
@@ -103,15 +103,15 @@ def test_cannot_send_to_nobody() -> None:
 @pytest.mark.parametrize(
     ("breach", "act", "broken"),
     [
-        (Breach.EXCEED_DEMAND, lambda p: p.next("a"), "rule 1.1: 1 elements came, 0 were requested"),
-        (Breach.SIGNAL_AFTER_END, end, "rule 1.7: complete came after the end"),
-        (Breach.NO_ON_SUBSCRIBE, lambda p: p.complete(), "rule 1.9: complete came before on_subscribe"),
-        (Breach.SUBSCRIBE_TWICE, lambda p: None, "rule 2.12: on_subscribe was signalled twice"),
-        (Breach.NONE_ERROR, lambda p: p.fail(None), "rule 2.13: on_error(None)"),
+        (PlannedBreach.EXCEED_DEMAND, lambda p: p.next("a"), "rule 1.1: 1 elements came, 0 were requested"),
+        (PlannedBreach.SIGNAL_AFTER_END, end, "rule 1.7: complete came after the end"),
+        (PlannedBreach.NO_ON_SUBSCRIBE, lambda p: p.complete(), "rule 1.9: complete came before on_subscribe"),
+        (PlannedBreach.SUBSCRIBE_TWICE, lambda p: None, "rule 2.12: on_subscribe was signalled twice"),
+        (PlannedBreach.NONE_ERROR, lambda p: p.fail(None), "rule 2.13: on_error(None)"),
     ],
 )
 def test_breaks_the_rule_it_is_told_to(
-    breach: Breach, act: Callable[[ManualPublisher[str]], None], broken: str
+    breach: PlannedBreach, act: Callable[[ManualPublisher[str]], None], broken: str
 ) -> None:
     upstream: ManualPublisher[str] = ManualPublisher(breach)
     probe = subscribed(upstream)
@@ -121,7 +121,7 @@ def test_breaks_the_rule_it_is_told_to(
 
 
 def test_breaks_none_element() -> None:
-    upstream: ManualPublisher[str | None] = ManualPublisher(Breach.NONE_ELEMENT)
+    upstream: ManualPublisher[str | None] = ManualPublisher(PlannedBreach.NONE_ELEMENT)
     probe = subscribed(upstream, 1)
     upstream.next(None)
     assert probe.breaches == ["rule 2.13: on_next(None)"]
@@ -129,11 +129,11 @@ def test_breaks_none_element() -> None:
 
 def test_breaks_none_subscription() -> None:
     with pytest.raises(TypeError, match=r"^rule 2.13: on_subscribe\(None\): None is not allowed here$"):
-        subscribed(ManualPublisher(Breach.NONE_SUBSCRIPTION))
+        subscribed(ManualPublisher(PlannedBreach.NONE_SUBSCRIPTION))
 
 
 def test_breaks_ignore_cancel() -> None:
-    upstream: ManualPublisher[str] = ManualPublisher(Breach.IGNORE_CANCEL)
+    upstream: ManualPublisher[str] = ManualPublisher(PlannedBreach.IGNORE_CANCEL)
     probe = subscribed(upstream, 2)
     probe.cancel()
     upstream.next("late")
@@ -142,7 +142,7 @@ def test_breaks_ignore_cancel() -> None:
 
 def test_breaks_concurrent_signals() -> None:
     both = Barrier(2)
-    upstream: ManualPublisher[str] = ManualPublisher(Breach.CONCURRENT_SIGNALS)
+    upstream: ManualPublisher[str] = ManualPublisher(PlannedBreach.CONCURRENT_SIGNALS)
     probe: Probe[str] = Probe(2, on_signal=lambda _: both.wait(5))  # each signal waits for the other one
     upstream.subscribe(probe)
     upstream.next("a", "b")
@@ -152,8 +152,8 @@ def test_breaks_concurrent_signals() -> None:
 
 def test_breaks_calls_that_must_not_raise() -> None:
     with pytest.raises(RuntimeError, match=r"^ManualPublisher: subscribe raises$"):
-        subscribed(ManualPublisher(Breach.RAISE_IN_SUBSCRIBE))
-    probe = subscribed(ManualPublisher(Breach.RAISE_IN_REQUEST, Breach.RAISE_IN_CANCEL))
+        subscribed(ManualPublisher(PlannedBreach.RAISE_IN_SUBSCRIBE))
+    probe = subscribed(ManualPublisher(PlannedBreach.RAISE_IN_REQUEST, PlannedBreach.RAISE_IN_CANCEL))
     with pytest.raises(RuntimeError, match=r"^ManualPublisher: request raises$"):
         probe.request(1)
     with pytest.raises(RuntimeError, match=r"^ManualPublisher: cancel raises$"):
@@ -161,14 +161,14 @@ def test_breaks_calls_that_must_not_raise() -> None:
 
 
 def test_records_the_second_subscription() -> None:
-    upstream: ManualPublisher[str] = ManualPublisher(Breach.SUBSCRIBE_TWICE)
+    upstream: ManualPublisher[str] = ManualPublisher(PlannedBreach.SUBSCRIBE_TWICE)
     subscribed(upstream)
     assert [one.cancelled for one in upstream.surplus] == [True]
     assert not upstream.cancelled
 
 
 def test_every_breach_names_its_rule() -> None:
-    assert [breach for breach in Breach if not re.match(r"rule \d\.\d+: \w", breach.value)] == []
+    assert [breach for breach in PlannedBreach if not re.match(r"rule \d\.\d+: \w", breach.value)] == []
 
 
 def test_waits_for_another_thread() -> None:

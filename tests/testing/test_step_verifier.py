@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from penstock import Stream, VirtualClock, thread
-from penstock.testing import Breach, ManualPublisher, StepVerifier, VerificationError
+from penstock.testing import ManualPublisher, PlannedBreach, StepVerifier, VerificationError
 
 
 def script(*elements: int, request: int = 0) -> StepVerifier:
@@ -27,7 +27,7 @@ def test_verifies_a_failure() -> None:
 
 
 def test_verifies_a_cancel_and_lets_late_elements_pass() -> None:
-    upstream: ManualPublisher[int] = ManualPublisher(Breach.IGNORE_CANCEL)
+    upstream: ManualPublisher[int] = ManualPublisher(PlannedBreach.IGNORE_CANCEL)
     StepVerifier(upstream, request=2).then(lambda: upstream.next(1)).expect(1).cancel().then(
         lambda: upstream.next(2)
     ).verify()
@@ -123,7 +123,7 @@ def test_says_which_step_was_not_met(make: Callable[[], StepVerifier], message: 
 
 
 def test_reports_a_rule_that_is_broken() -> None:
-    upstream: ManualPublisher[int] = ManualPublisher(Breach.EXCEED_DEMAND)
+    upstream: ManualPublisher[int] = ManualPublisher(PlannedBreach.EXCEED_DEMAND)
 
     def send() -> None:
         upstream.next(1)

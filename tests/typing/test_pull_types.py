@@ -25,35 +25,35 @@ async def later(n: int) -> str:
 
 
 def test_sources() -> None:
-    assert_type(pull.values([1, 2]), pull.Source[int])
-    assert_type(pull.values({"a": 1}), pull.Source[int])
-    assert_type(pull.keys({"a": 1}), pull.Source[str])
-    assert_type(pull.once("a"), pull.Source[str])
-    assert_type(pull.count(), pull.Source[int])
-    assert_type(pull.infinite(), pull.Source[float])
-    assert_type(pull.infinite(lambda: "again"), pull.Source[str])
-    assert_type(pull.cat([pull.count(1), pull.values([2])]), pull.Source[int])
-    assert_type(pull.merge([pull.count(1), pull.values([2])]), pull.Source[int])
-    assert_type(pull.zip_sources(pull.count(1), pull.values("a")), pull.Source[tuple[Any, ...]])
+    assert_type(pull.values([1, 2]), pull.PullSource[int])
+    assert_type(pull.values({"a": 1}), pull.PullSource[int])
+    assert_type(pull.keys({"a": 1}), pull.PullSource[str])
+    assert_type(pull.once("a"), pull.PullSource[str])
+    assert_type(pull.count(), pull.PullSource[int])
+    assert_type(pull.infinite(), pull.PullSource[float])
+    assert_type(pull.infinite(lambda: "again"), pull.PullSource[str])
+    assert_type(pull.cat([pull.count(1), pull.values([2])]), pull.PullSource[int])
+    assert_type(pull.merge([pull.count(1), pull.values([2])]), pull.PullSource[int])
+    assert_type(pull.zip_sources(pull.count(1), pull.values("a")), pull.PullSource[tuple[Any, ...]])
 
 
 def test_throughs() -> None:
-    assert_type(pull.map(text), pull.Through[int, str])
-    assert_type(pull.filter(short), pull.Through[str, str])
-    assert_type(pull.async_map(later), pull.Through[int, str])
-    assert_type(pull.para_map(later, 4), pull.Through[int, str])
-    assert_type(pull.map(text) | pull.filter(short), pull.Through[int, str])
-    assert_type(pull.pull(pull.map(text), pull.filter(short)), pull.Through[int, str])
-    assert_type(pull.map(text) | pull.collect(told), pull.Sink[int, None])
+    assert_type(pull.map(text), pull.PullThrough[int, str])
+    assert_type(pull.filter(short), pull.PullThrough[str, str])
+    assert_type(pull.async_map(later), pull.PullThrough[int, str])
+    assert_type(pull.para_map(later, 4), pull.PullThrough[int, str])
+    assert_type(pull.map(text) | pull.filter(short), pull.PullThrough[int, str])
+    assert_type(pull.pull(pull.map(text), pull.filter(short)), pull.PullThrough[int, str])
+    assert_type(pull.map(text) | pull.collect(told), pull.PullSink[int, None])
 
 
 def test_types_go_through_a_pipeline() -> None:
-    assert_type(pull.pull(pull.count(3), pull.map(text)), pull.Source[str])
-    assert_type(pull.pull(pull.count(3), pull.map(text), pull.filter(short)), pull.Source[str])
-    assert_type(pull.pull(pull.count(3), pull.map(lambda n: n / 2)), pull.Source[float])
-    assert_type(pull.pull(pull.count(3), pull.flat_map(alone), pull.scan(joined, "")), pull.Source[str])
-    assert_type(pull.count(3) | pull.flat_map(alone) | pull.scan(joined, ""), pull.Source[str])
-    assert_type(pull.count(3) | pull.map(text) | pull.filter(short), pull.Source[str])
+    assert_type(pull.pull(pull.count(3), pull.map(text)), pull.PullSource[str])
+    assert_type(pull.pull(pull.count(3), pull.map(text), pull.filter(short)), pull.PullSource[str])
+    assert_type(pull.pull(pull.count(3), pull.map(lambda n: n / 2)), pull.PullSource[float])
+    assert_type(pull.pull(pull.count(3), pull.flat_map(alone), pull.scan(joined, "")), pull.PullSource[str])
+    assert_type(pull.count(3) | pull.flat_map(alone) | pull.scan(joined, ""), pull.PullSource[str])
+    assert_type(pull.count(3) | pull.map(text) | pull.filter(short), pull.PullSource[str])
     pull.pull(pull.count(3), pull.map(text), pull.take(2), pull.collect(told))
     _ = pull.count(3) | pull.map(text) | pull.collect(told)
 
@@ -72,7 +72,7 @@ def test_neighbours() -> None:
         return numbers.map(text)
 
     assert_type(pull.to_publisher(pull.count(2)), Stream[int])
-    assert_type(pull.from_publisher(Stream.range(2)), pull.Source[int])
-    assert_type(pull.through_flow(texts), pull.Through[int, str])
+    assert_type(pull.from_publisher(Stream.range(2)), pull.PullSource[int])
+    assert_type(pull.through_flow(texts), pull.PullThrough[int, str])
     assert_type(pull.to_async_iter(pull.count(2)), AsyncIterator[int])
     assert_type(pull.dataflow(pull.count(2)), pull.Dataflow[int])

@@ -21,10 +21,10 @@ from penstock.bridges.in_band import ends, packed, unpacked
 from penstock.bridges.pouring import pour_async
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.signals import Failed
-from penstock.engine.words.single_use import Once
+from penstock.engine.words.single_use import SingleUse
 from penstock.errors import RunCancelledError
 from penstock.flow import Sink
-from penstock.stage import AsyncOpener, Gate, Source
+from penstock.stage import AsyncOpener, LoopGate, Source
 from penstock.stream import Stream
 
 try:
@@ -78,13 +78,13 @@ class FromMemoryStream(Source[T]):
 
     receiver: MemoryReceiver[T]
     home: Home = field(compare=False, repr=False)
-    once: Once = field(default_factory=Once, compare=False, repr=False)
+    once: SingleUse = field(default_factory=SingleUse, compare=False, repr=False)
 
     def async_opener(self) -> AsyncOpener[T]:
         """Receive in the task that asks."""
         return self._open
 
-    async def _open(self, _: Gate | None) -> AsyncIterator[Any]:
+    async def _open(self, _: LoopGate | None) -> AsyncIterator[Any]:
         self.home.look()
         self.once.take("from_memory_stream: this end", _ONCE)
         try:

@@ -23,8 +23,8 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.weaving.segment import close
 from penstock.engine.words.arguments import count_given
 from penstock.engine.words.signals import Failed, Next, Signal
-from penstock.engine.words.single_use import Once
-from penstock.stage import Gate, Opener, Source
+from penstock.engine.words.single_use import SingleUse
+from penstock.stage import LoopGate, Opener, Source
 from penstock.stream import Stream
 
 R = TypeVar("R")
@@ -40,7 +40,7 @@ class FromArrow(Source[Any]):
     batch_rows: int | None = None
     columns: Sequence[str] | None = None
     where: Any = None
-    once: Once = field(default_factory=Once, repr=False)
+    once: SingleUse = field(default_factory=SingleUse, repr=False)
     clean: ClassVar[bool] = True
 
     def opener(self) -> Opener[Any]:
@@ -52,7 +52,7 @@ class FromArrow(Source[Any]):
         there = self.rows is not None and isinstance(self.source, pa.Table | pa.RecordBatch)
         return self.source.num_rows if there else None
 
-    def _open(self, _: Gate | None) -> Iterator[Any]:
+    def _open(self, _: LoopGate | None) -> Iterator[Any]:
         if isinstance(self.source, pa.RecordBatchReader):
             self.once.take(
                 "from_arrow: this reader", "give a table or a dataset, or make one per run with Stream.defer"

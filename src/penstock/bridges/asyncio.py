@@ -21,7 +21,7 @@ from penstock.bridges.pouring import pour_async
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.arguments import count_given
 from penstock.flow import Sink
-from penstock.stage import AsyncOpener, Gate, Source
+from penstock.stage import AsyncOpener, LoopGate, Source
 from penstock.stream import Stream
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ class FromQueue(Source[T]):
         """Wait in the task that asks."""
         return self._open
 
-    async def _open(self, _: Gate | None) -> AsyncIterator[Any]:
+    async def _open(self, _: LoopGate | None) -> AsyncIterator[Any]:
         self.home.look()
         while True:
             try:
@@ -135,7 +135,7 @@ class FromReader(Source[bytes]):
         """Read in the task that asks."""
         return self._open
 
-    async def _open(self, _: Gate | None) -> AsyncIterator[bytes]:
+    async def _open(self, _: LoopGate | None) -> AsyncIterator[bytes]:
         self.home.look()
         while found := await (self.reader.readline() if self.size is None else self.reader.read(self.size)):
             yield found

@@ -18,7 +18,7 @@ from penstock.bridges.pouring import pour
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.arguments import count_given
 from penstock.flow import Sink
-from penstock.stage import Gate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source
 from penstock.stream import Stream
 
 Given = str | os.PathLike[str] | IO[AnyStr] | Callable[[], IO[AnyStr]]
@@ -49,7 +49,7 @@ class FromFile(Source[Any]):
         """Read where elements are asked for."""
         return self._open
 
-    def _open(self, _: Gate | None) -> Iterator[Any]:
+    def _open(self, _: LoopGate | None) -> Iterator[Any]:
         file, ours = _opened(self.file, "r")
         try:
             if self.size is None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.stage import Gate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,6 +23,6 @@ class FromFrame(Source[Any]):
         """Iterate over what the pieces are made into."""
         return self._open
 
-    def _open(self, _: Gate | None) -> Iterator[Any]:
+    def _open(self, _: LoopGate | None) -> Iterator[Any]:
         for at in range(0, self.count, self.size):
             yield from self.make(self.cut(self.frame, at, self.size))

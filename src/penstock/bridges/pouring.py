@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeVar
 
 from penstock.engine.grounds.outlet import Outlet, accepts, element_or_raise
 from penstock.engine.grounds.relay import Relay
-from penstock.engine.places.event_loops import Future, Loop, Task, lease_loop
+from penstock.engine.places.event_loops import AnyLoop, Future, Task, lease_loop
 from penstock.engine.places.executors import thread
 from penstock.engine.runs.chain import Chain, connect
 from penstock.engine.runs.given import Items
@@ -160,7 +160,7 @@ class _PourAsyncRun:
 
     def __init__(self, downstream: Subscriber[int], basin: AsyncBasin) -> None:
         self._basin = basin
-        self._lease: Loop = lease_loop()
+        self._lease: AnyLoop = lease_loop()
         self._signals: deque[Signal[Any]] = deque()
         self._arrival: Future | None = None
         self._task: Task | None = None

@@ -22,7 +22,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 from penstock.engine.grounds.outlet import Outlet, element_or_raise
-from penstock.engine.places.event_loops import Loop, loop_here
+from penstock.engine.places.event_loops import AnyLoop, loop_here
 from penstock.engine.words.arguments import count_given
 from penstock.engine.words.demand import add
 from penstock.engine.words.dropped import drop
@@ -47,7 +47,7 @@ class _Entering(Subscriber):  # type: ignore[misc]
         self.outlet.on_request = self._requested
         self.outlet.on_cancel = self._cancel
         self._initial = initial
-        self._loop: Loop | None = loop_here()
+        self._loop: AnyLoop | None = loop_here()
         self._lock = Lock()
         self._subscription: Subscription | None = None
         self._subscribing = False

@@ -13,7 +13,7 @@ from penstock.engine.weaving.iterators import opened
 from penstock.engine.weaving.segment import no_item
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Gate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source
 
 _END = object()
 
@@ -53,7 +53,7 @@ class CombineLatest(Source[tuple[Any, ...]]):
         _CombineLatestRun(downstream, len(self.streams), self.prefetch).start(self.streams)
 
 
-def _two_in_turns(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tuple[Any, ...]]:
+def _two_in_turns(openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator[tuple[Any, ...]]:
     """Do what `_in_turns` does, without looking whose turn it is."""
     inputs = opened(openers, gate)
     with inputs as (first, second):
@@ -87,7 +87,7 @@ def _two_in_turns(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tup
             yield one, other
 
 
-def _in_turns(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tuple[Any, ...]]:
+def _in_turns(openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator[tuple[Any, ...]]:
     inputs = opened(openers, gate)
     with inputs as iterators:
         latest: list[Any] = []

@@ -12,7 +12,7 @@ from penstock.engine.runs.chain import Chain, connect, pull_all, reads_nothing
 from penstock.engine.weaving.iterators import left_in, open_inner
 from penstock.engine.weaving.segment import no_item
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Gate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Concat(Source[Any]):
         openers = pull_all(self.streams, looks=True)
         return None if openers is None else lambda gate: self._one_after_the_other(openers, gate)
 
-    def _one_after_the_other(self, openers: list[Opener[Any]], gate: Gate | None) -> Iterator[Any]:
+    def _one_after_the_other(self, openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator[Any]:
         for place, opener in enumerate(openers, 1):
             iterator, inner = open_inner(opener, gate)
             if gate is not None and all(map(reads_nothing, self.streams[place:])):

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from penstock.engine.words.arguments import stays_here
-from penstock.engine.words.single_use import Once
-from penstock.stage import AsyncOpener, Gate, Source
+from penstock.engine.words.single_use import SingleUse
+from penstock.stage import AsyncOpener, LoopGate, Source
 
 T = TypeVar("T")
 
@@ -22,7 +22,7 @@ class FromAsyncIterable(Source[T]):
     """
 
     items: AsyncIterable[T]
-    once: Once = field(default_factory=Once, compare=False, repr=False)
+    once: SingleUse = field(default_factory=SingleUse, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.items, AsyncIterable):
@@ -37,7 +37,7 @@ class FromAsyncIterable(Source[T]):
         """Iterate over the items."""
         return self._open
 
-    def _open(self, _: Gate | None) -> AsyncIterator[T]:
+    def _open(self, _: LoopGate | None) -> AsyncIterator[T]:
         iterator = aiter(self.items)
         if iterator is self.items:
             self.once.take("from_async_iterable: this iterator")

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from penstock.engine.weaving.blame import blamed, note_on
 from penstock.engine.words.arguments import stays_here
-from penstock.engine.words.single_use import Once
-from penstock.stage import AsyncOpener, Gate, Source
+from penstock.engine.words.single_use import SingleUse
+from penstock.stage import AsyncOpener, LoopGate, Source
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ class FromAwaitable(Source[T]):
     """
 
     awaitable: Awaitable[T] | Callable[[], Awaitable[T]]
-    once: Once = field(default_factory=Once, compare=False, repr=False)
+    once: SingleUse = field(default_factory=SingleUse, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.awaitable, Awaitable) and not callable(self.awaitable):
@@ -40,7 +40,7 @@ class FromAwaitable(Source[T]):
         """Await it in place of iterating."""
         return self._open
 
-    async def _open(self, gate: Gate | None) -> AsyncIterator[T]:
+    async def _open(self, gate: LoopGate | None) -> AsyncIterator[T]:
         try:
             value = await self._made()
         except Exception as error:

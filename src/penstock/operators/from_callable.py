@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import awaits, function_given
-from penstock.stage import Gate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ class FromCallable(Source[T]):
         """Call the function in place of iterating."""
         return self._open
 
-    def _open(self, gate: Gate | None) -> Iterator[T]:
+    def _open(self, gate: LoopGate | None) -> Iterator[T]:
         try:
             value = self.fn()
         except Exception as error:  # noqa: BLE001  rule 1.4

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from penstock.engine.words.arguments import stays_here
-from penstock.engine.words.single_use import Once
-from penstock.stage import Gate, Opener, Source
+from penstock.engine.words.single_use import SingleUse
+from penstock.stage import LoopGate, Opener, Source
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ class FromIterable(Source[T]):
     """
 
     items: Iterable[T]
-    once: Once = field(default_factory=Once, compare=False, repr=False)
+    once: SingleUse = field(default_factory=SingleUse, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.items, Iterable):
@@ -53,7 +53,7 @@ class FromIterable(Source[T]):
         """Iterate over the items."""
         return self._open
 
-    def _open(self, _: Gate | None) -> Iterator[T]:
+    def _open(self, _: LoopGate | None) -> Iterator[T]:
         iterator = iter(self.items)
         if iterator is self.items:
             self.once.take("from_iterable: this iterator")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 from penstock.engine.weaving.blame import blamed
 from penstock.engine.weaving.segment import no_element
 from penstock.engine.words.arguments import Missing, function_given, initial_given
-from penstock.stage import Gate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -38,7 +38,7 @@ class Generate(Source[T], Generic[T, S]):
         """Iterate by calling `step`."""
         return self._open
 
-    def _open(self, _: Gate | None) -> Iterator[T]:
+    def _open(self, _: LoopGate | None) -> Iterator[T]:
         step, create = self.step, self.create
         state: Any = self.seed
         if create is not None:

@@ -12,7 +12,7 @@ from penstock.engine.runs.chain import Chain, pull_all, reads_nothing
 from penstock.engine.weaving.iterators import opened
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Gate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Interleave(Source[Any]):
         _InterleaveRun(self, downstream).start(self.streams)
 
 
-def _one_by_one(openers: list[Opener[Any]], gate: Gate | None, _: int) -> Iterator[Any]:
+def _one_by_one(openers: list[Opener[Any]], gate: LoopGate | None, _: int) -> Iterator[Any]:
     inputs = opened(openers, gate)
     with inputs as iterators:
         if gate is not None:
@@ -62,7 +62,7 @@ def _one_by_one(openers: list[Opener[Any]], gate: Gate | None, _: int) -> Iterat
             yield from map(next, turns)
 
 
-def _some_by_some(openers: list[Opener[Any]], gate: Gate | None, count: int) -> Iterator[Any]:
+def _some_by_some(openers: list[Opener[Any]], gate: LoopGate | None, count: int) -> Iterator[Any]:
     inputs = opened(openers, gate)
     with inputs as iterators:
         if gate is not None:

@@ -15,7 +15,7 @@ from penstock.engine.weaving.iterators import opened
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.errors import OverflowedError
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Gate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source
 
 How = Literal["inner", "left", "right", "outer"]
 Pair = tuple[Any, Any]
@@ -72,7 +72,7 @@ class Join(Source[Pair]):
             self.how in ("inner", "right") and is_empty(self.other)
         )
 
-    def _one_by_one(self, openers: list[Opener[Any]], gate: Gate | None) -> Iterator[Pair]:
+    def _one_by_one(self, openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator[Pair]:
         match = _Match(self)
         inputs = opened(openers, gate)
         waiting: list[Any] = [_END, _END]  # an element for which there is no room

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.cold_paths import interruption
 from penstock.engine.grounds.outlet import Outlet, accepts, element_or_raise
-from penstock.engine.places.event_loops import Loop, Task, lease_loop, on_its_own
+from penstock.engine.places.event_loops import AnyLoop, Task, lease_loop, on_its_own
 from penstock.engine.weaving.blame import blamed, describe, function_name, no_stop, note_on, place_of
 from penstock.engine.weaving.segment import no_element
 from penstock.engine.words.arguments import async_function_given, count_given, function_given
@@ -72,7 +72,7 @@ class _MapAsyncRun(Part):
 
     def __init__(self, step: MapAsync[Any, Any], downstream: Subscriber[Any]) -> None:
         self._step = step
-        self._lease: Loop = lease_loop()
+        self._lease: AnyLoop = lease_loop()
         self._arrivals: deque[_Job] = deque()
         self._ready: deque[_Job] = deque()
         self._line: deque[_Job] = deque()

@@ -12,7 +12,7 @@ from penstock.engine.runs.given import Items
 from penstock.engine.weaving.segment import close_quietly
 from penstock.engine.words.signals import Completed, Failed, Next, Signal
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Gate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Materialize(Source[Any]):
         _MaterializeRun(downstream).attach(lambda leg: connect(self.stream, leg))
 
 
-def _signals(opener: Opener[Any], gate: Gate | None) -> Iterator[Signal[Any]]:
+def _signals(opener: Opener[Any], gate: LoopGate | None) -> Iterator[Signal[Any]]:
     end: Signal[Any] = Completed()
     source: Iterator[Any] | None = None
     try:

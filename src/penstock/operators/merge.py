@@ -12,7 +12,7 @@ from penstock.engine.runs.chain import Chain, connect, pull_all, reads_nothing
 from penstock.engine.weaving.iterators import opened
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Gate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Merge(Source[Any]):
         gather.close()
 
 
-def _in_turns(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[Any]:
+def _in_turns(openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator[Any]:
     inputs = opened(openers, gate)
     with inputs as iterators:
         if gate is not None:

@@ -13,7 +13,7 @@ from penstock.engine.weaving.blame import blamed, no_stop, note_on
 from penstock.engine.weaving.iterators import opened
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Gate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source
 
 _END = object()
 
@@ -62,7 +62,7 @@ class MergeSorted(Source[Any]):
         _MergeSortedRun(self, downstream).start(self.streams)
 
 
-def _two_by_two(step: MergeSorted, openers: list[Opener[Any]], gate: Gate | None) -> Iterator[Any]:
+def _two_by_two(step: MergeSorted, openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator[Any]:
     """Merge two by comparing them; no heap is needed."""
     inputs, waiting = opened(openers, gate), 1
     with inputs as (first, second):
@@ -89,7 +89,7 @@ def _two_by_two(step: MergeSorted, openers: list[Opener[Any]], gate: Gate | None
             yield from second
 
 
-def _by_key(step: MergeSorted, openers: list[Opener[Any]], gate: Gate | None) -> Iterator[Any]:
+def _by_key(step: MergeSorted, openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator[Any]:
     """Merge with a heap of each one's next element and its key."""
     key = step.key
     heads: list[list[Any]] = []

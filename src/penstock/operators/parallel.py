@@ -19,7 +19,7 @@ from penstock.engine.weaving.segment import Segment, close_quietly
 from penstock.engine.words.arguments import count_given
 from penstock.engine.words.part import Part, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Gate, Joint, Sight, Stage, Step
+from penstock.stage import Joint, LoopGate, Sight, Stage, Step
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -91,7 +91,7 @@ class _ParallelRun(Part):
         self.height = height_of(downstream) + 1
         self._step = step
         self._segment = Segment([each for each in step.steps if isinstance(each, Stage)])
-        self._gate = Gate()
+        self._gate = LoopGate()
         self._lock = Lock()
         self._pile: deque[Any] = deque()
         self._line: list[_Share] = []

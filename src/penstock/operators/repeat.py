@@ -14,7 +14,7 @@ from penstock.engine.weaving.iterators import left_in, open_inner
 from penstock.engine.weaving.segment import no_item
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Gate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Repeat(Source[Any]):
         opener = pull(self.stream, looks=True)
         return None if opener is None else lambda gate: self._again_and_again(opener, gate)
 
-    def _again_and_again(self, opener: Opener[Any], gate: Gate | None) -> Iterator[Any]:
+    def _again_and_again(self, opener: Opener[Any], gate: LoopGate | None) -> Iterator[Any]:
         runs = 0
         while self.times is None or runs < self.times:
             if runs and not self.goes_on():

@@ -15,7 +15,7 @@ from penstock.engine.weaving.iterators import opened
 from penstock.engine.weaving.segment import no_item
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Gate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source
 
 _END = object()
 
@@ -44,7 +44,7 @@ class SequenceEqual(Source[bool]):
         openers = pull_all((self.stream, self.other), looks=True)
         return None if openers is None else lambda gate: self._side_by_side(openers, gate)
 
-    def _side_by_side(self, openers: list[Opener[Any]], gate: Gate | None) -> Iterator[bool]:
+    def _side_by_side(self, openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator[bool]:
         with opened(openers, gate) as iterators:
             answer = self._compared(iterators, gate)
         if gate is not None:
@@ -53,7 +53,7 @@ class SequenceEqual(Source[bool]):
             gate.finish()  # completes with the answer
         yield answer
 
-    def _compared(self, iterators: list[Iterator[Any]], gate: Gate | None) -> bool:
+    def _compared(self, iterators: list[Iterator[Any]], gate: LoopGate | None) -> bool:
         equal = self.equal
         if equal is None and gate is None:
             return self._same(iterators)

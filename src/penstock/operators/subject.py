@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Subject(Source[T]):
+class SubjectSource(Source[T]):
     """Emit to each subscriber what is handed to the subject while it is subscribed, and the last `kept` before that.
 
     Emits when downstream asks and there is an element. Backpressures by `overflow`, for each subscriber by itself: one

@@ -11,7 +11,7 @@ from penstock.engine.runs.chain import Chain, connect, pull_all, reads_nothing
 from penstock.engine.weaving.iterators import opened
 from penstock.engine.weaving.segment import no_item
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Gate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class SwitchIfEmpty(Source[Any]):
         connect(self.stream, run.leg)
 
 
-def _one_or_the_other(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[Any]:
+def _one_or_the_other(openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator[Any]:
     for place, opener in enumerate(openers, 1):
         inputs = opened((opener,), gate)
         with inputs as (iterator,):

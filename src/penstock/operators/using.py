@@ -15,7 +15,7 @@ from penstock.engine.weaving.segment import close
 from penstock.engine.words.arguments import awaits, function_given
 from penstock.engine.words.dropped import drop
 from penstock.spec.interfaces import Publisher, Subscriber
-from penstock.stage import AsyncOpener, Gate, Opener, Source
+from penstock.stage import AsyncOpener, LoopGate, Opener, Source
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -137,7 +137,7 @@ class _Items(Source[Any]):
     def opener(self) -> Opener[Any]:
         return self._open
 
-    def _open(self, gate: Gate | None) -> Iterator[Any]:
+    def _open(self, gate: LoopGate | None) -> Iterator[Any]:
         if not self.held.begin():
             return
         done = False
@@ -168,7 +168,7 @@ class _AsyncItems(Source[Any]):
     def async_opener(self) -> AsyncOpener[Any]:
         return self._open
 
-    async def _open(self, _: Gate | None) -> AsyncIterator[Any]:
+    async def _open(self, _: LoopGate | None) -> AsyncIterator[Any]:
         if not self.held.begin():
             return
         done = False

@@ -15,7 +15,7 @@ from penstock.engine.weaving.segment import no_item
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.part import Part
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Gate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source
 
 _END = object()
 
@@ -53,7 +53,7 @@ class WithLatestFrom(Source[tuple[Any, ...]]):
             connect(self.stream, leg)
 
 
-def _side_by_side(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tuple[Any, ...]]:
+def _side_by_side(openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator[tuple[Any, ...]]:
     inputs = opened(openers, gate)
     with inputs as (iterator, *others):
         if gate is not None:
@@ -71,7 +71,7 @@ def _side_by_side(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tup
             yield (element, *latest)
 
 
-def _beside_one(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tuple[Any, ...]]:
+def _beside_one(openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator[tuple[Any, ...]]:
     """Do what `_side_by_side` does, for one other stream."""
     inputs = opened(openers, gate)
     with inputs as (iterator, other):

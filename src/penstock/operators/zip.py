@@ -14,7 +14,7 @@ from penstock.engine.weaving.iterators import opened
 from penstock.engine.weaving.segment import no_item
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import SIZED, Gate, Opener, Source
+from penstock.stage import SIZED, LoopGate, Opener, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Zip(Source[tuple[Any, ...]]):
         _ZipRun(downstream, len(self.streams), self.prefetch).start(self.streams)
 
 
-def _side_by_side(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tuple[Any, ...]]:
+def _side_by_side(openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator[tuple[Any, ...]]:
     inputs = opened(openers, gate)
     iterators = inputs.__enter__()
     if gate is not None:
@@ -71,7 +71,7 @@ def _rows(iterators: list[Iterator[Any]]) -> Iterator[tuple[Any, ...]]:
     return map(itemgetter(*[places.index(place) for place in builtins.range(len(places))]), rows)
 
 
-def _closing(rows: Iterator[tuple[Any, ...]], inputs: opened, gate: Gate | None) -> Iterator[tuple[Any, ...]]:
+def _closing(rows: Iterator[tuple[Any, ...]], inputs: opened, gate: LoopGate | None) -> Iterator[tuple[Any, ...]]:
     try:
         yield from rows if gate is None else _ending(rows, inputs)
     finally:
@@ -89,7 +89,7 @@ def _ending(rows: Iterator[tuple[Any, ...]], inputs: opened) -> Iterator[tuple[A
             yield last
 
 
-def _looked_through(openers: list[Opener[Any]], gate: Gate | None) -> Iterator[tuple[Any, ...]]:
+def _looked_through(openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator[tuple[Any, ...]]:
     """Do what `_side_by_side` does, and look for None."""
     inputs = opened(openers, gate)
     with inputs as iterators:

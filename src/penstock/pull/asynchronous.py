@@ -15,7 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar, overload
 from penstock.engine.words.dropped import drop
 from penstock.errors import PenstockError
 from penstock.pull.desk import Confirm, Desk
-from penstock.pull.module import Source, read_of
+from penstock.pull.module import PullSource, read_of
 from penstock.pull.protocol import End, Read, end_of, failure, raised, twice
 
 T = TypeVar("T")
@@ -142,7 +142,7 @@ def _on(loop: asyncio.AbstractEventLoop, fn: Any, argument: Any) -> None:
 
 
 @overload
-def dataflow(source: Source[T]) -> Dataflow[T]: ...
+def dataflow(source: PullSource[T]) -> Dataflow[T]: ...
 @overload
 def dataflow(source: Read) -> Dataflow[Any]: ...
 def dataflow(source: Read) -> Dataflow[Any]:
@@ -160,7 +160,7 @@ def dataflow(source: Read) -> Dataflow[Any]:
 
 
 @overload
-def to_async_iter(source: Source[T]) -> AsyncIterator[T]: ...
+def to_async_iter(source: PullSource[T]) -> AsyncIterator[T]: ...
 @overload
 def to_async_iter(source: Read) -> AsyncIterator[Any]: ...
 def to_async_iter(source: Read) -> AsyncIterator[Any]:
@@ -263,12 +263,12 @@ def _spawn(work: Coroutine[Any, Any, None]) -> None:
     task.add_done_callback(_closing.discard)
 
 
-def from_dataflow(source: Asked[T]) -> Source[T]:
+def from_dataflow(source: Asked[T]) -> PullSource[T]:
     """Make a source of an object with the coroutines `ask` and `abort`; to be read on an event loop."""
     for name in ("ask", "abort"):
         if not callable(getattr(source, name, None)):
             raise TypeError(f"from_dataflow: source must have {name}, got {source!r}")
-    return Source(_Awaited("from_dataflow", source).desk.read, "from_dataflow")
+    return PullSource(_Awaited("from_dataflow", source).desk.read, "from_dataflow")
 
 
 class _Iterating:
@@ -293,11 +293,11 @@ class _Iterating:
             await closing()
 
 
-def from_async_iter(items: AsyncIterable[T]) -> Source[T]:
+def from_async_iter(items: AsyncIterable[T]) -> PullSource[T]:
     """Give the items of an async iterable, which is closed when it is aborted; to be read on an event loop."""
     if not hasattr(items, "__aiter__"):
         raise TypeError(f"from_async_iter: items must be an async iterable, got {items!r}")
-    return Source(_Awaited("from_async_iter", _Iterating(items)).desk.read, "from_async_iter")
+    return PullSource(_Awaited("from_async_iter", _Iterating(items)).desk.read, "from_async_iter")
 
 
 __all__ = ["Asked", "Dataflow", "StreamEnd", "dataflow", "from_async_iter", "from_dataflow", "to_async_iter"]

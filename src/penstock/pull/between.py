@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.pull.desk import Confirm, Desk
 from penstock.pull.protocol import End, Read
-from penstock.pull.reader import Reader
+from penstock.pull.reader import SourceReader
 
 
 class Between:
@@ -15,7 +15,7 @@ class Between:
     def __init__(self, read: Read) -> None:
         self.desk = desk = Desk(self.wanted, self.close)
         passes = type(self).arrived is Between.arrived  # then there is no need to ask it each time
-        self.reader = Reader(read, desk.give if passes else self.arrived, self.ended, desk.turn)
+        self.reader = SourceReader(read, desk.give if passes else self.arrived, self.ended, desk.turn)
         desk.level = self.reader.level
         if type(self).wanted is Between.wanted:
             desk.wanted = self.reader.ask

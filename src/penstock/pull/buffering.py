@@ -12,7 +12,7 @@ from penstock.engine.words.arguments import count_given
 from penstock.pull.arguments import function_given
 from penstock.pull.between import Between
 from penstock.pull.desk import Confirm
-from penstock.pull.module import Through
+from penstock.pull.module import PullThrough
 from penstock.pull.protocol import Abort, Answer, End, Read, answer_given, asks, at_fault
 
 A = TypeVar("A")
@@ -66,14 +66,14 @@ class _Batch(Between):
 
 def batch(
     size: int | None = None, seconds: float | timedelta | None = None, *, clock: Clock = SYSTEM_CLOCK
-) -> Through[A, list[A]]:
+) -> PullThrough[A, list[A]]:
     """Give lists of up to `size` values; a list that is `seconds` old is given as it is, and so is the last one."""
     if size is None and seconds is None:
         raise TypeError("batch: size or seconds must be given")
     if size is not None:
         count_given("batch", "size", size, 1)
     patience = None if seconds is None else seconds_of("batch", "seconds", seconds)
-    return Through(lambda read: _Batch(read, size, patience, clock).desk.read, name="batch")
+    return PullThrough(lambda read: _Batch(read, size, patience, clock).desk.read, name="batch")
 
 
 class _Sliding(Between):
@@ -97,11 +97,11 @@ class _Sliding(Between):
         self.desk.give(made)
 
 
-def sliding(fn: Callable[[list[A]], B], width: int) -> Through[A, B]:
+def sliding(fn: Callable[[list[A]], B], width: int) -> PullThrough[A, B]:
     """Give what a function makes of the last `width` values, once there are so many."""
     function_given("sliding", "fn", fn)
     count_given("sliding", "width", width, 1)
-    return Through(lambda read: _Sliding(read, fn, width).desk.read, name="sliding")
+    return PullThrough(lambda read: _Sliding(read, fn, width).desk.read, name="sliding")
 
 
 class _Buffer(Between):
@@ -146,7 +146,7 @@ class _Buffer(Between):
         self._fill()
 
 
-def buffer(high: int, low: int = 0) -> Through[A, A]:
+def buffer(high: int, low: int = 0) -> PullThrough[A, A]:
     """Read ahead, once asked: up to `high` values, and again when no more than `low` are left.
 
     At the end, a good one or not, what is held is given first.
@@ -155,7 +155,7 @@ def buffer(high: int, low: int = 0) -> Through[A, A]:
     count_given("buffer", "low", low, 0)
     if low >= high:
         raise ValueError(f"buffer: low must be < high, got {low} and {high}")
-    return Through(lambda read: _Buffer(read, high, low).request, name="buffer")
+    return PullThrough(lambda read: _Buffer(read, high, low).request, name="buffer")
 
 
 __all__ = ["batch", "buffer", "sliding"]

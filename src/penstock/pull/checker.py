@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.pull.module import Through
+from penstock.pull.module import PullThrough
 from penstock.tck.pull.checker import PullChecker
 
 
-class Checker(PullChecker, Through[Any, Any]):
+class Checker(PullChecker, PullThrough[Any, Any]):
     """Be a through that changes nothing and looks at everything; wired once.
 
     What breaks the protocol is kept from the other neighbour and put into `faults`; `verify()` raises the first.
@@ -16,7 +16,7 @@ class Checker(PullChecker, Through[Any, Any]):
 
     def __init__(self, *, strict: bool = False) -> None:
         PullChecker.__init__(self, strict=strict)
-        Through.__init__(self, self.watch, name="checker")
+        PullThrough.__init__(self, self.watch, name="checker")
 
 
 def checker(*, strict: bool = False) -> Checker:

@@ -10,15 +10,15 @@ from typing import Any, TypeVar
 from penstock.errors import PenstockError
 from penstock.pull.arguments import function_given
 from penstock.pull.desk import Confirm, Desk
-from penstock.pull.module import Source, read_of
+from penstock.pull.module import PullSource, read_of
 from penstock.pull.protocol import End, Read, at_fault, failure, unheard, worst
-from penstock.pull.reader import Reader, abort_all, level_of
+from penstock.pull.reader import SourceReader, abort_all, level_of
 
 T = TypeVar("T")
 
 
 def _sources_given(name: str, sources: object) -> None:
-    if not isinstance(sources, Iterable) or isinstance(sources, Source):
+    if not isinstance(sources, Iterable) or isinstance(sources, PullSource):
         raise TypeError(f"{name}: sources must be an iterable of sources, got {sources!r}")
 
 
@@ -32,7 +32,7 @@ class _Cat:
 
     def __init__(self, reads: list[Read]) -> None:
         self.desk = Desk(self._wanted, self._close)
-        self._readers = deque(Reader(read, self.desk.give, self._ended, self.desk.turn) for read in reads)
+        self._readers = deque(SourceReader(read, self.desk.give, self._ended, self.desk.turn) for read in reads)
         self.desk.level = level_of(self._readers)
 
     def _wanted(self) -> bool:
@@ -54,16 +54,16 @@ class _Cat:
         abort_all(self._readers, end, confirm)
 
 
-def cat(sources: Iterable[Source[T] | None]) -> Source[T]:
+def cat(sources: Iterable[PullSource[T] | None]) -> PullSource[T]:
     """Give the values of one source after the other; None among them is left out.
 
     If one fails, those after it are aborted with its error, and then that is the end.
     """
     _sources_given("cat", sources)
-    return Source(_Cat(_reads("cat", [source for source in sources if source is not None])).desk.read, "cat")
+    return PullSource(_Cat(_reads("cat", [source for source in sources if source is not None])).desk.read, "cat")
 
 
-class Many(Source[T]):
+class Many(PullSource[T]):
     """Give the values of any number of sources as they come.
 
     Each source that has nothing held is asked when somebody waits, so that of each one value at most is held. Sources
@@ -76,8 +76,8 @@ class Many(Source[T]):
     def __init__(self, sources: Iterable[Any] | None) -> None:
         self._desk = Desk(self._wanted, self._close)
         super().__init__(self._desk.read, "many")
-        self._readers: list[Reader] = []
-        self._held: deque[tuple[Reader, Any]] = deque()
+        self._readers: list[SourceReader] = []
+        self._held: deque[tuple[SourceReader, Any]] = deque()
         self._capped = sources is not None
         for read in _reads("many", () if sources is None else sources):
             self._join(read)
@@ -103,7 +103,7 @@ class Many(Source[T]):
         self._desk.serve()
 
     def _join(self, read: Read) -> None:
-        reader: Reader
+        reader: SourceReader
 
         def arrived(value: Any) -> None:
             self._held.append((reader, value))
@@ -116,7 +116,7 @@ class Many(Source[T]):
             else:
                 self._desk.stop(end)
 
-        reader = Reader(read, arrived, ended, self._desk.turn)
+        reader = SourceReader(read, arrived, ended, self._desk.turn)
         self._readers.append(reader)
         self._desk.level = level_of(self._readers)
 
@@ -139,7 +139,7 @@ class Many(Source[T]):
         abort_all(readers, end, confirm)
 
 
-def many(sources: Iterable[Source[T]] | None = None) -> Many[T]:
+def many(sources: Iterable[PullSource[T]] | None = None) -> Many[T]:
     """Give the values of several sources as they come; without sources, `add` them and `cap` it."""
     return Many(sources)
 
@@ -155,7 +155,7 @@ class _Aligned:
         self.heads: list[tuple[Any] | None] = [None] * len(reads)
         self._decide = decide
         self._readers = [
-            Reader(read, partial(self._arrived, position), self._ended, self.desk.turn)
+            SourceReader(read, partial(self._arrived, position), self._ended, self.desk.turn)
             for position, read in enumerate(reads)
         ]
         self.desk.level = level_of(self._readers)
@@ -197,7 +197,7 @@ def _least(heads: list[tuple[Any] | None], key: Callable[[Any], Any] | None) -> 
     return None if found is None else found[1]
 
 
-def merge(sources: Iterable[Source[T]], key: Callable[[T], Any] | None = None) -> Source[T]:
+def merge(sources: Iterable[PullSource[T]], key: Callable[[T], Any] | None = None) -> PullSource[T]:
     """Give the values of sources that are each in order, in order; of equal ones the earlier source's first."""
     if key is not None:
         function_given("merge", "key", key)
@@ -216,14 +216,16 @@ def merge(sources: Iterable[Source[T]], key: Callable[[T], Any] | None = None) -
         aligned.heads[least] = None
         aligned.desk.give(head[0])  # unless the function for the key has aborted the stream
 
-    return Source(_Aligned(_reads("merge", sources), give_least).desk.read, "merge")
+    return PullSource(_Aligned(_reads("merge", sources), give_least).desk.read, "merge")
 
 
 class LengthError(PenstockError, ValueError):
     """Report that sources that must be of equal length are not."""
 
 
-def zip_sources(*sources: Source[Any] | Read, strict: bool = False, fill: Any = None) -> Source[tuple[Any, ...]]:
+def zip_sources(
+    *sources: PullSource[Any] | Read, strict: bool = False, fill: Any = None
+) -> PullSource[tuple[Any, ...]]:
     """Give tuples of one value of each source, up to the end of the longest, with `fill` for those that have ended.
 
     With `strict` sources of different length are an error.
@@ -244,7 +246,7 @@ def zip_sources(*sources: Source[Any] | Read, strict: bool = False, fill: Any = 
             aligned.desk.ready.append(tuple(fill if head is None else head[0] for head in heads))
             aligned.heads = [None] * len(heads)
 
-    return Source(_Aligned(_reads("zip_sources", sources), give_all).desk.read, "zip_sources")
+    return PullSource(_Aligned(_reads("zip_sources", sources), give_all).desk.read, "zip_sources")
 
 
 __all__ = ["LengthError", "Many", "cat", "many", "merge", "zip_sources"]

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from penstock.pull.marks import LATER, OVER, Later
-from penstock.pull.module import Sink, Source, Through, composed, read_of
-from penstock.pull.plain import Once
+from penstock.pull.module import PullSink, PullSource, PullThrough, composed, read_of
+from penstock.pull.plain import AnswerOnce
 from penstock.pull.protocol import (
     Abort,
     Answer,
@@ -128,7 +128,7 @@ class Deferred:
             target.adopt(self._waiting)
             return
         try:
-            read(self._end, Once(unheard(self._end)))
+            read(self._end, AnswerOnce(unheard(self._end)))
         except Exception as error:  # noqa: BLE001  property F10
             read_raised(error)
 
@@ -137,7 +137,7 @@ class Deferred:
             give(self._waiting.popleft(), self._end)
 
 
-class DeferredSource(Source[T]):
+class DeferredSource(PullSource[T]):
     """A source that is known later: requests wait for it, in order; an abort meanwhile ends it."""
 
     __slots__ = ("_deferred", "_resolved")
@@ -147,7 +147,7 @@ class DeferredSource(Source[T]):
         super().__init__(self._deferred.read, name)
         self._resolved = False
 
-    def resolve(self, source: Source[T] | Read) -> None:
+    def resolve(self, source: PullSource[T] | Read) -> None:
         """Say which source it is; what was asked for meanwhile is asked of it."""
         if self._resolved:
             raise PullError("B15", f"{self.name} is resolved already")
@@ -166,7 +166,7 @@ def defer_source() -> DeferredSource[Any]:
     return DeferredSource()
 
 
-class DeferredThrough(Through[A, B]):
+class DeferredThrough(PullThrough[A, B]):
     """A through that is known later; nothing is read before. Wired once."""
 
     __slots__ = ("_deferred", "_module", "_wired")
@@ -186,11 +186,11 @@ class DeferredThrough(Through[A, B]):
             self._apply()
         return self._deferred.read
 
-    def resolve(self, through: Through[A, B] | Callable[[Read], Any]) -> None:
+    def resolve(self, through: PullThrough[A, B] | Callable[[Read], Any]) -> None:
         """Say which through it is; what was asked for meanwhile is asked of it."""
         if self._module is not None:
             raise PullError("B15", "defer_through is resolved already")
-        if isinstance(through, Source | Sink) or not (callable(through) or hasattr(through, "source")):
+        if isinstance(through, PullSource | PullSink) or not (callable(through) or hasattr(through, "source")):
             raise TypeError(f"defer_through: through must be a through, got {through!r}")
         self._module = through
         if self._wired:
@@ -206,7 +206,7 @@ class DeferredThrough(Through[A, B]):
         assert upstream is not None
         if self._deferred.end is not None:
             return  # upstream was aborted, and needs no reader
-        made = composed(Source(upstream, "defer_through"), self._module)
+        made = composed(PullSource(upstream, "defer_through"), self._module)
         self._deferred.resolve(read_of("defer_through", getattr(made, "source", made)))
 
 
@@ -223,7 +223,7 @@ def defer_through() -> DeferredThrough[Any, Any]:
     return DeferredThrough()
 
 
-class DeferredSink(Sink[T, None]):
+class DeferredSink(PullSink[T, None]):
     """A sink that is known later; nothing is read before. Wired once."""
 
     __slots__ = ("_end", "_sink", "_source")
@@ -240,11 +240,11 @@ class DeferredSink(Sink[T, None]):
         self._source = read
         self._go()
 
-    def resolve(self, sink: Sink[T, Any] | Callable[[Read], Any]) -> None:
+    def resolve(self, sink: PullSink[T, Any] | Callable[[Read], Any]) -> None:
         """Say which sink it is, which then reads."""
         if self._sink is not None:
             raise PullError("B15", "defer_sink is resolved already")
-        if isinstance(sink, Source | Through) or not callable(sink):
+        if isinstance(sink, PullSource | PullThrough) or not callable(sink):
             raise TypeError(f"defer_sink: sink must be a sink, got {sink!r}")
         self._sink = sink
         self._go()
@@ -254,17 +254,17 @@ class DeferredSink(Sink[T, None]):
         if self._end is None and (self._sink is None or self._source is None):
             self._end = error if error is not None else True
             if self._source is not None:
-                self._source(self._end, Once(unheard(self._end)))
+                self._source(self._end, AnswerOnce(unheard(self._end)))
 
     def _go(self) -> None:
         if self._source is None:
             return
         if self._sink is None:
             if self._end is not None:
-                self._source(self._end, Once(unheard(self._end)))
+                self._source(self._end, AnswerOnce(unheard(self._end)))
             return
-        source: Source[Any] = Source(self._source, "defer_sink")
-        self._sink(source) if isinstance(self._sink, Sink) else composed(source, self._sink)
+        source: PullSource[Any] = PullSource(self._source, "defer_sink")
+        self._sink(source) if isinstance(self._sink, PullSink) else composed(source, self._sink)
 
 
 def defer_sink() -> DeferredSink[Any]:
@@ -279,7 +279,7 @@ def defer_sink() -> DeferredSink[Any]:
     return DeferredSink()
 
 
-def cont(start: Awaitable[Source[T]] | Callable[..., Any]) -> Source[T]:
+def cont(start: Awaitable[PullSource[T]] | Callable[..., Any]) -> PullSource[T]:
     """Make a source of one that is on its way: of an awaitable of it, or of a function that finds it.
 
     Such a function is called at the first ask. It returns an awaitable, or takes a function that is called once with
@@ -315,7 +315,7 @@ def cont(start: Awaitable[Source[T]] | Callable[..., Any]) -> Source[T]:
             once(at_fault(error, "cont", start))
 
     deferred = Deferred(begin)
-    return Source(deferred.read, "cont")
+    return PullSource(deferred.read, "cont")
 
 
 class _Found:

@@ -9,16 +9,16 @@ from typing import Any, TypeVar
 
 from penstock.engine.words.dropped import drop
 from penstock.pull.depth import whole
-from penstock.pull.iterated import Iterated
+from penstock.pull.iterated import IteratedSource
 from penstock.pull.marks import OVER, Mark, at_once_of
-from penstock.pull.module import Sink, Source, read_of
+from penstock.pull.module import PullSink, PullSource, read_of
 from penstock.pull.protocol import Answer, Done, End, PullError, Read, at_fault, end_of, failure, raised, twice, worst
 from penstock.pull.turn import Turn
 
 T = TypeVar("T")
 
 
-class Drain(Sink[T, None]):
+class Drain(PullSink[T, None]):
     """Ask for one value after the other; calling it with a source starts it.
 
     `op` gets each value; if it returns False the source is aborted and the end is a good one; if it raises, the source
@@ -36,7 +36,7 @@ class Drain(Sink[T, None]):
         self._done = [done] if done is not None else []
         self._read: Read | None = None
         self._turn = Turn()
-        self._running: Iterated | None = None
+        self._running: IteratedSource | None = None
         """What it loops over, which then hears of the end by itself."""
         self._aborted: End | None = None
         self._over = False
@@ -47,13 +47,13 @@ class Drain(Sink[T, None]):
         self._outcome: dict[str, Exception | None] = {}
         """What the start raises, or None once it has returned: whichever came first, from whichever thread."""
 
-    def _begin(self, source: Source[T] | Read) -> None:
+    def _begin(self, source: PullSource[T] | Read) -> None:
         """Read to the end, now and as answers come."""
         if self._read is not None:
             raise PullError("B15", f"{self.name} reads from a source already; a sink is wired once")
         self._read = read_of(self.name, source)
         try:
-            whole(self._turn.run, self._start, source.iterated if isinstance(source, Source) else None)
+            whole(self._turn.run, self._start, source.iterated if isinstance(source, PullSource) else None)
         finally:
             error, self._outcome["start"] = self._outcome.setdefault("start", None), None
         if error is not None:
@@ -71,7 +71,7 @@ class Drain(Sink[T, None]):
         elif self._aborted is None:
             self._abort(end)
 
-    def _start(self, iterated: Iterated | None) -> None:
+    def _start(self, iterated: IteratedSource | None) -> None:
         if self._aborted is not None:
             self._send(self._aborted)
         elif iterated is not None:
@@ -81,7 +81,7 @@ class Drain(Sink[T, None]):
 
     # A source whose values are at hand is looped over.
 
-    def _run(self, iterated: Iterated) -> None:
+    def _run(self, iterated: IteratedSource) -> None:
         op, queue = self._op, self._turn.queue
         self._running = iterated
         end: End | None = None

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from penstock.pull.arguments import function_given
 from penstock.pull.between import Between
 from penstock.pull.desk import Confirm
-from penstock.pull.module import Source, Through, read_of
+from penstock.pull.module import PullSource, PullThrough, read_of
 from penstock.pull.protocol import End, Read, at_fault, failure, worst
-from penstock.pull.reader import Reader
+from penstock.pull.reader import SourceReader
 from penstock.pull.sources import from_iter
 from penstock.pull.throughs import map as each
 
@@ -31,7 +31,7 @@ class _Flatten(Between):
 
     def __init__(self, read: Read) -> None:
         super().__init__(read)
-        self._inner: Reader | None = None
+        self._inner: SourceReader | None = None
         self._inner_failed = False
 
     def wanted(self) -> bool:
@@ -48,7 +48,7 @@ class _Flatten(Between):
         elif isinstance(value, _ROWS):
             self.desk.ready.extend(value)
             self.desk.serve()
-        elif isinstance(value, Source) or callable(value):
+        elif isinstance(value, PullSource) or callable(value):
             self._read(value)
         elif isinstance(value, Iterable) and not isinstance(value, _WHOLE_TOO):
             self._read(from_iter(value))
@@ -61,7 +61,7 @@ class _Flatten(Between):
         except Exception as error:  # noqa: BLE001  property F5
             self.desk.stop(error)
             return
-        self._inner = Reader(read, self.desk.give, self._inner_ended, self.desk.turn)
+        self._inner = SourceReader(read, self.desk.give, self._inner_ended, self.desk.turn)
         self.desk.serve()
 
     def _inner_ended(self, end: End) -> None:
@@ -84,15 +84,15 @@ class _Flatten(Between):
         self.reader.abort(end, lambda second: confirm(worst(first, second)))
 
 
-def flatten() -> Through[Any, Any]:
+def flatten() -> PullThrough[Any, Any]:
     """Give the values of the sources, lists and other iterables that come, in turn; a plain value as it is."""
-    return Through(lambda read: _Flatten(read).desk.read, name="flatten")
+    return PullThrough(lambda read: _Flatten(read).desk.read, name="flatten")
 
 
-def flat_map(fn: Callable[[A], Iterable[B] | Source[B]]) -> Through[A, B]:
+def flat_map(fn: Callable[[A], Iterable[B] | PullSource[B]]) -> PullThrough[A, B]:
     """Give the values of what a function makes of each value: a list, another iterable, or a source."""
     function_given("flat_map", "fn", fn)
-    return Through((each(fn) | flatten()).apply, name="flat_map")
+    return PullThrough((each(fn) | flatten()).apply, name="flat_map")
 
 
 class Queue:
@@ -177,7 +177,9 @@ class _Queued(Between):
         self._go_on()
 
 
-def queue_through(write: Callable[[Queue, A], object], end: Callable[[Queue], object] | None = None) -> Through[A, Any]:
+def queue_through(
+    write: Callable[[Queue, A], object], end: Callable[[Queue], object] | None = None
+) -> PullThrough[A, Any]:
     """Give what `write(queue, value)` puts into the queue, and at a good end what `end(queue)` puts there.
 
     If upstream fails, what is in the queue is given first, then the error; `end` is not called.
@@ -185,7 +187,7 @@ def queue_through(write: Callable[[Queue, A], object], end: Callable[[Queue], ob
     function_given("queue_through", "write", write)
     if end is not None:
         function_given("queue_through", "end", end)
-    return Through(lambda read: _Queued(read, write, end).desk.read, name="queue_through")
+    return PullThrough(lambda read: _Queued(read, write, end).desk.read, name="queue_through")
 
 
 __all__ = ["Queue", "flat_map", "flatten", "queue_through"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class PullTerm:
     """A term of the text: what it means, what others call it, and what it is here."""
 
     name: str
@@ -15,54 +15,60 @@ class Term:
     synonyms: tuple[str, ...] = ()
 
 
-TERMS: tuple[Term, ...] = (
-    Term(
+TERMS: tuple[PullTerm, ...] = (
+    PullTerm(
         "Answer",
         "what comes back for a request, to the module that made it",
         "a call of `answer(end, value)`",
         ("callback",),
     ),
-    Term(
+    PullTerm(
         "Downstream", "the modules that come next on the way of the values", "what stands to the right in `pull(...)`"
     ),
-    Term("Completed stream", "a stream that has come to its end, and stays so", "`answer(True)`, then and ever after"),
-    Term("Failed stream", "a stream that ended with an error, and stays so", "`answer(error)`, then and ever after"),
-    Term(
+    PullTerm(
+        "Completed stream", "a stream that has come to its end, and stays so", "`answer(True)`, then and ever after"
+    ),
+    PullTerm(
+        "Failed stream", "a stream that ended with an error, and stays so", "`answer(error)`, then and ever after"
+    ),
+    PullTerm(
         "Indication",
         "an event for the module upstream that expects no answer",
         "`read(True)`, `read(error)`",
         ("read with no callback",),
     ),
-    Term("Lazy generation", "values are made only when they are asked for", "property B5"),
-    Term("Module", "a part of a pipeline", "`Source`, `Through`, `Sink`, or a plain function"),
-    Term("Partial stream", "a stream that may get more values", "no end has been answered yet"),
-    Term("Pipeline", "one source, any number of transformers, one sink", "`pull(source, ..., sink)`, which runs"),
-    Term(
+    PullTerm("Lazy generation", "values are made only when they are asked for", "property B5"),
+    PullTerm("Module", "a part of a pipeline", "`PullSource`, `PullThrough`, `PullSink`, or a plain function"),
+    PullTerm("Partial stream", "a stream that may get more values", "no end has been answered yet"),
+    PullTerm("Pipeline", "one source, any number of transformers, one sink", "`pull(source, ..., sink)`, which runs"),
+    PullTerm(
         "Primitive sink", "a sink that is not put together from others", "`drain`, `collect`, `reader` and their like"
     ),
-    Term(
+    PullTerm(
         "Primitive source",
         "a source that is not put together from others",
         "`values`, `count`, `pushable` and their like",
     ),
-    Term(
+    PullTerm(
         "Request",
         "an event for the module upstream that expects an answer",
         "`read(None, answer)`, `read(True, answer)`",
         ("read",),
     ),
-    Term("Sink", "a module that takes values", "`Sink`", ("consumer", "reader")),
-    Term(
+    PullTerm("Sink", "a module that takes values", "`PullSink`", ("consumer", "reader")),
+    PullTerm(
         "Source",
         "a module that gives values",
-        "`Source`, or a function `read(abort, answer)`",
+        "`PullSource`, or a function `read(abort, answer)`",
         ("producer", "readable"),
     ),
-    Term(
+    PullTerm(
         "Stream", "the values that a module gives: partial, completed or failed", "what the answers of one `read` are"
     ),
-    Term("Transformer", "a module that takes values and gives values", "`Through`", ("through",)),
-    Term("Upstream", "the modules that come before on the way of the values", "what stands to the left in `pull(...)`"),
+    PullTerm("Transformer", "a module that takes values and gives values", "`PullThrough`", ("through",)),
+    PullTerm(
+        "Upstream", "the modules that come before on the way of the values", "what stands to the left in `pull(...)`"
+    ),
 )
 
 

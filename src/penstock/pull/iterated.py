@@ -18,10 +18,10 @@ from penstock.engine.words.dropped import drop
 from penstock.pull.marks import LATER, OVER, Later
 from penstock.pull.protocol import Abort, Answer, Done, End, answer_given, asks, cause, give, told, worst
 from penstock.pull.turn import Line
-from penstock.pull.weaving import Hooks, Run, Step
+from penstock.pull.weaving import Hooks, JoinedRun, Step
 
 
-class Iterated:
+class IteratedSource:
     """Answer each ask with the next item; the iterator is closed at the end, whoever causes it."""
 
     __slots__ = (
@@ -37,7 +37,7 @@ class Iterated:
         self._steps = steps
         self._hooks = Hooks(steps)
         self._line = Line()
-        self._run: Run | None = None
+        self._run: JoinedRun | None = None
         self._iterator: Iterator[Any] | None = None
         self._loop: Iterator[Any] | None = None
         self._next: Callable[[], Any] | None = None
@@ -46,11 +46,11 @@ class Iterated:
         self.end: End | None = None
         self.level = 0
 
-    def through(self, steps: tuple[Step, ...]) -> Iterated | None:
+    def through(self, steps: tuple[Step, ...]) -> IteratedSource | None:
         """Return what further steps make of it, in its place; None if somebody has read it."""
         if self._iterator is not None or self.end is not None or self._halted is not None:
             return None
-        return Iterated(self._open, self._on_abort, (*self._steps, *steps))
+        return IteratedSource(self._open, self._on_abort, (*self._steps, *steps))
 
     # Asked for one value after the other.
 
@@ -170,7 +170,7 @@ class Iterated:
         except StopIteration as error:
             raise no_stop(error, "pull: a source that was opened") from error
         if self._steps:
-            self._run = Run(self._steps, looped=True)
+            self._run = JoinedRun(self._steps, looped=True)
             self._loop = items = self._run.go(items)
         return items
 

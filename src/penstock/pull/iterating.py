@@ -8,7 +8,7 @@ from typing import Any, TypeVar, overload
 
 from penstock.engine.places.event_loops import loop_here
 from penstock.pull.marks import LATER, OVER, at_once_of
-from penstock.pull.module import Source, read_of
+from penstock.pull.module import PullSource, read_of
 from penstock.pull.protocol import Abort, Answer, End, Read, end_of, failure
 
 T = TypeVar("T")
@@ -80,7 +80,7 @@ def _iterated(read: Read) -> Iterator[Any]:
 
 
 @overload
-def to_iter(source: Source[T]) -> Iterator[T]: ...
+def to_iter(source: PullSource[T]) -> Iterator[T]: ...
 @overload
 def to_iter(source: Read) -> Iterator[Any]: ...
 def to_iter(source: Read) -> Iterator[Any]:

@@ -12,7 +12,7 @@ from functools import reduce
 from typing import Any, Generic, Protocol, TypeVar, overload
 
 from penstock.errors import PenstockError
-from penstock.pull.iterated import Iterated
+from penstock.pull.iterated import IteratedSource
 from penstock.pull.plain import flat
 from penstock.pull.protocol import Abort, Answer, PullError, Read
 from penstock.pull.steps import Fused
@@ -28,12 +28,12 @@ class Duplex(Protocol[A, B]):
     """A sink and a source: what stands before it is read by its sink, what follows reads its source."""
 
     @property
-    def sink(self) -> Sink[A, Any]:
+    def sink(self) -> PullSink[A, Any]:
         """What reads."""
         ...
 
     @property
-    def source(self) -> Source[B]:
+    def source(self) -> PullSource[B]:
         """What is read."""
         ...
 
@@ -42,12 +42,12 @@ class CompositionError(PenstockError, TypeError):
     """Report modules that do not fit together."""
 
 
-class Source(Generic[A]):
+class PullSource(Generic[A]):
     """Be a module that is read, by one reader; calling it is reading it, `|` composes it."""
 
     __slots__ = ("_wired", "iterated", "name", "read")
 
-    def __init__(self, read: Read, name: str = "source", iterated: Iterated | None = None) -> None:
+    def __init__(self, read: Read, name: str = "source", iterated: IteratedSource | None = None) -> None:
         self.read = read
         """Ask for a value, or abort."""
         self.name = name
@@ -82,17 +82,17 @@ class Source(Generic[A]):
         return to_async_iter(self)
 
     @overload
-    def __or__(self, module: Through[A, B]) -> Source[B]: ...
+    def __or__(self, module: PullThrough[A, B]) -> PullSource[B]: ...
     @overload
-    def __or__(self, module: Sink[A, R]) -> R: ...
+    def __or__(self, module: PullSink[A, R]) -> R: ...
     @overload
-    def __or__(self, module: Duplex[A, B]) -> Source[B]: ...
+    def __or__(self, module: Duplex[A, B]) -> PullSource[B]: ...
     def __or__(self, module: Any) -> Any:
         made = composed(self, module)
         return source_of(made) if _is_duplex(module) else made
 
 
-class Through(Generic[A, B]):
+class PullThrough(Generic[A, B]):
     """Be a module that is read and reads; calling it with a source gives a source, `|` composes it.
 
     One that handles each value by itself has `steps` instead of a function: neighbours of that kind become one module.
@@ -105,7 +105,7 @@ class Through(Generic[A, B]):
         apply: Callable[[Read], Any] | None = None,
         steps: tuple[Step, ...] = (),
         name: str = "through",
-        join: Callable[[Any], Through[Any, Any] | None] | None = None,
+        join: Callable[[Any], PullThrough[Any, Any] | None] | None = None,
     ) -> None:
         self.apply = apply
         self.steps = steps
@@ -116,7 +116,7 @@ class Through(Generic[A, B]):
     def __repr__(self) -> str:
         return f"<through {self.name}>"
 
-    def __call__(self, source: Source[A] | Read, /) -> Source[B]:
+    def __call__(self, source: PullSource[A] | Read, /) -> PullSource[B]:
         """Read from a source; what is returned is read by the next module."""
         made: Any
         if self.apply is not None:
@@ -124,26 +124,26 @@ class Through(Generic[A, B]):
         else:
             read = read_of(self.name, source)
             before = getattr(read, "__self__", None)
-            joined = before.through(self.steps) if isinstance(before, Iterated | Fused) else None
-            if isinstance(joined, Iterated):
-                return Source(joined.read, f"{_name(source)} | {self.name}", joined)
+            joined = before.through(self.steps) if isinstance(before, IteratedSource | Fused) else None
+            if isinstance(joined, IteratedSource):
+                return PullSource(joined.read, f"{_name(source)} | {self.name}", joined)
             made = (joined or Fused(read, self.steps)).read
-        if not isinstance(made, Source) and callable(made):
-            made = Source(made, f"{_name(source)} | {self.name}")
-        found: Source[B] = made  # a function of one parameter may be a sink, and then it is what that returned
+        if not isinstance(made, PullSource) and callable(made):
+            made = PullSource(made, f"{_name(source)} | {self.name}")
+        found: PullSource[B] = made  # a function of one parameter may be a sink, and then it is what that returned
         return found
 
     @overload
-    def __or__(self, module: Through[B, C]) -> Through[A, C]: ...
+    def __or__(self, module: PullThrough[B, C]) -> PullThrough[A, C]: ...
     @overload
-    def __or__(self, module: Sink[B, R]) -> Sink[A, R]: ...
+    def __or__(self, module: PullSink[B, R]) -> PullSink[A, R]: ...
     @overload
-    def __or__(self, module: Duplex[B, C]) -> Through[A, C]: ...
+    def __or__(self, module: Duplex[B, C]) -> PullThrough[A, C]: ...
     def __or__(self, module: Any) -> Any:
         return composed(self, module)
 
 
-class Sink(Generic[A, R]):
+class PullSink(Generic[A, R]):
     """Be a module that reads to the end; calling it with a source starts it and returns what it gives back."""
 
     __slots__ = ("apply", "name", "takes_source")
@@ -157,14 +157,14 @@ class Sink(Generic[A, R]):
     def __repr__(self) -> str:
         return f"<sink {self.name}>"
 
-    def __call__(self, source: Source[A] | Read, /) -> R:
+    def __call__(self, source: PullSource[A] | Read, /) -> R:
         """Read everything."""
         return self.apply(source if self.takes_source else read_of(self.name, source))
 
 
 def read_of(name: str, given: Any, what: str = "source") -> Read:
     """Return what a source is read by, for a module of that name; it is wired with that."""
-    if isinstance(given, Source):
+    if isinstance(given, PullSource):
         return given.wire()
     if not callable(given) or isinstance(given, type):
         raise TypeError(f"{name}: {what} must be a source, got {given!r}")
@@ -178,23 +178,23 @@ def composed(*modules: Any) -> Any:
         raise CompositionError("pull: at least one module must be given")
     found = [_module(position, given) for position, given in enumerate(modules)]
     for position, module in enumerate(found[1:], start=1):
-        if isinstance(module, Source):
+        if isinstance(module, PullSource):
             raise CompositionError(f"pull: module {position} ({module.name}) is a source; a source can only come first")
-        if isinstance(found[position - 1], Sink):
+        if isinstance(found[position - 1], PullSink):
             before = found[position - 1].name
             raise CompositionError(f"pull: module {position} follows {before}, a sink; a sink can only come last")
-    return reduce(_followed if isinstance(found[0], Through) else _read_by, _fused(found))
+    return reduce(_followed if isinstance(found[0], PullThrough) else _read_by, _fused(found))
 
 
 def _module(position: int, given: Any) -> Any:
-    if isinstance(given, Source | Through | Sink) or _is_duplex(given):
+    if isinstance(given, PullSource | PullThrough | PullSink) or _is_duplex(given):
         return given
     if not callable(given) or isinstance(given, type):
         raise CompositionError(f"pull: module {position} must be a source, a through or a sink, got {given!r}")
     name = getattr(given, "__name__", None) or type(given).__name__.lower()
     if _parameters(given) >= 2:
-        return Source(flat(given), name)
-    return Through(lambda read: given(flat(read)), name=name)
+        return PullSource(flat(given), name)
+    return PullThrough(lambda read: given(flat(read)), name=name)
 
 
 def _name(given: Any) -> str:
@@ -202,10 +202,10 @@ def _name(given: Any) -> str:
     return name if isinstance(name, str) else type(given).__name__.lower()
 
 
-def source_of(given: Any) -> Source[Any]:
+def source_of(given: Any) -> PullSource[Any]:
     """Return the source of a duplex."""
     source = given.source
-    return source if isinstance(source, Source) else Source(flat(source), _name(given))
+    return source if isinstance(source, PullSource) else PullSource(flat(source), _name(given))
 
 
 def _is_duplex(given: Any) -> bool:
@@ -232,17 +232,17 @@ def _fused(modules: list[Any]) -> list[Any]:
     return found
 
 
-def _joined(before: Any, after: Any) -> Through[Any, Any] | None:
+def _joined(before: Any, after: Any) -> PullThrough[Any, Any] | None:
     """Return one module in place of two, or None."""
     if _stepped(before) and _stepped(after):
-        return Through(steps=(*before.steps, *after.steps), name=f"{before.name} | {after.name}")
-    if isinstance(before, Through) and before.join is not None:
+        return PullThrough(steps=(*before.steps, *after.steps), name=f"{before.name} | {after.name}")
+    if isinstance(before, PullThrough) and before.join is not None:
         return before.join(after)
     return None
 
 
 def _stepped(module: Any) -> bool:
-    return isinstance(module, Through) and bool(module.steps)
+    return isinstance(module, PullThrough) and bool(module.steps)
 
 
 def _read_by(before: Any, after: Any) -> Any:
@@ -251,15 +251,15 @@ def _read_by(before: Any, after: Any) -> Any:
     if not _is_duplex(after):
         return after(source)
     sink = after.sink
-    sink(source if isinstance(sink, Sink) else read_of("pull", source))
+    sink(source if isinstance(sink, PullSink) else read_of("pull", source))
     return after
 
 
 def _followed(before: Any, after: Any) -> Any:
     """Make one module of a through and what follows it; the result knows its source later."""
     name = f"{_name(before)} | {_name(after)}"
-    if isinstance(after, Sink):
-        sink: Sink[Any, Any] = Sink(lambda source: after(before(source)), name, takes_source=True)
+    if isinstance(after, PullSink):
+        sink: PullSink[Any, Any] = PullSink(lambda source: after(before(source)), name, takes_source=True)
         return sink
     joined = _joined(before, after)
     if joined is not None:
@@ -269,7 +269,7 @@ def _followed(before: Any, after: Any) -> Any:
         made = _read_by(before(read), after)
         return made.source if _is_duplex(made) else made
 
-    return Through(start, name=name)
+    return PullThrough(start, name=name)
 
 
-__all__ = ["CompositionError", "Duplex", "Sink", "Source", "Through", "composed", "read_of", "source_of"]
+__all__ = ["CompositionError", "Duplex", "PullSink", "PullSource", "PullThrough", "composed", "read_of", "source_of"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.pull.module import Through
+from penstock.pull.module import PullThrough
 from penstock.pull.protocol import Abort, Answer, Read, asks, end_of
 
 
-def notation(log: list[str], down: str = "D", up: str = "U") -> Through[Any, Any]:
+def notation(log: list[str], down: str = "D", up: str = "U") -> PullThrough[Any, Any]:
     """Write down the events between two modules as the text of the protocol does.
 
     `down` is who asks and `up` who answers: "D" and "U", or, above a transformer "TI" and "U", below it "D" and "TO".
@@ -46,7 +46,7 @@ def notation(log: list[str], down: str = "D", up: str = "U") -> Through[Any, Any
 
         return request
 
-    return Through(watch, name="notation")
+    return PullThrough(watch, name="notation")
 
 
 __all__ = ["notation"]

@@ -47,7 +47,7 @@ COUNTERPARTS: tuple[Counterpart, ...] = (
         "`drain`",
         "`done` gets None where it stopped by itself, there `true`; an early abort is kept; a raise ends it",
     ),
-    Counterpart("onEnd", "`on_end`", "without a function it returns a Result"),
+    Counterpart("onEnd", "`on_end`", "without a function it returns a SinkResult"),
     Counterpart("log", "`log`"),
     Counterpart(
         "find", "`find`", "the function must be given; a close that fails afterwards goes to the hook, there nowhere"
@@ -55,9 +55,9 @@ COUNTERPARTS: tuple[Counterpart, ...] = (
     Counterpart(
         "reduce",
         "`reduce`",
-        "a beginning that could be changed is refused, `create=` makes one; without `done` it returns a Result",
+        "a beginning that could be changed is refused, `create=` makes one; without `done` it returns a SinkResult",
     ),
-    Counterpart("collect", "`collect`", "without `done` it returns a Result"),
+    Counterpart("collect", "`collect`", "without `done` it returns a SinkResult"),
     Counterpart("concat", "`concat`", "bytes become bytes; bytes among others are refused"),
     Counterpart("collectAsPromise", "`await pull(..., collect())`", "or `.get()`"),
     # satellites

@@ -38,7 +38,7 @@ class Plain:
 
     def _afterwards(self, abort: Abort, answer: Answer | None) -> None:
         """Make a request for somebody who cannot be raised to any more."""
-        once = None if answer is None else Once(answer)
+        once = None if answer is None else AnswerOnce(answer)
         try:
             self._read(abort, once)
         except RecursionError:
@@ -50,7 +50,7 @@ class Plain:
                 once(raised(error))
 
 
-class Once:
+class AnswerOnce:
     """An answer function that answers once."""
 
     __slots__ = ("_answer",)

@@ -17,7 +17,7 @@ from penstock.engine.words.demand import UNBOUNDED, add, refused
 from penstock.engine.words.dropped import drop
 from penstock.errors import ProtocolError
 from penstock.flow import Flow
-from penstock.pull.module import Source, Through, read_of
+from penstock.pull.module import PullSource, PullThrough, read_of
 from penstock.pull.protocol import (
     Abort,
     Answer,
@@ -180,7 +180,7 @@ class _Reading:
 
 
 @overload
-def to_publisher(source: Source[A], concurrency: int = 1) -> Stream[A]: ...
+def to_publisher(source: PullSource[A], concurrency: int = 1) -> Stream[A]: ...
 @overload
 def to_publisher(source: Read, concurrency: int = 1) -> Stream[Any]: ...
 def to_publisher(source: Read, concurrency: int = 1) -> Stream[Any]:
@@ -335,7 +335,7 @@ class _Subscribed:
             give(self._waiting.popleft(), end)
 
 
-def from_publisher(publisher: Publisher[A]) -> Source[A]:
+def from_publisher(publisher: Publisher[A]) -> PullSource[A]:
     """Read any publisher as a source: each ask requests one element, nothing is held, an abort cancels.
 
     >>> from penstock import Stream, pull
@@ -343,10 +343,10 @@ def from_publisher(publisher: Publisher[A]) -> Source[A]:
     [0, 1, 2]
     """
     publisher_given("from_publisher: publisher must have subscribe", publisher)
-    return Source(_Subscribed(publisher).read, "from_publisher")
+    return PullSource(_Subscribed(publisher).read, "from_publisher")
 
 
-def through_flow(flow: Flow[A, B]) -> Through[A, B]:
+def through_flow(flow: Flow[A, B]) -> PullThrough[A, B]:
     """Run a Flow, with all its stages, as a through.
 
     >>> from penstock import Stream, flow, pull
@@ -375,7 +375,7 @@ class _Flowed(_Subscribed):
         return not self._started and self._end is None
 
 
-class _Flowing(Through[Any, Any]):
+class _Flowing(PullThrough[Any, Any]):
     """A Flow as a through; with another one behind it, they are one Flow."""
 
     __slots__ = ("flow",)

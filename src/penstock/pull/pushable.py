@@ -6,13 +6,13 @@ from typing import Any, TypeVar
 
 from penstock.pull.arguments import function_given
 from penstock.pull.desk import Confirm, Desk
-from penstock.pull.module import Source
+from penstock.pull.module import PullSource
 from penstock.pull.protocol import Done, End, told
 
 T = TypeVar("T")
 
 
-class Pushable(Source[T]):
+class Pushable(PullSource[T]):
     """Give what was pushed; what nobody has asked for yet is kept, without bound, in `buffer`."""
 
     __slots__ = ("_desk", "_on_close")

@@ -14,7 +14,7 @@ from penstock.pull.protocol import Answer, End, Read, end_of, raised, read_raise
 from penstock.pull.turn import Turn
 
 
-class Reader:
+class SourceReader:
     """Stand before a source: ask for nothing while an answer is out, and for nothing after the end.
 
     What the source answers is passed on in the turn of the module that reads. A second answer is reported and ignored.
@@ -149,7 +149,7 @@ class Reader:
             confirm(end)
 
 
-def abort_all(readers: Sequence[Reader], end: End, confirm: Confirm) -> None:
+def abort_all(readers: Sequence[SourceReader], end: End, confirm: Confirm) -> None:
     """Abort every source that has not ended, and confirm when the last one has; the first failed close is told."""
     left = [reader for reader in readers if reader.end is None]
     found: bool | Exception | None = True
@@ -170,6 +170,6 @@ def abort_all(readers: Sequence[Reader], end: End, confirm: Confirm) -> None:
         reader.abort(end, one)
 
 
-def level_of(readers: Iterable[Reader]) -> int:
+def level_of(readers: Iterable[SourceReader]) -> int:
     """Return how many modules stand above one that reads all these, in the longest row since a landing."""
     return max((reader.level for reader in readers), default=0)

@@ -16,11 +16,11 @@ from penstock.pull.asynchronous import StreamEnd
 from penstock.pull.combining import cat
 from penstock.pull.deferred import DeferredSource
 from penstock.pull.desk import Confirm, Desk
-from penstock.pull.module import Sink, Source
+from penstock.pull.module import PullSink, PullSource
 from penstock.pull.protocol import End, PullError, Read, failure, told, unheard
 from penstock.pull.pushable import Pushable
-from penstock.pull.reader import Reader
-from penstock.pull.result import Result
+from penstock.pull.reader import SourceReader
+from penstock.pull.result import SinkResult
 from penstock.pull.turn import Turn
 
 Order = Literal["big", "little"]
@@ -71,11 +71,12 @@ def _front(kept: bytearray, count: int) -> bytes:
     return found
 
 
-class ByteReader(Sink[Any, None]):
+class ByteReader(PullSink[Any, None]):
     """A sink that gives the bytes it reads in the pieces that are asked for; wired once.
 
-    Each piece is a Result, to be awaited or got, unless a function is given that is told. Pieces are asked for in any
-    number, and come in order. At the end of the stream a piece is StreamEnd, or EOFError if there was a part of it.
+    Each piece is a SinkResult, to be awaited or got, unless a function is given that is told. Any number of pieces may
+    be asked for; they come in order. At the end of the stream a piece is StreamEnd, or EOFError if there was a part of
+    it.
     """
 
     __slots__ = ("_asked", "_end", "_handed_on", "_kept", "_pumping", "_reader", "_stopped", "_turn")
@@ -85,7 +86,7 @@ class ByteReader(Sink[Any, None]):
         self._turn = Turn()
         self._kept = bytearray()
         self._asked: deque[tuple[Cut, Told]] = deque()
-        self._reader: Reader | None = None
+        self._reader: SourceReader | None = None
         self._end: End | None = None
         self._stopped: End | None = None
         self._handed_on: Desk | None = None
@@ -97,7 +98,7 @@ class ByteReader(Sink[Any, None]):
         self._turn.run(self._wire, read)
 
     def _wire(self, read: Read) -> None:
-        self._reader = reader = Reader(read, self._arrived, self._ended, self._turn)
+        self._reader = reader = SourceReader(read, self._arrived, self._ended, self._turn)
         if self._stopped is not None:
             reader.abort(self._stopped, unheard(self._stopped))
         else:
@@ -127,7 +128,7 @@ class ByteReader(Sink[Any, None]):
             function_given("reader", "done", done)
             self._turn.run(self._add, cut, done)
             return None
-        result: Result[bytes] = Result("reader")
+        result: SinkResult[bytes] = SinkResult("reader")
         self._turn.run(self._add, cut, result.tell)
         return result
 
@@ -135,13 +136,13 @@ class ByteReader(Sink[Any, None]):
         self._asked.append((cut, told_to))
         self._go_on()
 
-    def rest(self) -> Source[bytes]:
+    def rest(self) -> PullSource[bytes]:
         """Return a source of all that follows what was asked for; nothing more can be asked for here."""
         if self._handed_on is not None:
             raise RuntimeError("reader: the rest was handed on as a source already")
         self._handed_on = desk = Desk(self._wanted, self._close)
         desk.turn = self._turn
-        return Source(desk.read, "reader")
+        return PullSource(desk.read, "reader")
 
     def abort(self, error: Exception | None = None) -> None:
         """End: who waits is told, and the source is aborted."""
@@ -252,7 +253,7 @@ class Rest:
 
     __slots__ = ("sink", "source")
 
-    def __init__(self, source: Source[bytes], sink: Sink[Any, None]) -> None:
+    def __init__(self, source: PullSource[bytes], sink: PullSink[Any, None]) -> None:
         self.source = source
         self.sink = sink
 
@@ -266,9 +267,9 @@ class Handshake:
         self._reader = ByteReader()
         self._written: Pushable[Any] = Pushable()
         self._rest: DeferredSource[Any] = DeferredSource("handshake")
-        self.sink: Sink[Any, None] = self._reader
+        self.sink: PullSink[Any, None] = self._reader
         """What reads what the other side sends."""
-        self.source: Source[Any] = cat([self._written, self._rest])
+        self.source: PullSource[Any] = cat([self._written, self._rest])
         """What the other side is sent."""
 
     def read(self, count: int | None = None, done: Told | None = None) -> Any:
@@ -293,7 +294,7 @@ class Handshake:
         """End the handshake: return what follows as a duplex, whose sink reads what is sent after what was written."""
         source = self._reader.rest()
         self._written.end()
-        return Rest(source, Sink(self._rest.resolve, "handshake", takes_source=True))
+        return Rest(source, PullSink(self._rest.resolve, "handshake", takes_source=True))
 
     def abort(self, error: Exception | None = None) -> None:
         """End both directions."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.engine.words.arguments import count_given
-from penstock.pull.module import Source, Through
+from penstock.pull.module import PullSource, PullThrough
 from penstock.pull.protocol import (
     Abort,
     Answer,
@@ -65,7 +65,7 @@ class Schedule:
         return count
 
 
-def probe(log: list[tuple[Any, ...]]) -> Through[Any, Any]:
+def probe(log: list[tuple[Any, ...]]) -> PullThrough[Any, Any]:
     """Write down what passes, with the number of its request.
 
     That is `(1, "ask")`, `(2, "abort", why)`, `(1, "value", v)` and `(2, "end", end)`.
@@ -90,10 +90,10 @@ def probe(log: list[tuple[Any, ...]]) -> Through[Any, Any]:
 
         return request
 
-    return Through(watch, name="probe")
+    return PullThrough(watch, name="probe")
 
 
-class RefSource(Source[int]):
+class RefSource(PullSource[int]):
     """Give 1 .. n and then an end, each answer by the schedule; keep the books."""
 
     __slots__ = ("_end", "_last", "_waiting", "aborts", "asked", "given", "n", "schedule")
@@ -252,7 +252,7 @@ def ref_through(
     abort: End = True,
     answer: bool = True,
     f: Callable[[Any], Any] = lambda value: value,
-) -> Through[Any, Any]:
+) -> PullThrough[Any, Any]:
     """Make a through that passes requests up and answers down, one for one: the plainest there is.
 
     From request number `index` on it terminates by itself: it sends `abort` upstream instead, once, with an answer
@@ -319,7 +319,7 @@ def ref_through(
 
         return request
 
-    return Through(start, name="ref_through")
+    return PullThrough(start, name="ref_through")
 
 
 __all__ = ["RefSink", "RefSource", "Schedule", "probe", "ref_sink", "ref_source", "ref_through"]

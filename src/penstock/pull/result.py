@@ -13,7 +13,7 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
-class Result(Generic[T_co]):
+class SinkResult(Generic[T_co]):
     """What a sink comes to: `await` it, or `get()` it; either raises what the stream failed with.
 
     An error that nobody asks for goes to the hook for what cannot be delivered.

@@ -1,8 +1,8 @@
 """sinks: modules that read to the end: drain, collect, reduce, find, concat, on_end, log.
 
-`done` is told exactly once how it ended. Without one, a sink that has something to tell returns a Result, to be awaited
-or got; a drain raises the error where it is run, or, if that is long over, hands it to the hook for what cannot be
-delivered.
+`done` is told exactly once how it ended. Without one, a sink that has something to tell returns a SinkResult, to be
+awaited or got; a drain raises the error where it is run, or, if that is long over, hands it to the hook for what cannot
+be delivered.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from penstock.engine.words.arguments import Missing, initial_given
 from penstock.engine.words.dropped import drop
 from penstock.pull.arguments import function_given
 from penstock.pull.drain import Drain
-from penstock.pull.module import Sink, Source
+from penstock.pull.module import PullSink, PullSource
 from penstock.pull.protocol import Done, Read
-from penstock.pull.result import Result
+from penstock.pull.result import SinkResult
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -44,36 +44,36 @@ def log(done: Done | None = None) -> Drain[Any]:
     return Drain(print, done, "log")
 
 
-def _telling(name: str, done: Any, start: Callable[[Source[Any] | Read, Any], None]) -> Sink[Any, Any]:
-    """Make a sink that tells `done`, or, without one, returns a Result that is told."""
+def _telling(name: str, done: Any, start: Callable[[PullSource[Any] | Read, Any], None]) -> PullSink[Any, Any]:
+    """Make a sink that tells `done`, or, without one, returns a SinkResult that is told."""
     if done is not None:
         function_given(name, "done", done)
 
-    def begin(source: Source[Any] | Read) -> Any:
+    def begin(source: PullSource[Any] | Read) -> Any:
         if done is not None:
             start(source, done)
             return None
-        result: Result[Any] = Result(name)
+        result: SinkResult[Any] = SinkResult(name)
         start(source, result.tell)
         return result
 
-    return Sink(begin, name, takes_source=True)
+    return PullSink(begin, name, takes_source=True)
 
 
 @overload
-def on_end(done: Done) -> Sink[Any, None]: ...
+def on_end(done: Done) -> PullSink[Any, None]: ...
 @overload
-def on_end() -> Sink[Any, Result[None]]: ...
-def on_end(done: Done | None = None) -> Sink[Any, Any]:
+def on_end() -> PullSink[Any, SinkResult[None]]: ...
+def on_end(done: Done | None = None) -> PullSink[Any, Any]:
     """Read everything and be told the end."""
     return _telling("on_end", done, lambda source, told: Drain(None, told, "on_end")(source))
 
 
 @overload
-def collect(done: Told[list[A]]) -> Sink[A, None]: ...
+def collect(done: Told[list[A]]) -> PullSink[A, None]: ...
 @overload
-def collect() -> Sink[Any, Result[list[Any]]]: ...
-def collect(done: Any = None) -> Sink[Any, Any]:
+def collect() -> PullSink[Any, SinkResult[list[Any]]]: ...
+def collect(done: Any = None) -> PullSink[Any, Any]:
     """Read everything into a list; `done` gets the error, if any, and what there was until then.
 
     >>> from penstock import pull
@@ -81,7 +81,7 @@ def collect(done: Any = None) -> Sink[Any, Any]:
     [0, 1, 2, 3]
     """
 
-    def start(source: Source[Any] | Read, told: Any) -> None:
+    def start(source: PullSource[Any] | Read, told: Any) -> None:
         found: list[Any] = []
         Drain(found.append, lambda error: told(error, found), "collect")(source)
 
@@ -89,18 +89,18 @@ def collect(done: Any = None) -> Sink[Any, Any]:
 
 
 @overload
-def reduce(fn: Callable[[B, A], B], initial: B = ..., *, done: Told[B | None]) -> Sink[A, None]: ...
+def reduce(fn: Callable[[B, A], B], initial: B = ..., *, done: Told[B | None]) -> PullSink[A, None]: ...
 @overload
-def reduce(fn: Callable[[B, A], B], initial: B, done: Told[B | None]) -> Sink[A, None]: ...
+def reduce(fn: Callable[[B, A], B], initial: B, done: Told[B | None]) -> PullSink[A, None]: ...
 @overload
-def reduce(fn: Callable[[B, A], B], initial: B = ...) -> Sink[A, Result[B | None]]: ...
+def reduce(fn: Callable[[B, A], B], initial: B = ...) -> PullSink[A, SinkResult[B | None]]: ...
 @overload
-def reduce(fn: Callable[[B, A], B], *, done: Told[B | None], create: Callable[[], B]) -> Sink[A, None]: ...
+def reduce(fn: Callable[[B, A], B], *, done: Told[B | None], create: Callable[[], B]) -> PullSink[A, None]: ...
 @overload
-def reduce(fn: Callable[[B, A], B], *, create: Callable[[], B]) -> Sink[A, Result[B]]: ...
+def reduce(fn: Callable[[B, A], B], *, create: Callable[[], B]) -> PullSink[A, SinkResult[B]]: ...
 def reduce(
     fn: Callable[[Any, Any], Any], initial: Any = MISSING, done: Any = None, *, create: Callable[[], Any] | None = None
-) -> Sink[Any, Any]:
+) -> PullSink[Any, Any]:
     """Combine all values into one; without `initial` the first value is the beginning.
 
     `create` makes what a run begins with, if that can be changed. `done` gets the error, if any, and the result so far:
@@ -113,7 +113,7 @@ def reduce(
     function_given("reduce", "fn", fn)
     initial_given("reduce", "initial", initial, create, needed=False)
 
-    def start(source: Source[Any] | Read, told: Any) -> None:
+    def start(source: PullSource[Any] | Read, told: Any) -> None:
         total: Any = initial if create is None else create()
 
         def add(value: Any) -> None:
@@ -126,10 +126,10 @@ def reduce(
 
 
 @overload
-def find(predicate: Callable[[A], object], done: Told[A | None]) -> Sink[A, None]: ...
+def find(predicate: Callable[[A], object], done: Told[A | None]) -> PullSink[A, None]: ...
 @overload
-def find(predicate: Callable[[A], object]) -> Sink[A, Result[A | None]]: ...
-def find(predicate: Callable[[Any], object], done: Any = None) -> Sink[Any, Any]:
+def find(predicate: Callable[[A], object]) -> PullSink[A, SinkResult[A | None]]: ...
+def find(predicate: Callable[[Any], object], done: Any = None) -> PullSink[Any, Any]:
     """Read until a value fits, tell `done` at once, and abort the source; `done` gets None if none fits.
 
     >>> from penstock import pull
@@ -138,7 +138,7 @@ def find(predicate: Callable[[Any], object], done: Any = None) -> Sink[Any, Any]
     """
     function_given("find", "predicate", predicate)
 
-    def start(source: Source[Any] | Read, told: Any) -> None:
+    def start(source: PullSource[Any] | Read, told: Any) -> None:
         over = False
 
         def look(value: Any) -> bool:
@@ -164,10 +164,10 @@ def find(predicate: Callable[[Any], object], done: Any = None) -> Sink[Any, Any]
 
 
 @overload
-def concat(done: Told[Any]) -> Sink[Any, None]: ...
+def concat(done: Told[Any]) -> PullSink[Any, None]: ...
 @overload
-def concat() -> Sink[Any, Result[Any]]: ...
-def concat(done: Any = None) -> Sink[Any, Any]:
+def concat() -> PullSink[Any, SinkResult[Any]]: ...
+def concat(done: Any = None) -> PullSink[Any, Any]:
     """Read everything into one text, or, if the values are bytes, into one bytes.
 
     >>> from penstock import pull
@@ -175,7 +175,7 @@ def concat(done: Any = None) -> Sink[Any, Any]:
     b'ab'
     """
 
-    def start(source: Source[Any] | Read, told: Any) -> None:
+    def start(source: PullSource[Any] | Read, told: Any) -> None:
         found: list[Any] = []
 
         def ended(error: Exception | None) -> None:

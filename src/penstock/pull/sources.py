@@ -10,18 +10,18 @@ from typing import Any, TypeVar, overload
 
 from penstock.engine.words.arguments import count_given
 from penstock.pull.arguments import function_given
-from penstock.pull.iterated import Iterated
-from penstock.pull.module import Source
+from penstock.pull.iterated import IteratedSource
+from penstock.pull.module import PullSource
 from penstock.pull.protocol import Done
 
 T = TypeVar("T")
 
 
-def _iterated(name: str, open_items: Callable[[], Iterator[T]], on_abort: Done | None = None) -> Source[T]:
+def _iterated(name: str, open_items: Callable[[], Iterator[T]], on_abort: Done | None = None) -> PullSource[T]:
     if on_abort is not None:
         function_given(name, "on_abort", on_abort)
-    iterated = Iterated(open_items, on_abort)
-    return Source(iterated.read, name, iterated)
+    iterated = IteratedSource(open_items, on_abort)
+    return PullSource(iterated.read, name, iterated)
 
 
 def _items_given(name: str, items: object) -> None:
@@ -30,10 +30,10 @@ def _items_given(name: str, items: object) -> None:
 
 
 @overload
-def values(items: Mapping[Any, T], on_abort: Done | None = None) -> Source[T]: ...
+def values(items: Mapping[Any, T], on_abort: Done | None = None) -> PullSource[T]: ...
 @overload
-def values(items: Iterable[T], on_abort: Done | None = None) -> Source[T]: ...
-def values(items: Iterable[Any] | Mapping[Any, Any], on_abort: Done | None = None) -> Source[Any]:
+def values(items: Iterable[T], on_abort: Done | None = None) -> PullSource[T]: ...
+def values(items: Iterable[Any] | Mapping[Any, Any], on_abort: Done | None = None) -> PullSource[Any]:
     """Give the items of a collection, or the values of a mapping; `on_abort` is told if it is aborted."""
     _items_given("values", items)
     if isinstance(items, Mapping):
@@ -41,19 +41,19 @@ def values(items: Iterable[Any] | Mapping[Any, Any], on_abort: Done | None = Non
     return _iterated("values", lambda: iter(items), on_abort)
 
 
-def keys(items: Mapping[T, Any], on_abort: Done | None = None) -> Source[T]:
+def keys(items: Mapping[T, Any], on_abort: Done | None = None) -> PullSource[T]:
     """Give the keys of a mapping."""
     if not isinstance(items, Mapping):
         raise TypeError(f"keys: items must be a mapping, got {items!r}")
     return _iterated("keys", lambda: iter(items), on_abort)
 
 
-def once(value: T, on_abort: Done | None = None) -> Source[T]:
+def once(value: T, on_abort: Done | None = None) -> PullSource[T]:
     """Give one value, whatever it is."""
     return _iterated("once", lambda: iter((value,)), on_abort)
 
 
-def count(stop: int | None = None) -> Source[int]:
+def count(stop: int | None = None) -> PullSource[int]:
     """Give 0, 1, 2 and so on, up to `stop` and with it; without end if there is none."""
     if stop is None:
         return _iterated("count", itertools.count)
@@ -62,10 +62,10 @@ def count(stop: int | None = None) -> Source[int]:
 
 
 @overload
-def infinite() -> Source[float]: ...
+def infinite() -> PullSource[float]: ...
 @overload
-def infinite(generate: Callable[[], T]) -> Source[T]: ...
-def infinite(generate: Callable[[], Any] = random.random) -> Source[Any]:
+def infinite(generate: Callable[[], T]) -> PullSource[T]: ...
+def infinite(generate: Callable[[], Any] = random.random) -> PullSource[Any]:
     """Give what a function returns, again and again."""
     function_given("infinite", "generate", generate)
 
@@ -76,12 +76,12 @@ def infinite(generate: Callable[[], Any] = random.random) -> Source[Any]:
     return _iterated("infinite", calls)
 
 
-def empty() -> Source[Any]:
+def empty() -> PullSource[Any]:
     """Give nothing."""
     return _iterated("empty", lambda: iter(()))
 
 
-def error(exception: Exception) -> Source[Any]:
+def error(exception: Exception) -> PullSource[Any]:
     """Fail at the first ask."""
     if not isinstance(exception, Exception):
         raise TypeError(f"error: exception must be an Exception, got {exception!r}")
@@ -92,7 +92,7 @@ def error(exception: Exception) -> Source[Any]:
     return _iterated("error", fails)
 
 
-def from_iter(items: Iterable[T]) -> Source[T]:
+def from_iter(items: Iterable[T]) -> PullSource[T]:
     """Give the items of any iterable; a generator is closed when it is aborted."""
     _items_given("from_iter", items)
     return _iterated("from_iter", lambda: iter(items))

@@ -35,7 +35,7 @@ from penstock.pull.protocol import (
     worst,
 )
 from penstock.pull.turn import Line
-from penstock.pull.weaving import Hooks, Run, Step, one_to_one
+from penstock.pull.weaving import Hooks, JoinedRun, Step, one_to_one
 
 
 class Fused:
@@ -55,7 +55,7 @@ class Fused:
         self._steps = steps
         self._hooks = Hooks(steps)
         self._concurrent = one_to_one(steps)
-        self._run: Run | None = None
+        self._run: JoinedRun | None = None
         self._line = Line()
         self._waiting: deque[Answer] = deque()
         self._asked = 0
@@ -165,8 +165,8 @@ class Fused:
             if self._waiting and self.end is None:
                 line.run(self._go_on)  # somebody asked from inside
 
-    def _opened(self) -> Run:
-        self._run = Run(self._steps, looped=False)
+    def _opened(self) -> JoinedRun:
+        self._run = JoinedRun(self._steps, looped=False)
         return self._run
 
     # Asking.
@@ -265,7 +265,7 @@ class Fused:
             return OVER
         return value
 
-    def _deliver(self, value: Any, run: Run) -> None:
+    def _deliver(self, value: Any, run: JoinedRun) -> None:
         value = run.go(value)
         if value.__class__ is Mark:
             self._turned(value, run)
@@ -277,7 +277,7 @@ class Fused:
         except Exception as error:  # noqa: BLE001
             drop("property F10: an answer function raised", error)
 
-    def _turned(self, mark: Any, run: Run) -> None:
+    def _turned(self, mark: Any, run: JoinedRun) -> None:
         """Take it that a value has become nothing, or the end; a value that was halted is dropped."""
         if mark is STOP:
             assert run.at is not None

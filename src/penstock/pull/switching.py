@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from penstock.pull.arguments import function_given
 from penstock.pull.between import Between
 from penstock.pull.desk import Confirm
-from penstock.pull.module import Through
+from penstock.pull.module import PullThrough
 from penstock.pull.protocol import Abort, Answer, Done, End, PullError, Read, at_fault, failure, told
 
 A = TypeVar("A")
@@ -35,14 +35,14 @@ class _Catch(Between):
         self.desk.finish(True)
 
 
-def catch(fn: Callable[[Exception], B | None] | None = None) -> Through[A, A | B]:
+def catch(fn: Callable[[Exception], B | None] | None = None) -> PullThrough[A, A | B]:
     """Make a good end of an error, after the value that a function makes of it, if that is not None.
 
     If the function raises, the stream ends with what it raised, be it the error that it was given.
     """
     if fn is not None:
         function_given("catch", "fn", fn)
-    return Through(lambda read: _Catch(read, fn).desk.read, name="catch")
+    return PullThrough(lambda read: _Catch(read, fn).desk.read, name="catch")
 
 
 class _Switched(Between):
@@ -79,7 +79,7 @@ class _Switched(Between):
             told(hook, end)
 
 
-class Abortable(Through[A, A]):
+class Abortable(PullThrough[A, A]):
     """Be a through that can be ended from outside, from any thread; wired once."""
 
     __slots__ = ("_aborted", "_on_end", "_switched")

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, overload
 
 from penstock.engine.words.arguments import Missing, count_given, initial_given
 from penstock.pull.arguments import function_given
-from penstock.pull.module import Through
+from penstock.pull.module import PullThrough
 from penstock.pull.protocol import Done
 from penstock.pull.weaving import Parts, Step, Verb
 
@@ -17,37 +17,37 @@ B = TypeVar("B")
 
 def _step(
     name: str, verb: Verb, fn: Callable[..., Any], open_run: Callable[[], Parts] | None = None
-) -> Through[Any, Any]:
-    return Through(steps=(Step(name, verb, open_run or (lambda: (fn, None)), fn),), name=name)
+) -> PullThrough[Any, Any]:
+    return PullThrough(steps=(Step(name, verb, open_run or (lambda: (fn, None)), fn),), name=name)
 
 
-def map(fn: Callable[[A], B]) -> Through[A, B]:  # noqa: A001
+def map(fn: Callable[[A], B]) -> PullThrough[A, B]:  # noqa: A001
     """Give what a function makes of each value; if it raises, the stream fails and upstream is aborted with that."""
     function_given("map", "fn", fn)
     return _step("map", Verb.EACH, fn)
 
 
-def filter(predicate: Callable[[A], object]) -> Through[A, A]:  # noqa: A001
+def filter(predicate: Callable[[A], object]) -> PullThrough[A, A]:  # noqa: A001
     """Give the values for which the predicate holds."""
     function_given("filter", "predicate", predicate)
     return _step("filter", Verb.KEEP, predicate)
 
 
-def filter_not(predicate: Callable[[A], object]) -> Through[A, A]:
+def filter_not(predicate: Callable[[A], object]) -> PullThrough[A, A]:
     """Give the values for which the predicate does not hold."""
     function_given("filter_not", "predicate", predicate)
     return _step("filter_not", Verb.REJECT, predicate)
 
 
-def take(count: int) -> Through[A, A]:
+def take(count: int) -> PullThrough[A, A]:
     """Give the first values; the ask after the last of them aborts upstream."""
     if callable(count):
         raise TypeError(f"take: count must be a whole number, got {count!r}; take_while takes a function")
     count_given("take", "count", count, 0)
-    return Through(steps=(Step("take", Verb.TAKE, lambda: (None, count)),), name="take")
+    return PullThrough(steps=(Step("take", Verb.TAKE, lambda: (None, count)),), name="take")
 
 
-def take_while(predicate: Callable[[A], object], *, last: bool = False) -> Through[A, A]:
+def take_while(predicate: Callable[[A], object], *, last: bool = False) -> PullThrough[A, A]:
     """Give values as long as the predicate holds; with `last` also the first for which it does not."""
     function_given("take_while", "predicate", predicate)
     return _step("take_while", Verb.UNTIL if last else Verb.WHILE, predicate)
@@ -69,37 +69,37 @@ def _seen(key: Callable[[Any], Hashable] | None) -> Callable[[], Parts]:
     return start
 
 
-def unique(key: Callable[[A], Hashable] | None = None) -> Through[A, A]:
+def unique(key: Callable[[A], Hashable] | None = None) -> PullThrough[A, A]:
     """Give a value only the first time its key appears; every key seen is remembered."""
     if key is not None:
         function_given("unique", "key", key)
-    return Through(steps=(Step("unique", Verb.REJECT, _seen(key), key),), name="unique")
+    return PullThrough(steps=(Step("unique", Verb.REJECT, _seen(key), key),), name="unique")
 
 
-def non_unique(key: Callable[[A], Hashable] | None = None) -> Through[A, A]:
+def non_unique(key: Callable[[A], Hashable] | None = None) -> PullThrough[A, A]:
     """Give a value each time its key appears again; every key seen is remembered."""
     if key is not None:
         function_given("non_unique", "key", key)
-    return Through(steps=(Step("non_unique", Verb.KEEP, _seen(key), key),), name="non_unique")
+    return PullThrough(steps=(Step("non_unique", Verb.KEEP, _seen(key), key),), name="non_unique")
 
 
-def through(op: Callable[[A], object] | None = None, on_end: Done | None = None) -> Through[A, A]:
+def through(op: Callable[[A], object] | None = None, on_end: Done | None = None) -> PullThrough[A, A]:
     """Call a function with each value on its way, and another once at the end, whoever causes it."""
     if op is not None:
         function_given("through", "op", op)
     if on_end is not None:
         function_given("through", "on_end", on_end)
     verb = Verb.PASS if op is None else Verb.TAP
-    return Through(steps=(Step("through", verb, lambda: (op, None), op, on_end),), name="through")
+    return PullThrough(steps=(Step("through", verb, lambda: (op, None), op, on_end),), name="through")
 
 
 @overload
-def scan(fn: Callable[[B, A], B], initial: B) -> Through[A, B]: ...
+def scan(fn: Callable[[B, A], B], initial: B) -> PullThrough[A, B]: ...
 @overload
-def scan(fn: Callable[[B, A], B], *, create: Callable[[], B]) -> Through[A, B]: ...
+def scan(fn: Callable[[B, A], B], *, create: Callable[[], B]) -> PullThrough[A, B]: ...
 def scan(
     fn: Callable[[Any, Any], Any], initial: Any = Missing.MISSING, *, create: Callable[[], Any] | None = None
-) -> Through[Any, Any]:
+) -> PullThrough[Any, Any]:
     """Give the result so far after each value; `create` makes what a run begins with, if that can be changed.
 
     >>> from penstock import pull

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Generic, TypeVar, overload
 
 from penstock.pull.deferred import DeferredSource
-from penstock.pull.module import Duplex, Sink, Source, Through
+from penstock.pull.module import Duplex, PullSink, PullSource, PullThrough
 from penstock.pull.pushable import Pushable
 
 B = TypeVar("B")
@@ -20,15 +20,15 @@ class Pair(Generic[T]):
 
     def __init__(self) -> None:
         tube: DeferredSource[T] = DeferredSource("pair")
-        self.source: Source[T] = tube
-        self.sink: Sink[T, None] = Sink(tube.resolve, "pair", takes_source=True)
+        self.source: PullSource[T] = tube
+        self.sink: PullSink[T, None] = PullSink(tube.resolve, "pair", takes_source=True)
 
     @overload
-    def __or__(self, module: Through[T, B]) -> Source[B]: ...
+    def __or__(self, module: PullThrough[T, B]) -> PullSource[B]: ...
     @overload
-    def __or__(self, module: Sink[T, R]) -> R: ...
+    def __or__(self, module: PullSink[T, R]) -> R: ...
     @overload
-    def __or__(self, module: Duplex[T, B]) -> Source[B]: ...
+    def __or__(self, module: Duplex[T, B]) -> PullSource[B]: ...
     def __or__(self, module: Any) -> Any:
         return self.source | module
 

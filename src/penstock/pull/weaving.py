@@ -66,7 +66,7 @@ def step_failed(error: Exception, step: Step) -> Exception:
     return error if step.fn is None else at_fault(error, step.name, step.fn)
 
 
-class Run:
+class JoinedRun:
     """One run of steps: the woven function, and where and why it came to its end."""
 
     __slots__ = ("at", "error", "go", "halt", "last", "steps")
@@ -95,10 +95,10 @@ class Run:
 
 
 @lru_cache(maxsize=512)
-def _woven(verbs: tuple[Verb, ...], looped: bool) -> Callable[[Run, list[Any], list[Any]], tuple[Any, Any]]:
+def _woven(verbs: tuple[Verb, ...], looped: bool) -> Callable[[JoinedRun, list[Any], list[Any]], tuple[Any, Any]]:
     scope: dict[str, Any] = {"DROP": DROP, "STOP": STOP, "HALT": HALT, "FAIL": FAIL}
     exec(compile(text_of(verbs, looped=looped), "<penstock.pull steps>", "exec"), scope)  # noqa: S102  our own text
-    found: Callable[[Run, list[Any], list[Any]], tuple[Any, Any]] = scope["opened"]
+    found: Callable[[JoinedRun, list[Any], list[Any]], tuple[Any, Any]] = scope["opened"]
     return found
 
 

@@ -18,7 +18,7 @@ from penstock.engine.words.arguments import count_given
 from penstock.engine.words.dropped import drop
 from penstock.pull.between import Between
 from penstock.pull.desk import Confirm
-from penstock.pull.module import Through
+from penstock.pull.module import PullThrough
 from penstock.pull.protocol import End, Read, at_fault, worst
 
 A = TypeVar("A")
@@ -253,25 +253,27 @@ class _Working(Between):
 
 
 @overload
-def async_map(fn: Callable[[A], Awaitable[B]]) -> Through[A, B]: ...
+def async_map(fn: Callable[[A], Awaitable[B]]) -> PullThrough[A, B]: ...
 @overload
-def async_map(fn: Callable[[A, Finished], object]) -> Through[A, Any]: ...
-def async_map(fn: Work) -> Through[Any, Any]:
+def async_map(fn: Callable[[A, Finished], object]) -> PullThrough[A, Any]: ...
+def async_map(fn: Work) -> PullThrough[Any, Any]:
     """Give what a function makes of each value in its own time, one at a time and only when asked."""
     start = _start_of("async_map", fn)
-    return Through(
+    return PullThrough(
         lambda read: _Working("async_map", fn, start, 1, in_order=True, ahead=False, read=read).desk.read,
         name="async_map",
     )
 
 
 @overload
-def para_map(fn: Callable[[A], Awaitable[B]], width: int | None = None, *, in_order: bool = True) -> Through[A, B]: ...
+def para_map(
+    fn: Callable[[A], Awaitable[B]], width: int | None = None, *, in_order: bool = True
+) -> PullThrough[A, B]: ...
 @overload
 def para_map(
     fn: Callable[[A, Finished], object], width: int | None = None, *, in_order: bool = True
-) -> Through[A, Any]: ...
-def para_map(fn: Work, width: int | None = None, *, in_order: bool = True) -> Through[Any, Any]:
+) -> PullThrough[A, Any]: ...
+def para_map(fn: Work, width: int | None = None, *, in_order: bool = True) -> PullThrough[Any, Any]:
     """Give what a function makes of each value, working on up to `width` at once, without bound if None.
 
     Once asked it reads ahead: up to `width` values are at work or finished and not yet given.
@@ -279,7 +281,7 @@ def para_map(fn: Work, width: int | None = None, *, in_order: bool = True) -> Th
     start = _start_of("para_map", fn)
     if width is not None:
         count_given("para_map", "width", width, 1)
-    return Through(
+    return PullThrough(
         lambda read: _Working("para_map", fn, start, width, in_order=in_order, ahead=True, read=read).desk.read,
         name="para_map",
     )

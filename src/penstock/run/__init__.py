@@ -1,8 +1,8 @@
 """run: what `pipeline.run()` returns: a handle on the run, its progress, and the plan it follows."""
 
 from penstock.run.handle import Controls, InProcess, Run
-from penstock.run.plan import Place, Plan
+from penstock.run.plan import Plan, PlannedPart
 from penstock.run.progress import Progress
 from penstock.run.valve import Valve, Valved
 
-__all__ = ["Controls", "InProcess", "Place", "Plan", "Progress", "Run", "Valve", "Valved"]
+__all__ = ["Controls", "InProcess", "Plan", "PlannedPart", "Progress", "Run", "Valve", "Valved"]

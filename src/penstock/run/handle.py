@@ -167,7 +167,7 @@ class Run(Generic[R]):
                 drop("run: a function of on_done raised", error)
 
 
-class Result:
+class ResultSubscriber:
     """Be the subscriber at the end: ask for one element, which is the result."""
 
     def __init__(self, name: str, settle: Settle) -> None:
@@ -216,12 +216,12 @@ class InProcess:
         self._valve = Valve()
         self._chain = Chain(Valved(Chain(chain.source), self._valve), chain.steps, chain.places)
         self._name = str(chain)
-        self._end: Result | None = None
+        self._end: ResultSubscriber | None = None
         self._over = False
 
     def start(self, settle: Settle, /) -> None:
         """Run it, on the thread that calls."""
-        end = self._end = Result(self._name, settle)
+        end = self._end = ResultSubscriber(self._name, settle)
         if self._over:
             end.cancel()
         with blocking():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PlannedPart:
     """Be one part of a pipeline: where it runs, what it does, and what bounds it."""
 
     where: str
@@ -18,7 +18,7 @@ class Place:
 class Plan:
     """Be the parts of a pipeline in their order; `str` reads it, `mermaid` draws it."""
 
-    places: tuple[Place, ...]
+    places: tuple[PlannedPart, ...]
     title: str = ""
 
     def __repr__(self) -> str:

@@ -37,7 +37,7 @@ class Progress:
     """Whether this is the last report."""
 
 
-class Watched(Protocol):
+class ProgressSource(Protocol):
     """Be what progress is reported of."""
 
     @property
@@ -57,7 +57,7 @@ class Watched(Protocol):
 class _Reporter:
     """Report to one subscriber."""
 
-    def __init__(self, run: Watched, every: float, downstream: Subscriber[Any]) -> None:
+    def __init__(self, run: ProgressSource, every: float, downstream: Subscriber[Any]) -> None:
         outlet = self._outlet = Outlet(downstream)
         outlet.on_close = self._closed
         self._run = run
@@ -116,7 +116,7 @@ class Reports(Source[Progress]):
     after a last report, whose rate is that of the whole run. Cancels nothing but itself.
     """
 
-    run: Watched
+    run: ProgressSource
     every: float = field(default=1.0)
 
     def connect(self, downstream: Subscriber[Progress], /) -> None:

@@ -20,28 +20,28 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyarrow import flight
 
-from penstock.spark.gate import Address, Call, Caller, GateError, Message, whole
+from penstock.spark.gate import Caller, DoorAddress, DoorCall, GateError, Message, whole
 
 AHEAD = 2
 """Batches of one task on their way or waiting."""
 Decode = Callable[[pa.RecordBatch], Iterable[Any]]
 
 
-def send(address: Address, ahead: int, schema: pa.Schema, batches: Iterable[bytes]) -> Iterator[Any]:
+def send(address: DoorAddress, ahead: int, schema: pa.Schema, batches: Iterable[bytes]) -> Iterator[Any]:
     """Write a partition to the gate, keeping at most `ahead` batches in flight; runs in an executor."""
     from pyspark import TaskContext  # noqa: PLC0415  only a task has it
 
     task = TaskContext.get()
     assert task is not None
     with address.connect() as caller:  # not one that is kept: what fails half-way must hang up
-        sender = Sender(caller, task.partitionId(), task.taskAttemptId(), ahead)
+        sender = BatchSender(caller, task.partitionId(), task.taskAttemptId(), ahead)
         for batch in batches:
             sender.send(pa.ipc.read_record_batch(pa.py_buffer(batch), schema))
         sender.finish()
     yield from ()
 
 
-class Sender:
+class BatchSender:
     """Write the batches of one attempt at one partition."""
 
     def __init__(self, caller: Caller, partition: int, attempt: int, ahead: int = AHEAD) -> None:
@@ -92,7 +92,7 @@ class Sender:
 
 
 @dataclass(slots=True)
-class Part:
+class PartitionRecord:
     """Remember what was delivered of a partition, and whose word counts."""
 
     attempt: int = -1
@@ -103,7 +103,7 @@ class Part:
 class _Offer:
     """Be a batch at the door; its writer waits until it is settled, and it is refused if it was not taken by then."""
 
-    part: Part
+    part: PartitionRecord
     attempt: int
     batch: pa.RecordBatch
     settled: threading.Event = field(default_factory=threading.Event)
@@ -124,14 +124,14 @@ class Delivery:
         self._fail = fail
         self._lock = threading.Lock()
         self._offers: deque[_Offer] = deque()
-        self._parts: dict[int, Part] = {}
+        self._parts: dict[int, PartitionRecord] = {}
         self._refuses = False
         self.most_waiting = 0
         """The most batches that ever waited at the door at once."""
 
     # What the gate calls.
 
-    def act(self, call: Call, verb: str, body: Message, /) -> Message:
+    def act(self, call: DoorCall, verb: str, body: Message, /) -> Message:
         """Hear of a task's exception."""
         if verb != "failed":
             raise flight.FlightServerError(f"egress: unknown verb {verb!r}")
@@ -146,7 +146,7 @@ class Delivery:
         """Take the batches of one attempt, one at a time."""
         number, attempt = whole(body, "partition"), whole(body, "attempt")
         with self._lock:
-            part = self._parts.setdefault(number, Part())
+            part = self._parts.setdefault(number, PartitionRecord())
             self._check(part, attempt)
             part.attempt = attempt
             skip = part.rows
@@ -180,13 +180,13 @@ class Delivery:
             self._offers.remove(offer)
             offer.settled.set()
 
-    def _check(self, part: Part, attempt: int) -> None:
+    def _check(self, part: PartitionRecord, attempt: int) -> None:
         if self._refuses:
             raise flight.FlightCancelledError("egress: the stream has ended")
         if attempt < part.attempt:
             raise flight.FlightCancelledError(f"egress: attempt {attempt} was replaced by attempt {part.attempt}")
 
-    def offer(self, part: Part, attempt: int, batch: pa.RecordBatch) -> None:
+    def offer(self, part: PartitionRecord, attempt: int, batch: pa.RecordBatch) -> None:
         """Wait until a batch is taken."""
         offer = _Offer(part, attempt, batch)
         with self._lock:

@@ -24,7 +24,7 @@ from penstock.engine.runs.chain import Chain
 from penstock.spark import failure
 from penstock.spark.delivery import AHEAD, Decode, Delivery, send
 from penstock.spark.gate import Gate
-from penstock.spark.job import Job, Reports
+from penstock.spark.job import Job, TaskFailures
 from penstock.spark.microbatch import QuerySource
 from penstock.spark.parts import as_parts
 from penstock.spark.pump import Pump
@@ -51,7 +51,7 @@ class _Work:
         context = source.frame.sparkSession.sparkContext
         self._gate = source.gate
         self._done = done
-        self._reports = Reports(context, fail)
+        self._reports = TaskFailures(context, fail)
         self.door = Delivery(arrived, self._reports.hear, fail)
         address = self._address = source.gate.admit(self.door)
         frame, ahead = source.frame, source.ahead

@@ -14,11 +14,11 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.engine.runs.chain import Chain, connect
 from penstock.engine.words.dropped import drop
-from penstock.run.handle import Result, Settle
+from penstock.run.handle import ResultSubscriber, Settle
 from penstock.spark import failure
 from penstock.spark.draining import stop_after_batch
-from penstock.spark.gate import Call, GateError, Message
-from penstock.spark.job import Reports, report_to
+from penstock.spark.gate import DoorCall, GateError, Message
+from penstock.spark.job import TaskFailures, report_to
 from penstock.spark.microbatch import default_trigger
 from penstock.spark.progress import Batches
 from penstock.spark.session import Spark
@@ -48,7 +48,7 @@ class LocalEnd:
 
     def __init__(self, chain: Chain, settle: Settle) -> None:
         self._chain = chain
-        self._result = Result(str(chain), settle)
+        self._result = ResultSubscriber(str(chain), settle)
 
     def start(self) -> None:
         connect(self._chain, self._result)
@@ -80,7 +80,7 @@ class NativeEnd:
         self._settle = settle
         self._context = spark.session.sparkContext
         self._tag = f"penstock-{secrets.token_hex(6)}"
-        self._reports = Reports(self._context, self._failed)
+        self._reports = TaskFailures(self._context, self._failed)
         self._address = spark.gate.admit(self)
         self._lock = threading.Lock()
         self._query: StreamingQuery | None = None
@@ -88,7 +88,7 @@ class NativeEnd:
 
     # What the gate calls.
 
-    def act(self, call: Call, verb: str, body: Message, /) -> Message:
+    def act(self, call: DoorCall, verb: str, body: Message, /) -> Message:
         if verb != "failed":
             raise GateError(f"run: unknown verb {verb!r}")
         self._reports.hear(body)

@@ -113,7 +113,7 @@ def report(error: Exception) -> bool:
     """
     from pyspark import TaskContext  # noqa: PLC0415  a task has it, and `import penstock.spark.failure` stays light
 
-    from penstock.spark.gate import Address  # noqa: PLC0415
+    from penstock.spark.gate import DoorAddress  # noqa: PLC0415
 
     task = TaskContext.get()
     if task is None:
@@ -122,7 +122,7 @@ def report(error: Exception) -> bool:
     if not (uri and token and door):
         return False
     try:
-        with Address(uri, token, door).connect() as caller:
+        with DoorAddress(uri, token, door).connect() as caller:
             where = {"stage": task.stageId(), "partition": task.partitionId(), "task": task.taskAttemptId()}
             caller.act("failed", **where, **described(error))
     except Exception:  # noqa: BLE001  the exception itself is raised next, and Spark carries it

@@ -34,7 +34,7 @@ class GateError(PenstockError):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class DoorCall:
     """Be one call to a door, as far as a door may look at it."""
 
     gone: Callable[[], bool]
@@ -44,7 +44,7 @@ class Call:
 class Door(Protocol):
     """Answer the calls that name it; it is called by many threads at once."""
 
-    def act(self, call: Call, verb: str, body: Message, /) -> Message:
+    def act(self, call: DoorCall, verb: str, body: Message, /) -> Message:
         """Answer a small question."""
         ...
 
@@ -62,7 +62,7 @@ class Door(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class DoorAddress:
     """Say where a door is; it travels to executors inside their functions."""
 
     uri: str
@@ -100,7 +100,7 @@ class Caller:
 
     __slots__ = ("_address", "_client", "_options")
 
-    def __init__(self, client: Any, address: Address) -> None:
+    def __init__(self, client: Any, address: DoorAddress) -> None:
         self._client = client
         self._address = address
         self._options = flight.FlightCallOptions(headers=[(b"authorization", f"Bearer {address.token}".encode())])
@@ -179,7 +179,7 @@ class _Server(flight.FlightServerBase):  # type: ignore[misc]
     def do_action(self, context: Any, action: Any) -> list[bytes]:
         """Answer a small question."""
         body = _message_of(action.body.to_pybytes())
-        return [_bytes_of(self._door(body).act(Call(context.is_cancelled), action.type, body))]
+        return [_bytes_of(self._door(body).act(DoorCall(context.is_cancelled), action.type, body))]
 
     def do_get(self, context: Any, ticket: Any) -> Any:
         """Send batches."""
@@ -227,21 +227,21 @@ class Gate:
         """Tell whether the gate has been closed."""
         return self._closed
 
-    def admit(self, door: Door, name: str | None = None) -> Address:
+    def admit(self, door: Door, name: str | None = None) -> DoorAddress:
         """Make a door reachable until it is dismissed; return its address."""
         name = secrets.token_hex(8) if name is None else name
         with self._lock:
             if self._closed:
                 raise GateError("gate: it is closed, and so is the Spark session that it belonged to")
             self._doors[name] = door
-        return Address(self.uri, self._token, name)
+        return DoorAddress(self.uri, self._token, name)
 
-    def admitted(self) -> list[tuple[Address, Door]]:
+    def admitted(self) -> list[tuple[DoorAddress, Door]]:
         """Return the doors that can be reached."""
         with self._lock:
-            return [(Address(self.uri, self._token, name), door) for name, door in self._doors.items()]
+            return [(DoorAddress(self.uri, self._token, name), door) for name, door in self._doors.items()]
 
-    def dismiss(self, address: Address) -> None:
+    def dismiss(self, address: DoorAddress) -> None:
         """Forget a door; calls that name it are refused from now on."""
         with self._lock:
             self._doors.pop(address.door, None)

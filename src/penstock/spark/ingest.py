@@ -21,7 +21,7 @@ from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock
 from penstock.errors import OverflowedError
 from penstock.flow import Sink, subscriber
 from penstock.spark.failure import KEPT, described
-from penstock.spark.gate import Call, Gate, Message, whole
+from penstock.spark.gate import DoorCall, Gate, Message, whole
 from penstock.spark.intake import IngestError, Intake
 from penstock.spark.pace import Pace
 from penstock.spark.schema import Schema, SchemaError
@@ -54,7 +54,7 @@ Given = Publisher[Any] | Callable[[int], Publisher[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Feed:
+class FrameFeed:
     """Say what a streaming DataFrame is made of."""
 
     given: Given
@@ -114,7 +114,7 @@ class _Query:
 class Ingest:
     """Be the door of one streaming DataFrame."""
 
-    def __init__(self, feed: Feed) -> None:
+    def __init__(self, feed: FrameFeed) -> None:
         self._feed = feed
         self._lock = threading.Lock()
         self._queries: dict[str, _Query] = {}
@@ -140,7 +140,7 @@ class Ingest:
 
     # What the gate calls.
 
-    def act(self, call: Call, verb: str, body: Message, /) -> Message:
+    def act(self, call: DoorCall, verb: str, body: Message, /) -> Message:
         """Answer a planner."""
         run = str(body.get("run"))
         if verb == "lease":
@@ -235,7 +235,7 @@ class Ingest:
         words = described(error)
         return {"failed": f"{words['kind']}: {words['message'][:1000]} ({name})"}
 
-    def _lease(self, call: Call, run: str) -> Message:
+    def _lease(self, call: DoorCall, run: str) -> Message:
         """Stay until the planner goes away, then end its query."""
         while not call.gone() and not self._closed.wait(0.1):
             pass
@@ -281,7 +281,7 @@ def frame(
     if dead_letter is not None and not isinstance(dead_letter, Sink):
         raise TypeError(f"frame: dead_letter must be a Sink, got {dead_letter!r}")
     session = spark.session
-    feed = Feed(given, schema, capacity, latency, None if spool is None else Path(spool), dead_letter, clock)
+    feed = FrameFeed(given, schema, capacity, latency, None if spool is None else Path(spool), dead_letter, clock)
     address = spark.gate.admit(Ingest(feed))
     source = source_for(address, schema.struct, partitions or session.sparkContext.defaultParallelism)
     session.dataSource.register(source)

@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.engine.words.dropped import drop
 from penstock.spark import failure
-from penstock.spark.gate import Address, Message, whole
+from penstock.spark.gate import DoorAddress, Message, whole
 
 GRACE = 0.5
 """Seconds for Spark to end the tasks of a job that was cancelled."""
@@ -27,14 +27,14 @@ def most_failures(context: Any) -> int:
     return int(context.getConf().get("spark.task.maxFailures", "4"))
 
 
-def report_to(context: Any, address: Address) -> None:
+def report_to(context: Any, address: DoorAddress) -> None:
     """Say on behalf of this thread's jobs where their tasks report exceptions."""
     context.setLocalProperty(failure.URI, address.uri)
     context.setLocalProperty(failure.TOKEN, address.token)
     context.setLocalProperty(failure.DOOR, address.door)
 
 
-class Reports:
+class TaskFailures:
     """Hear of tasks' exceptions before Spark tells, and decide which of them is the last."""
 
     def __init__(self, context: Any, fail: Callable[[Exception], None]) -> None:
@@ -70,7 +70,7 @@ class Job:
     """Run a Spark job on a thread of its own, and end it at once when told."""
 
     def __init__(
-        self, context: Any, address: Address, work: Callable[[], None], done: Callable[[Exception | None], None]
+        self, context: Any, address: DoorAddress, work: Callable[[], None], done: Callable[[Exception | None], None]
     ) -> None:
         self._context = context
         self._address = address

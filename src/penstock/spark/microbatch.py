@@ -20,8 +20,8 @@ from penstock.engine.words.dropped import drop
 from penstock.errors import PenstockError
 from penstock.spark import failure
 from penstock.spark.delivery import Decode
-from penstock.spark.gate import Call, Gate, GateError, Message
-from penstock.spark.job import Reports, report_to
+from penstock.spark.gate import DoorCall, Gate, GateError, Message
+from penstock.spark.job import TaskFailures, report_to
 from penstock.spark.written import Write, written
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
@@ -113,7 +113,7 @@ class _Run:
         self._ledger: Ledger
         context = source.frame.sparkSession.sparkContext
         self._context = context
-        self._reports = Reports(context, outlet.fail_now)
+        self._reports = TaskFailures(context, outlet.fail_now)
         self._address = source.gate.admit(self)
         self._started = threading.Lock()
 
@@ -122,7 +122,7 @@ class _Run:
 
     # What the gate calls.
 
-    def act(self, call: Call, verb: str, body: Message, /) -> Message:
+    def act(self, call: DoorCall, verb: str, body: Message, /) -> Message:
         if verb == "failed":
             self._reports.hear(body)
         return {}

@@ -18,7 +18,7 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.weaving.blame import function_name
 from penstock.errors import PenstockError
 from penstock.flow import Flow, Hole, Pipeline, Sink, flow, text_of
-from penstock.run import Place, Plan
+from penstock.run import Plan, PlannedPart
 from penstock.spark.entry import UNSAID, Entry
 from penstock.spark.schema import Form, Schema
 from penstock.spark.scopes import Scoped
@@ -99,35 +99,35 @@ class SparkPlan:
             if isinstance(step, Executed):
                 places.append(_place_of_stage(step))
             else:
-                places.append(Place("Spark", f"frame({function_name(step.fn)})", "Spark's own plan"))
+                places.append(PlannedPart("Spark", f"frame({function_name(step.fn)})", "Spark's own plan"))
         if isinstance(self.end, Local):
             kept = "each micro-batch, computed once and held until its rows have gone on"
-            places.extend(Place("Spark", f"also({function_name(step.fn)})", kept) for step in self.end.also)
+            places.extend(PlannedPart("Spark", f"also({function_name(step.fn)})", kept) for step in self.end.also)
             bound = "rows come back through the gate as they are asked for; until then Spark waits"
-            places.append(Place("this process", text_of(self.end.sink), bound))
+            places.append(PlannedPart("this process", text_of(self.end.sink), bound))
         else:
-            places.append(Place("Spark", f"spark_sink({function_name(self.end.fn)})", "Spark's own sink"))
+            places.append(PlannedPart("Spark", f"spark_sink({function_name(self.end.fn)})", "Spark's own sink"))
         return Plan(tuple(places), f"on Spark ({master})")
 
 
-def _place_of_stage(step: Executed) -> Place:
+def _place_of_stage(step: Executed) -> PlannedPart:
     scope = step.scope
     if scope is None:
-        return Place("executors", text_of(step.flow), "one stage; its partition asks, row by row")
+        return PlannedPart("executors", text_of(step.flow), "one stage; its partition asks, row by row")
     if not scope.keys:
-        return Place("executors", str(scope), "one run for each partition, which asks row by row")
+        return PlannedPart("executors", str(scope), "one run for each partition, which asks row by row")
     kept = "; on a stream Spark keeps the states" if scope.keeps_states else ""
-    return Place("executors", str(scope), f"rows are brought together by key, one run for each{kept}")
+    return PlannedPart("executors", str(scope), f"rows are brought together by key, one run for each{kept}")
 
 
-def _place_of_source(source: Live | SparkSource, master: str) -> Place:
+def _place_of_source(source: Live | SparkSource, master: str) -> PlannedPart:
     if isinstance(source, SparkSource):
-        return Place("Spark", f"spark_source({function_name(source.fn)})", "Spark's own source")
+        return PlannedPart("Spark", f"spark_source({function_name(source.fn)})", "Spark's own source")
     columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in source.schema.struct)
     bound = (
         f"through the gate as ({columns}); asked for at most {source.entry.capacity:,} rows beyond Spark's last commit"
     )
-    return Place("this process", text_of(source.stream), bound)
+    return PlannedPart("this process", text_of(source.stream), bound)
 
 
 def plan(pipeline: Pipeline[Any]) -> SparkPlan | None:

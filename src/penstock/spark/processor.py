@@ -128,7 +128,7 @@ class _Passage(Relay[Any]):
 
 
 @dataclass(frozen=True, slots=True)
-class Through(Source[Any]):
+class ThroughSpark(Source[Any]):
     """Emit what a DataFrame transformation makes of the elements of another chain; each run is a query of its own.
 
     Emits when downstream asks and a micro-batch has rows. Backpressures when Spark has `capacity` rows that it has not
@@ -192,4 +192,6 @@ def flow(
     function_given("spark.flow", "transform", transform)
     given = tuple(options.items())
     takes = schema if input_schema is None else input_schema
-    return record(lambda upstream: Stream(Chain(Through(upstream.chain, spark, transform, takes, schema, rows, given))))
+    return record(
+        lambda upstream: Stream(Chain(ThroughSpark(upstream.chain, spark, transform, takes, schema, rows, given)))
+    )

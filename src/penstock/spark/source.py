@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
-from penstock.spark.gate import Address, Caller
+from penstock.spark.gate import Caller, DoorAddress
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -30,10 +30,10 @@ class PublisherFailed(Exception):
     """Stand for the publisher's own exception, which stays in the driver."""
 
 
-class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class DoorReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Read a stream, as planner or as executor."""
 
-    def __init__(self, address: Address, parts: int) -> None:
+    def __init__(self, address: DoorAddress, parts: int) -> None:
         self._address = address
         self._parts = parts
         self._run = secrets.token_hex(8)
@@ -117,7 +117,7 @@ def _row(offset: Any) -> int:
     return row
 
 
-def source_for(address: Address, struct: StructType, parts: int) -> type[DataSource]:
+def source_for(address: DoorAddress, struct: StructType, parts: int) -> type[DataSource]:
     """Make the data source class of one stream; being local it travels by value, its token never among the options."""
 
     class Penstock(DataSource):
@@ -129,6 +129,6 @@ def source_for(address: Address, struct: StructType, parts: int) -> type[DataSou
             return struct
 
         def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-            return Reader(address, parts)
+            return DoorReader(address, parts)
 
     return Penstock

@@ -31,7 +31,7 @@ class SpoolBusy(SpoolError):
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class SpoolFile:
     """Name a file and the rows it holds: `first` to `end`, the latter excluded."""
 
     first: int
@@ -81,14 +81,14 @@ class Spool:
         """Return the number that the next row will have."""
         return self._segments[-1].end if self._segments else 0
 
-    def _found(self) -> list[Segment]:
+    def _found(self) -> list[SpoolFile]:
         """Return the segments of the folder, without what a crash left half-written."""
         segments = []
         for path in sorted(self.folder.iterdir()):
             if path.suffix == ".new":
                 path.unlink()
             elif match := _NAME.fullmatch(path.name):
-                segments.append(Segment(int(match[1]), int(match[2]), path))
+                segments.append(SpoolFile(int(match[1]), int(match[2]), path))
         for before, after in pairwise(segments):
             if before.end != after.first:
                 raise SpoolError(f"spool: {self.folder} lacks rows {before.end} to {after.first}")
@@ -126,7 +126,7 @@ class Spool:
             os.fsync(file.fileno())
         fresh.rename(path)
         _sync_folder(self.folder)
-        self._segments.append(Segment(first, end, path))
+        self._segments.append(SpoolFile(first, end, path))
 
     def forget(self, committed: int) -> None:
         """Remove the files whose rows all come before `committed`, but not the newest."""

@@ -23,7 +23,7 @@ from penstock.spec.link import Link
 from penstock.spec.predicates import CPP_SUBSCRIBER_METHODS, SUBSCRIPTION_METHODS, missing_methods, pascal
 
 
-class Counts:
+class CountingSubscription:
     """A subscription of the C++ text as one of the JVM text: demand is spoken of as ElementCount.
 
     It lets go of the other one when it is cancelled, which is how that text cancels, too.
@@ -54,7 +54,7 @@ def returned(subscription: object) -> Subscription | None:
     """Return what `subscribe` returned as a subscription, or None if it is none, as in the JVM text."""
     for methods in (SUBSCRIPTION_METHODS, tuple(map(pascal, SUBSCRIPTION_METHODS))):
         if subscription is not None and not missing_methods(subscription, methods):
-            return Counts(subscription)
+            return CountingSubscription(subscription)
     return None
 
 
@@ -189,7 +189,7 @@ class ToCpp(Generic[T_co]):
 
 
 __all__ = [
-    "Counts",
+    "CountingSubscription",
     "CppProcessor",
     "CppPublisher",
     "CppSubscriber",

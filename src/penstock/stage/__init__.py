@@ -1,7 +1,7 @@
 """stage: what a step of a chain is."""
 
 from penstock.stage.body import Body
-from penstock.stage.gate import SIZED, Gate, InnerGate, used_up
+from penstock.stage.gate import SIZED, InnerGate, LoopGate, used_up
 from penstock.stage.sight import Sight
 from penstock.stage.step import AsyncOpener, Joint, Opener, Source, Stage, Step
 
@@ -9,9 +9,9 @@ __all__ = [
     "SIZED",
     "AsyncOpener",
     "Body",
-    "Gate",
     "InnerGate",
     "Joint",
+    "LoopGate",
     "Opener",
     "Sight",
     "Source",

@@ -34,7 +34,7 @@ import ast
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from penstock.stage.grammar import Reading, leaves
+from penstock.stage.grammar import BodyReading, leaves
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,16 +68,16 @@ class Body:
 
     def __post_init__(self) -> None:
         variables: list[str] = []
-        readings: list[Reading] = []
+        readings: list[BodyReading] = []
         for name, initial in self.state:
             if name == "v" or not name.isidentifier() or name in variables:
                 raise ValueError(f"Body: state {name!r}: a variable must have a name that is not taken")
-            readings.append(Reading(f"state {name!r}", initial, variables).expression())
+            readings.append(BodyReading(f"state {name!r}", initial, variables).expression())
             variables.append(name)
             if any(early in dict(self.state) for early in readings[-1].fields):
                 raise ValueError(f"Body: state {name!r}: {initial!r}: a variable is set from those before it alone")
         calls_first = any(reading.calls for reading in readings)
-        do = Reading("do", self.do, variables, element=True)
+        do = BodyReading("do", self.do, variables, element=True)
         statements = do.statements()
         if "stop" in do.words and self.ends is None:
             raise ValueError("Body: do: stop needs `ends`, a condition that is true by then")
@@ -85,7 +85,7 @@ class Body:
         for part in ("head", "each", "ends", "room", "lacks", "tail"):
             text: str | None = getattr(self, part)
             if text is not None:
-                readings.append(Reading(part, text, variables, element=part == "each").expression())
+                readings.append(BodyReading(part, text, variables, element=part == "each").expression())
         vars(self).update(  # a frozen dataclass has no other way
             fields=tuple(dict.fromkeys(name for reading in readings for name in reading.fields)),
             drops=not do.words.isdisjoint({"skip", "stop"}),
@@ -96,6 +96,6 @@ class Body:
     @cached_property
     def lines(self) -> tuple[tuple[int, str], ...]:
         """The lines of `do`, each with its depth; a word is a line of its own."""
-        statements = Reading("do", self.do, dict(self.state), element=True).statements()
+        statements = BodyReading("do", self.do, dict(self.state), element=True).statements()
         lines = ast.unparse(ast.Module(statements, [])).splitlines()
         return tuple(((len(line) - len(line.lstrip())) // 4, line.lstrip()) for line in lines)

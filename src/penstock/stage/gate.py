@@ -1,8 +1,8 @@
 """gate: what stands between one run and the loops it is made of.
 
 A run may look for its end without a request only where no element has to be read to find it. Everybody who knows
-something about that says so at the gate: the source (`left`), and each loop, whose `Place` holds the iterators it is in
-the middle of and whether it reads upstream no more (`done`).
+something about that says so at the gate: the source (`left`), and each loop, whose `LoopPlace` holds the iterators it
+is in the middle of and whether it reads upstream no more (`done`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _nothing() -> int:
     return 0
 
 
-class Gate:
+class LoopGate:
     """Tell a run's loops to stop (`over`) and that nobody asks (`rested`); be told whether anything is left to read."""
 
     __slots__ = ("_places", "leave", "left", "over", "rested")
@@ -33,11 +33,11 @@ class Gate:
         """What tells, if anybody knows, whether the source has more; it reads nothing and runs no code of a user's."""
         self.leave: Callable[[], object] = _nothing
         """What to call when a loop that is fed by signals reads nothing more of them."""
-        self._places: list[Place] = []
+        self._places: list[LoopPlace] = []
 
-    def place(self, loops: int) -> Place:
+    def place(self, loops: int) -> LoopPlace:
         """Return what a loop says where it is with; the last loop of a run is opened first."""
-        place = Place(loops)
+        place = LoopPlace(loops)
         self._places.append(place)
         return place
 
@@ -66,12 +66,12 @@ class Gate:
         return self.left is not None and not self.left()
 
 
-class InnerGate(Gate):
+class InnerGate(LoopGate):
     """Stop with the run a loop is part of; what is left to read there is another matter."""
 
     __slots__ = ("_outer",)
 
-    def __init__(self, outer: Gate) -> None:
+    def __init__(self, outer: LoopGate) -> None:
         self._outer = outer
         self.left, self.leave = None, _nothing
         self._places = []
@@ -83,7 +83,7 @@ class InnerGate(Gate):
         return self._outer.over
 
 
-class Place:
+class LoopPlace:
     """Where one loop is: in the middle of which iterators, and whether it reads upstream no more."""
 
     __slots__ = ("done", "inners")
@@ -102,6 +102,6 @@ def used_up(inner: Any) -> bool:
     """Tell whether an iterator, or the gate of a stream that is iterated, is known to have nothing left."""
     if inner is None:
         return True
-    if isinstance(inner, Gate):
+    if isinstance(inner, LoopGate):
         return inner.spent()
     return type(inner) in SIZED and not inner.__length_hint__()

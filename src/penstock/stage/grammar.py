@@ -27,7 +27,7 @@ _ANYWHERE = frozenset({
 _NOT_HERE = "a body cannot say this: write a method of the stage, and call it"
 
 
-class Reading:
+class BodyReading:
     """Read one text of a body: refuse what it must not say, and keep what it names and does."""
 
     def __init__(self, part: str, text: str, variables: Collection[str], *, element: bool = False) -> None:
@@ -53,7 +53,7 @@ class Reading:
         self._all_read()
         return tree.body
 
-    def expression(self) -> Reading:
+    def expression(self) -> BodyReading:
         """Read it as an expression, and return this."""
         if "\n" in self._text:
             self._refuse("an expression must be on one line")

@@ -7,16 +7,16 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from penstock.spec.interfaces import Subscriber
 from penstock.stage.body import Body
-from penstock.stage.gate import Gate
+from penstock.stage.gate import LoopGate
 from penstock.stage.sight import Sight
 
 A = TypeVar("A")
 B = TypeVar("B")
 T = TypeVar("T")
 
-Opener = Callable[[Gate | None], Iterator[T]]
+Opener = Callable[[LoopGate | None], Iterator[T]]
 """Start one run; it stops at the gate, or, without one, when it is closed."""
-AsyncOpener = Callable[[Gate | None], AsyncIterator[T]]
+AsyncOpener = Callable[[LoopGate | None], AsyncIterator[T]]
 
 
 class Stage(Generic[A, B]):

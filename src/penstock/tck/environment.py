@@ -21,7 +21,7 @@ from typing import Any, Generic, TypeVar
 from penstock.tck.activity import Activity
 from penstock.tck.outcome import Limits
 from penstock.tck.patience import Patience
-from penstock.tck.probe import Probe, Runaway
+from penstock.tck.probe import Runaway, TrialProbe
 
 R = TypeVar("R")
 _MISSES = 3
@@ -62,19 +62,19 @@ class Environment:
         """How long the trial may stand still before it is given up."""
         self._elements = 0
         self._seconds = 0.0
-        self._running: list[Elsewhere[Any]] = []
-        self._probes: weakref.WeakSet[Probe] = weakref.WeakSet()
+        self._running: list[OtherThread[Any]] = []
+        self._probes: weakref.WeakSet[TrialProbe] = weakref.WeakSet()
         self._waiting = 0
 
     def probe(
         self,
         *,
-        on_subscribe: Callable[[Probe], object] | None = None,
-        on_next: Callable[[Probe, Any], object] | None = None,
-        on_end: Callable[[Probe], object] | None = None,
-    ) -> Probe:
+        on_subscribe: Callable[[TrialProbe], object] | None = None,
+        on_next: Callable[[TrialProbe, Any], object] | None = None,
+        on_end: Callable[[TrialProbe], object] | None = None,
+    ) -> TrialProbe:
         """Make a recording subscriber of this trial, whose hooks run inside its signals."""
-        probe = Probe(self, on_subscribe=on_subscribe, on_next=on_next, on_end=on_end)
+        probe = TrialProbe(self, on_subscribe=on_subscribe, on_next=on_next, on_end=on_end)
         self._probes.add(probe)
         return probe
 
@@ -175,9 +175,9 @@ class Environment:
         gc.collect()
         self.stay_alive()
 
-    def elsewhere(self, call: Callable[[], R]) -> Elsewhere[R]:
+    def elsewhere(self, call: Callable[[], R]) -> OtherThread[R]:
         """Start `call` on a thread of its own."""
-        running = Elsewhere(self, call)
+        running = OtherThread(self, call)
         self._running.append(running)
         return running
 
@@ -226,7 +226,7 @@ def rest(environments: Iterable[Environment]) -> None:
         environment.rested = False
 
 
-class Elsewhere(Generic[R]):
+class OtherThread(Generic[R]):
     """Run one call on a daemon thread of its own and keep what came of it."""
 
     result: R

@@ -48,7 +48,7 @@ class _Monitored:
         """Subscribe `subscriber` through a joint."""
         if subscriber is None:
             raise TypeError("subscribe: subscriber must not be None")  # rule 1.9
-        joint = Joint(subscriber, self._on_breach)
+        joint = MonitoredJoint(subscriber, self._on_breach)
         if not SEEN_SUBSCRIBERS.add(subscriber):
             joint.blame_subscriber("1.10", "subscriber was subscribed before")
         found: object = None
@@ -67,7 +67,7 @@ def _count(n: object) -> int:
     return operator.index(n) if isinstance(n, SupportsIndex) and not isinstance(n, bool) else 0
 
 
-class Joint:
+class MonitoredJoint:
     """Stand between one publisher, as its subscriber, and one subscriber, as its subscription."""
 
     def __init__(self, subscriber: Subscriber[Any], on_breach: OnBreach | None) -> None:

@@ -38,16 +38,16 @@ class Signal:
     after_cancel: bool = False
 
 
-class Probe:
+class TrialProbe:
     """Record what a publisher signals, and call its subscription on demand."""
 
     def __init__(
         self,
         environment: Environment,
         *,
-        on_subscribe: Callable[[Probe], object] | None = None,
-        on_next: Callable[[Probe, Any], object] | None = None,
-        on_end: Callable[[Probe], object] | None = None,
+        on_subscribe: Callable[[TrialProbe], object] | None = None,
+        on_next: Callable[[TrialProbe, Any], object] | None = None,
+        on_end: Callable[[TrialProbe], object] | None = None,
     ) -> None:
         self.environment = environment
         self.signals: list[Signal] = []

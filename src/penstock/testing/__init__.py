@@ -2,7 +2,7 @@
 
 from penstock.engine.places.clocks import VirtualClock
 from penstock.testing.laws import Form, Promise, Way, check_contract, check_joint, check_source, check_stage
-from penstock.testing.manual_publisher import Breach, ManualPublisher, ManualSubscription
+from penstock.testing.manual_publisher import ManualPublisher, ManualSubscription, PlannedBreach
 from penstock.testing.marbles import MarbleError, expected, marble, record, timeline
 from penstock.testing.probe import Probe, subscribed
 from penstock.testing.signals import Completed, Failed, Next, Signal, VerificationError
@@ -10,7 +10,6 @@ from penstock.testing.step_verifier import StepVerifier
 from penstock.testing.tracked import Tracked
 
 __all__ = [
-    "Breach",
     "Completed",
     "Failed",
     "Form",
@@ -18,6 +17,7 @@ __all__ = [
     "ManualSubscription",
     "MarbleError",
     "Next",
+    "PlannedBreach",
     "Probe",
     "Promise",
     "Signal",

@@ -15,7 +15,7 @@ from penstock.testing.signals import PATIENCE, VerificationError
 T = TypeVar("T")
 
 
-class Breach(Enum):
+class PlannedBreach(Enum):
     """Name a rule that a ManualPublisher may break, and how."""
 
     EXCEED_DEMAND = "rule 1.1: next sends elements that nobody has requested"
@@ -50,7 +50,7 @@ class ManualSubscription(Generic[T]):
 
     def request(self, n: int, /) -> None:
         """Record a request; an illegal one fails the stream (rule 3.9)."""
-        if Breach.RAISE_IN_REQUEST in self._publisher.breaches:
+        if PlannedBreach.RAISE_IN_REQUEST in self._publisher.breaches:
             raise RuntimeError("ManualPublisher: request raises")
         error = refused(n)
         with self._publisher.changed:
@@ -70,7 +70,7 @@ class ManualSubscription(Generic[T]):
         with self._publisher.changed:
             self.cancelled = True
             self._publisher.changed.notify_all()
-        if Breach.RAISE_IN_CANCEL in self._publisher.breaches:
+        if PlannedBreach.RAISE_IN_CANCEL in self._publisher.breaches:
             raise RuntimeError("ManualPublisher: cancel raises")
 
 
@@ -88,7 +88,7 @@ class ManualPublisher(Generic[T]):
     ['1']
     """
 
-    def __init__(self, *breaches: Breach) -> None:
+    def __init__(self, *breaches: PlannedBreach) -> None:
         self.breaches = frozenset(breaches)
         self.subscriptions: list[ManualSubscription[T]] = []
         self.surplus: list[ManualSubscription[T]] = []
@@ -152,17 +152,17 @@ class ManualPublisher(Generic[T]):
         """Take a subscriber."""
         if subscriber is None:
             raise TypeError("rule 1.9: subscribe(None): a subscriber is needed")
-        if Breach.RAISE_IN_SUBSCRIBE in self.breaches:
+        if PlannedBreach.RAISE_IN_SUBSCRIBE in self.breaches:
             raise RuntimeError("ManualPublisher: subscribe raises")
         subscription = ManualSubscription(self, subscriber)
         with self.changed:
             self.subscriptions.append(subscription)
             self.changed.notify_all()
-        if Breach.NONE_SUBSCRIPTION in self.breaches:
+        if PlannedBreach.NONE_SUBSCRIPTION in self.breaches:
             subscriber.on_subscribe(None)  # type: ignore[arg-type]
-        elif Breach.NO_ON_SUBSCRIBE not in self.breaches:
+        elif PlannedBreach.NO_ON_SUBSCRIBE not in self.breaches:
             subscriber.on_subscribe(subscription)
-        if Breach.SUBSCRIBE_TWICE in self.breaches:
+        if PlannedBreach.SUBSCRIBE_TWICE in self.breaches:
             second = ManualSubscription(self, subscriber)
             self.surplus.append(second)
             subscriber.on_subscribe(second)
@@ -170,15 +170,15 @@ class ManualPublisher(Generic[T]):
     def next(self, *elements: T) -> None:
         """Send elements to every subscriber that still listens."""
         for element in elements:
-            if element is None and Breach.NONE_ELEMENT not in self.breaches:
+            if element is None and PlannedBreach.NONE_ELEMENT not in self.breaches:
                 raise ProtocolError("2.13", "ManualPublisher.next(None): None is not an element")
         for subscription in self._listening(f"next({', '.join(map(repr, elements))})"):
-            if Breach.EXCEED_DEMAND not in self.breaches and len(elements) > subscription.demand:
+            if PlannedBreach.EXCEED_DEMAND not in self.breaches and len(elements) > subscription.demand:
                 raise ProtocolError(
                     "1.1",
                     f"ManualPublisher.next: {len(elements)} elements to send, {subscription.demand} are requested",
                 )
-            if Breach.CONCURRENT_SIGNALS in self.breaches:
+            if PlannedBreach.CONCURRENT_SIGNALS in self.breaches:
                 self._send_at_once(subscription, elements)
             else:
                 for element in elements:
@@ -192,7 +192,7 @@ class ManualPublisher(Generic[T]):
 
     def fail(self, error: Exception) -> None:
         """Fail every subscriber that still listens."""
-        if error is None and Breach.NONE_ERROR not in self.breaches:
+        if error is None and PlannedBreach.NONE_ERROR not in self.breaches:
             raise ProtocolError("2.13", "ManualPublisher.fail(None): None is not an error")
         for subscription in self._listening(f"fail({error!r})"):
             subscription.ended = True
@@ -204,15 +204,15 @@ class ManualPublisher(Generic[T]):
         open_ones = [
             subscription
             for subscription in self.subscriptions
-            if not subscription.ended or Breach.SIGNAL_AFTER_END in self.breaches
+            if not subscription.ended or PlannedBreach.SIGNAL_AFTER_END in self.breaches
         ]
         if not open_ones:
             raise ProtocolError("1.7", f"ManualPublisher.{call}: the stream has ended")
-        return [one for one in open_ones if not one.cancelled or Breach.IGNORE_CANCEL in self.breaches]
+        return [one for one in open_ones if not one.cancelled or PlannedBreach.IGNORE_CANCEL in self.breaches]
 
     def _send(self, subscription: ManualSubscription[T], element: T) -> None:
         with self.changed:
-            if subscription.cancelled and Breach.IGNORE_CANCEL not in self.breaches:
+            if subscription.cancelled and PlannedBreach.IGNORE_CANCEL not in self.breaches:
                 return
             if subscription.demand < UNBOUNDED:
                 subscription.demand = max(0, subscription.demand - 1)

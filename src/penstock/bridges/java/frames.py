@@ -19,7 +19,7 @@ _DOUBLE = Struct(">d")
 CARRIED = "bool, int, float, str, bytes, Decimal, lists, tuples, sets and dicts of these, or an object of Java's"
 
 
-class Frame:
+class JavaFrame:
     """Read what the JVM wrote."""
 
     __slots__ = ("_at", "_bytes", "_kept")

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from penstock.bridges.java.errors import KINDS, JavaError
-from penstock.bridges.java.frames import Frame
+from penstock.bridges.java.frames import JavaFrame
 from penstock.bridges.java.kept import recalled
 from penstock.bridges.java.peer import Py4JError, Py4JJavaError, as_flow, as_java_error, party_given, peer_of
 from penstock.engine.words.arguments import count_given
@@ -141,7 +141,7 @@ class Inflow:
         """Take what there is and hand it on; tell whether that was the end."""
         with self._lock:
             more, self._more = self._more, 0
-        frame = Frame(inbox.take(more), inbox.kept)
+        frame = JavaFrame(inbox.take(more), inbox.kept)
         while frame.left:
             tag = frame.tag()
             if tag == "N":
@@ -166,7 +166,7 @@ class Inflow:
             subscriber.on_error(error)
 
 
-def _end_of(tag: str, frame: Frame, inbox: Any) -> Exception | None:
+def _end_of(tag: str, frame: JavaFrame, inbox: Any) -> Exception | None:
     """Return what the publisher failed with, or None if it did not."""
     if tag == "B":
         rule, text = str(frame.text()), str(frame.text())

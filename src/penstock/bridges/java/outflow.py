@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from penstock.bridges.java.errors import JavaError
-from penstock.bridges.java.frames import Frame, write
+from penstock.bridges.java.frames import JavaFrame, write
 from penstock.bridges.java.kept import keep
 from penstock.bridges.java.peer import JavaClass, Py4JError, as_java_error, client_of, peer_of
 from penstock.engine.grounds.outlet import accepts, element_or_raise
@@ -78,7 +78,7 @@ class _Attendant:
         ended = False
         try:
             while told := self._desk.take():
-                self._tell(Frame(told, int))
+                self._tell(JavaFrame(told, int))
             ended = True
         except Py4JError as error:
             if self._runs:
@@ -92,7 +92,7 @@ class _Attendant:
                 for run in list(self._runs.values()):
                     run.cancel()
 
-    def _tell(self, told: Frame) -> None:
+    def _tell(self, told: JavaFrame) -> None:
         while told.left:
             number, new, over = told.long(), told.flag(), told.flag()
             asked, illegal, refused = told.long(), told.flag(), told.long()

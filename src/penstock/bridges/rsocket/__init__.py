@@ -10,7 +10,7 @@ from penstock.bridges.rsocket.api import channel, remote, serve
 from penstock.bridges.rsocket.codecs import BYTES, JSON, Codec
 from penstock.bridges.rsocket.errors import ConnectionLostError, FrameError, RejectedError, RemoteError
 from penstock.bridges.rsocket.server import Server
-from penstock.bridges.rsocket.settings import KeepAlive
+from penstock.bridges.rsocket.settings import Liveness
 
 __all__ = [
     "BYTES",
@@ -18,7 +18,7 @@ __all__ = [
     "Codec",
     "ConnectionLostError",
     "FrameError",
-    "KeepAlive",
+    "Liveness",
     "RejectedError",
     "RemoteError",
     "Server",

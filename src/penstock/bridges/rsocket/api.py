@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from penstock.bridges.rsocket.channel_call import ChannelCall
 from penstock.bridges.rsocket.codecs import JSON, Codec
-from penstock.bridges.rsocket.requester import Call, Target
+from penstock.bridges.rsocket.requester import RemoteSubscription, Target
 from penstock.bridges.rsocket.server import Offer, Server
-from penstock.bridges.rsocket.settings import KeepAlive, Settings
+from penstock.bridges.rsocket.settings import Liveness, Settings
 from penstock.bridges.rsocket.wires import address_of, websockets_given
 from penstock.engine.places.executors import thread
 from penstock.engine.places.lent_executors import AnyExecutor, executor_given
@@ -37,7 +37,7 @@ class Remote(Source[Any]):
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Connect with the first request."""
-        Call(self.target, downstream).incoming.outlet.open()
+        RemoteSubscription(self.target, downstream).incoming.outlet.open()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def serve(
     codec: Codec = JSON,
     window: int = WINDOW,
     largest: int = LARGEST,
-    keep_alive: KeepAlive = KeepAlive(),  # noqa: B008  frozen
+    keep_alive: Liveness = Liveness(),  # noqa: B008  frozen
     errors: Iterable[type[Exception]] = (),
     executor: AnyExecutor | None = None,
     ssl: SSLContext | None = None,
@@ -113,7 +113,7 @@ def remote(
     codec: Codec = JSON,
     window: int = WINDOW,
     largest: int = LARGEST,
-    keep_alive: KeepAlive = KeepAlive(),  # noqa: B008  frozen
+    keep_alive: Liveness = Liveness(),  # noqa: B008  frozen
     errors: Iterable[type[Exception]] = (),
     executor: AnyExecutor | None = None,
     ssl: SSLContext | None = None,
@@ -145,7 +145,7 @@ def channel(
     codec: Codec = JSON,
     window: int = WINDOW,
     largest: int = LARGEST,
-    keep_alive: KeepAlive = KeepAlive(),  # noqa: B008  frozen
+    keep_alive: Liveness = Liveness(),  # noqa: B008  frozen
     errors: Iterable[type[Exception]] = (),
     executor: AnyExecutor | None = None,
     ssl: SSLContext | None = None,

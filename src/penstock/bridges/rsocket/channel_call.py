@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.bridges.rsocket.connection import Connection
+from penstock.bridges.rsocket.connection import PeerConnection
 from penstock.bridges.rsocket.errors import to_bytes, to_text
-from penstock.bridges.rsocket.frames import Cancel, Code, Error, Kind, Payload, Request, RequestN
+from penstock.bridges.rsocket.frames import Cancel, Code, ErrorFrame, Kind, Payload, Request, RequestN
 from penstock.bridges.rsocket.metadata import FAILURE, PENSTOCK, composite, entries_of
 from penstock.bridges.rsocket.outgoing import Outgoing
-from penstock.bridges.rsocket.requester import STREAM, Call, Target
+from penstock.bridges.rsocket.requester import STREAM, RemoteSubscription, Target
 from penstock.engine.grounds.outlet import accepts
 from penstock.engine.words.demand import refused
 from penstock.spec.interfaces import Subscriber, Subscription
@@ -23,14 +23,14 @@ from penstock.spec.interfaces import Subscriber, Subscription
 class _AsksThere:
     """Be the worker of the sending half: that of the call, which closes it."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: RemoteSubscription) -> None:
         self.submit = call.submit
 
     def close(self) -> None:
         pass
 
 
-class ChannelCall(Call):
+class ChannelCall(RemoteSubscription):
     """Be a subscriber of the stream before the channel, and one subscription to the stream behind it."""
 
     interaction = Kind.REQUEST_CHANNEL
@@ -79,7 +79,7 @@ class ChannelCall(Call):
         """Say that this is penstock."""
         return [(PENSTOCK, b"")]
 
-    def begin(self, connection: Connection) -> None:
+    def begin(self, connection: PeerConnection) -> None:
         """Wait until it is known who the other side is."""
         connection.on_metadata = self._told
         connection.on_echo = self._know
@@ -100,7 +100,7 @@ class ChannelCall(Call):
         if self._ended:
             self._sent_all(self._ended.pop())
 
-    def open(self, connection: Connection, n: int) -> None:
+    def open(self, connection: PeerConnection, n: int) -> None:
         """Open the channel, to a penstock without an element, else with the first that was sent."""
         if self._penstock:
             connection.send(Request(STREAM, self.interaction, n, self.routing((PENSTOCK, b""))))
@@ -128,10 +128,10 @@ class ChannelCall(Call):
             metadata = composite([(FAILURE, to_bytes(error))])
             connection.send(Payload(STREAM, metadata=metadata, complete=True, next=False))
         else:
-            connection.send(Error(STREAM, Code.APPLICATION_ERROR, to_text(error)))
+            connection.send(ErrorFrame(STREAM, Code.APPLICATION_ERROR, to_text(error)))
             self.end(error)
 
-    def received(self, frame: Payload | RequestN | Cancel | Error, /) -> None:
+    def received(self, frame: Payload | RequestN | Cancel | ErrorFrame, /) -> None:
         """Take a frame for either half."""
         if isinstance(frame, RequestN):
             error = refused(frame.n)

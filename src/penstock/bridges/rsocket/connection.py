@@ -17,15 +17,15 @@ from penstock.bridges.rsocket.fragments import Joiner, split
 from penstock.bridges.rsocket.frames import (
     Cancel,
     Code,
-    Error,
+    ErrorFrame,
     Frame,
-    KeepAlive,
+    KeepAliveFrame,
     Kind,
     MetadataPush,
     Payload,
     Request,
     RequestN,
-    Setup,
+    SetupFrame,
     Uncarried,
     decode,
     encode,
@@ -47,7 +47,7 @@ _SENT_AT_ONCE = 64
 _FAREWELL = 1.0
 
 
-class Sender(Protocol):
+class FrameSender(Protocol):
     """Be told that frames of its own are written."""
 
     def written(self, count: int, /) -> None:
@@ -58,7 +58,7 @@ class Sender(Protocol):
 class Exchange(Protocol):
     """Be one stream on a connection; all of it on the I/O thread."""
 
-    def received(self, frame: Payload | RequestN | Cancel | Error, /) -> None:
+    def received(self, frame: Payload | RequestN | Cancel | ErrorFrame, /) -> None:
         """Take a frame."""
         ...
 
@@ -67,7 +67,7 @@ class Exchange(Protocol):
         ...
 
 
-class Connection:
+class PeerConnection:
     """Be one end of a connection."""
 
     def __init__(self, wire: Wire, settings: Settings, *, lifetime: float, interval: float | None) -> None:
@@ -84,7 +84,7 @@ class Connection:
         self._interval = interval
         self._loop = asyncio.get_running_loop()
         self._joiner = Joiner(settings.largest, MOST_STREAMS)
-        self._waiting: deque[tuple[bytes, Sender | None]] = deque()
+        self._waiting: deque[tuple[bytes, FrameSender | None]] = deque()
         self._more = asyncio.Event()
         self._room = asyncio.Event()
         self._heard = self._loop.time()
@@ -109,7 +109,7 @@ class Connection:
         self._waiting.append((encode(frame), None))
         self._more.set()
 
-    def send_element(self, frame: Payload | Request, sender: Sender) -> None:
+    def send_element(self, frame: Payload | Request, sender: FrameSender) -> None:
         """Send a frame with an element, in pieces if it is large, and tell `sender` when it is written."""
         *pieces, last = split(frame)
         self._waiting.extend((encode(piece), None) for piece in pieces)
@@ -126,7 +126,7 @@ class Connection:
         self.exchanges.pop(stream, None)
         self._joiner.forget(stream)
 
-    def close(self, farewell: Error | None = None) -> None:
+    def close(self, farewell: ErrorFrame | None = None) -> None:
         """End the connection when what waits is written, or soon if nobody reads it."""
         if self._closing:
             return
@@ -161,7 +161,7 @@ class Connection:
         if isinstance(failed, FrameError):
             breach = FrameError(f"rsocket: {self.peer} sent {failed}")
             self.on_breach(breach)
-            self.close(Error(0, Code.CONNECTION_ERROR, f"this side was sent {failed}"))
+            self.close(ErrorFrame(0, Code.CONNECTION_ERROR, f"this side was sent {failed}"))
             await asyncio.wait(tasks[1:2], timeout=_FAREWELL)
             return breach
         if isinstance(failed, OSError) and not isinstance(failed, ConnectionLostError):
@@ -203,7 +203,7 @@ class Connection:
                     f"rsocket: {self.peer} has been silent for {self._lifetime} seconds, the lifetime of its keep-alive"
                 )
             if self._interval is not None and now >= next_sign:
-                self.send(KeepAlive(respond=True))
+                self.send(KeepAliveFrame(respond=True))
                 next_sign = now + self._interval
             await asyncio.sleep(min(next_sign, self._heard + self._lifetime) - now)
             now = self._loop.time()
@@ -232,40 +232,40 @@ class Connection:
                     self._requested(whole)
                 elif whole is not None:
                     self._pass_on(whole)
-            case Error(0, code, text):
+            case ErrorFrame(0, code, text):
                 raise _said_by_peer(self.peer, code, text)
-            case RequestN() | Cancel() | Error():
+            case RequestN() | Cancel() | ErrorFrame():
                 self._pass_on(frame)
-            case KeepAlive(True, data):
+            case KeepAliveFrame(True, data):
                 if len(data) > MOST_KEPT_ALIVE:
                     raise FrameError(f"a KEEPALIVE frame with {len(data)} bytes, and {MOST_KEPT_ALIVE} are the limit")
-                self.send(KeepAlive(respond=False, data=data))
-            case KeepAlive():
+                self.send(KeepAliveFrame(respond=False, data=data))
+            case KeepAliveFrame():
                 self.on_echo()
             case MetadataPush(metadata):
                 self.on_metadata(metadata)
             case Uncarried(_, Kind.RESUME | Kind.RESUME_OK):
                 raise FrameError("a frame to resume a connection, which was not agreed on")
             case Uncarried(stream, Kind.REQUEST_RESPONSE):
-                self.send(Error(stream, Code.REJECTED, "only request-stream and request-channel are served"))
-            case Uncarried() | Setup():
+                self.send(ErrorFrame(stream, Code.REJECTED, "only request-stream and request-channel are served"))
+            case Uncarried() | SetupFrame():
                 pass  # a lease is no duty; a request that expects no answer gets none; a second SETUP is ignored
 
     def _requested(self, request: Request) -> None:
         stream = request.stream
         if self.on_request is None:
-            self.send(Error(stream, Code.REJECTED, "this side serves nothing"))
+            self.send(ErrorFrame(stream, Code.REJECTED, "this side serves nothing"))
         elif stream % 2 == 0:
             raise FrameError(f"a request with the stream id {stream}: a client's are odd")
         elif stream in self.exchanges:
             self._report(f"a request with the stream id {stream}, which is in use")
         elif len(self.exchanges) >= MOST_STREAMS:
-            self.send(Error(stream, Code.REJECTED, f"{MOST_STREAMS} streams are open on this connection already"))
+            self.send(ErrorFrame(stream, Code.REJECTED, f"{MOST_STREAMS} streams are open on this connection already"))
         else:
             self._latest = max(self._latest, stream)
             self.on_request(request)
 
-    def _pass_on(self, frame: Payload | RequestN | Cancel | Error) -> None:
+    def _pass_on(self, frame: Payload | RequestN | Cancel | ErrorFrame) -> None:
         exchange = self.exchanges.get(frame.stream)
         if exchange is not None:
             exchange.received(frame)

@@ -59,7 +59,7 @@ class Code(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class SetupFrame:
     """Open a connection."""
 
     interval: int
@@ -116,7 +116,7 @@ class Cancel:
 
 
 @dataclass(frozen=True, slots=True)
-class Error:
+class ErrorFrame:
     """End a stream, or with stream 0 the connection, by a failure."""
 
     stream: int
@@ -125,7 +125,7 @@ class Error:
 
 
 @dataclass(frozen=True, slots=True)
-class KeepAlive:
+class KeepAliveFrame:
     """Show that this side lives, and let the other side do so."""
 
     respond: bool
@@ -147,7 +147,7 @@ class Uncarried:
     kind: Kind
 
 
-Frame = Setup | Request | Payload | RequestN | Cancel | Error | KeepAlive | MetadataPush | Uncarried
+Frame = SetupFrame | Request | Payload | RequestN | Cancel | ErrorFrame | KeepAliveFrame | MetadataPush | Uncarried
 
 
 def _head(stream: int, kind: Kind, flags: int = 0) -> bytes:
@@ -176,19 +176,19 @@ def encode(frame: Frame) -> bytes:
             return _head(stream, kind, flags) + struct.pack(">I", n) + _body(metadata, data)
         case Cancel(stream):
             return _head(stream, Kind.CANCEL)
-        case Error(stream, code, text):
+        case ErrorFrame(stream, code, text):
             return _head(stream, Kind.ERROR) + struct.pack(">I", code) + text.encode("utf-8", "backslashreplace")
-        case KeepAlive(respond, data):
+        case KeepAliveFrame(respond, data):
             return _head(0, Kind.KEEPALIVE, respond * _RESPOND) + bytes(8) + data
         case MetadataPush(metadata):
             return _head(0, Kind.METADATA_PUSH, _METADATA) + metadata
-        case Setup():
+        case SetupFrame():
             return _setup(frame)
         case Uncarried(stream, kind):
             return _head(stream, kind)
 
 
-def _setup(frame: Setup) -> bytes:
+def _setup(frame: SetupFrame) -> bytes:
     flags = (frame.metadata is not None) * _METADATA | frame.resume * _RESUME | frame.lease * _LEASE
     fields = struct.pack(">HHII", frame.major, frame.minor, frame.interval, frame.lifetime)
     mimes = _short_text(frame.metadata_mime) + _short_text(frame.data_mime)
@@ -235,10 +235,10 @@ def _fields(frame: bytes, stream: int, kind: Kind, flags: int) -> Frame:
             return Cancel(stream)
         case Kind.ERROR:
             (code,) = struct.unpack_from(">I", frame, HEADER)
-            return Error(stream, code, frame[HEADER + 4 :].decode("utf-8", "replace"))
+            return ErrorFrame(stream, code, frame[HEADER + 4 :].decode("utf-8", "replace"))
         case Kind.KEEPALIVE:
             struct.unpack_from(">Q", frame, HEADER)
-            return KeepAlive(bool(flags & _RESPOND), frame[HEADER + 8 :])
+            return KeepAliveFrame(bool(flags & _RESPOND), frame[HEADER + 8 :])
         case Kind.METADATA_PUSH:
             return MetadataPush(frame[HEADER:])
         case Kind.SETUP:
@@ -265,7 +265,7 @@ def _split(frame: bytes, place: int, flags: int) -> tuple[bytes | None, bytes]:
     return frame[start:stop], frame[stop:]
 
 
-def _read_setup(frame: bytes, flags: int) -> Setup:
+def _read_setup(frame: bytes, flags: int) -> SetupFrame:
     major, minor, interval, lifetime = struct.unpack_from(">HHII", frame, HEADER)
     place = HEADER + 12
     if flags & _RESUME:
@@ -274,7 +274,7 @@ def _read_setup(frame: bytes, flags: int) -> Setup:
     metadata_mime, place = _read_short_text(frame, place)
     data_mime, place = _read_short_text(frame, place)
     metadata, _ = _split(frame, place, flags)
-    return Setup(
+    return SetupFrame(
         interval & _31_BITS, lifetime & _31_BITS, metadata_mime, data_mime, metadata,
         bool(flags & _RESUME), bool(flags & _LEASE), major, minor,
     )  # fmt: skip

@@ -9,14 +9,14 @@ from ssl import SSLContext, create_default_context
 from threading import Lock
 from typing import Any
 
-from penstock.bridges.rsocket.connection import FRAME_ROOM, Connection
+from penstock.bridges.rsocket.connection import FRAME_ROOM, PeerConnection
 from penstock.bridges.rsocket.errors import Known, RejectedError, from_text
-from penstock.bridges.rsocket.frames import Cancel, Code, Error, Kind, Payload, Request, RequestN, Setup
+from penstock.bridges.rsocket.frames import Cancel, Code, ErrorFrame, Kind, Payload, Request, RequestN, SetupFrame
 from penstock.bridges.rsocket.incoming import Incoming
 from penstock.bridges.rsocket.io_thread import IoThread, lease
 from penstock.bridges.rsocket.metadata import AUTHENTICATION, COMPOSITE, ROUTING, bearer, composite, route
 from penstock.bridges.rsocket.settings import Settings
-from penstock.bridges.rsocket.wires import Address, dial
+from penstock.bridges.rsocket.wires import Endpoint, dial
 from penstock.engine.places.context import worker_of
 from penstock.engine.places.event_loops import running
 from penstock.engine.places.executors import Executor, Worker, loop, thread
@@ -30,7 +30,7 @@ STREAM = 1
 class Target:
     """Say what is asked for, where, and how."""
 
-    address: Address
+    address: Endpoint
     name: str
     token: str = field(repr=False)
     settings: Settings
@@ -46,14 +46,14 @@ class Target:
         return create_default_context() if self.ssl is None and self.address.secure else self.ssl
 
 
-def failure(frame: Error, known: Known) -> Exception:
+def failure(frame: ErrorFrame, known: Known) -> Exception:
     """Return what an ERROR frame says."""
     if frame.code == Code.REJECTED:
         return RejectedError(f"rsocket: the server refused the request: {frame.text}")
     return from_text(frame.text, known)
 
 
-class Call:
+class RemoteSubscription:
     """Be one subscription to a stream of a server."""
 
     interaction = Kind.REQUEST_STREAM
@@ -61,7 +61,7 @@ class Call:
     def __init__(self, target: Target, downstream: Subscriber[Any]) -> None:
         self.target = target
         self.incoming = Incoming(downstream, target.settings, self.submit, self.call)
-        self.connection: Connection | None = None
+        self.connection: PeerConnection | None = None
         self._lock = Lock()
         self._io: IoThread | None = None
         self._worker: Worker | None = None
@@ -134,12 +134,12 @@ class Call:
         target, keep_alive = self.target, self.target.settings.keep_alive
         limit = target.settings.largest + FRAME_ROOM
         wire = await dial(target.address, limit, target.context(), keep_alive.lifetime)
-        connection = self.connection = Connection(
+        connection = self.connection = PeerConnection(
             wire, target.settings, lifetime=keep_alive.lifetime, interval=keep_alive.interval
         )
         milliseconds = (max(1, round(keep_alive.interval * 1000)), max(1, round(keep_alive.lifetime * 1000)))
         metadata = composite([(AUTHENTICATION, bearer(target.token)), *self.said_of_itself()])
-        connection.send(Setup(*milliseconds, COMPOSITE, target.settings.codec.mime, metadata))
+        connection.send(SetupFrame(*milliseconds, COMPOSITE, target.settings.codec.mime, metadata))
         connection.add(STREAM, self)
         self.begin(connection)
         await connection.run()
@@ -148,7 +148,7 @@ class Call:
         """Return what this side says of itself beside its token."""
         return []
 
-    def begin(self, connection: Connection) -> None:
+    def begin(self, connection: PeerConnection) -> None:
         """Send the request, as soon as it can be sent."""
         self.incoming.request = self._request
         self.incoming.ask()
@@ -161,7 +161,7 @@ class Call:
             self._opened = True
             self.open(self.connection, n)
 
-    def open(self, connection: Connection, n: int) -> None:
+    def open(self, connection: PeerConnection, n: int) -> None:
         """Send the request."""
         connection.send(Request(STREAM, self.interaction, n, self.routing()))
 
@@ -169,9 +169,9 @@ class Call:
         """Return the metadata of the request."""
         return composite([(ROUTING, route(self.target.name)), *more])
 
-    def received(self, frame: Payload | RequestN | Cancel | Error, /) -> None:
+    def received(self, frame: Payload | RequestN | Cancel | ErrorFrame, /) -> None:
         """Take a frame; demand and a cancel mean nothing to one who only receives."""
-        if isinstance(frame, Error):
+        if isinstance(frame, ErrorFrame):
             self.end(failure(frame, self.target.settings.errors))
         elif isinstance(frame, Payload):
             breach = self.incoming.element(frame.data) if frame.next else None

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
-from penstock.bridges.rsocket.connection import Connection
+from penstock.bridges.rsocket.connection import PeerConnection
 from penstock.bridges.rsocket.errors import ConnectionLostError, from_text, to_text
-from penstock.bridges.rsocket.frames import Cancel, Code, Error, Payload, Request, RequestN
+from penstock.bridges.rsocket.frames import Cancel, Code, ErrorFrame, Payload, Request, RequestN
 from penstock.bridges.rsocket.incoming import Incoming
 from penstock.bridges.rsocket.io_thread import IoThread
 from penstock.bridges.rsocket.metadata import FAILURE, PENSTOCK, entries_of
@@ -24,16 +24,16 @@ from penstock.flow import Flow, processor
 from penstock.stream import Stream
 
 
-def invalid(stream: int, error: Exception) -> Error:
+def invalid(stream: int, error: Exception) -> ErrorFrame:
     """Return the frame for a request that breaks a rule."""
-    return Error(stream, Code.INVALID, to_text(error))
+    return ErrorFrame(stream, Code.INVALID, to_text(error))
 
 
 class StreamAnswer:
     """Send one stream to one consumer."""
 
     def __init__(
-        self, name: str, request: Request, connection: Connection, io: IoThread, settings: Settings, worker: Worker
+        self, name: str, request: Request, connection: PeerConnection, io: IoThread, settings: Settings, worker: Worker
     ) -> None:
         self._name = name
         self._stream = request.stream
@@ -63,7 +63,7 @@ class StreamAnswer:
         self._connection.send(last_frame(self._stream, error))
         self._finish()
 
-    def received(self, frame: Payload | RequestN | Cancel | Error, /) -> None:
+    def received(self, frame: Payload | RequestN | Cancel | ErrorFrame, /) -> None:
         """Take demand or a cancel; there is nothing else to say to one who only sends."""
         if isinstance(frame, RequestN):
             error = refused(frame.n)
@@ -95,7 +95,7 @@ class ChannelAnswer:
         name: str,
         flow: Flow[Any, Any],
         request: Request,
-        connection: Connection,
+        connection: PeerConnection,
         io: IoThread,
         settings: Settings,
         worker: Worker,
@@ -170,7 +170,7 @@ class ChannelAnswer:
         if input_over:
             self._worker.close()
 
-    def received(self, frame: Payload | RequestN | Cancel | Error, /) -> None:
+    def received(self, frame: Payload | RequestN | Cancel | ErrorFrame, /) -> None:
         """Take a frame for either half."""
         match frame:
             case RequestN(_, n):
@@ -184,7 +184,7 @@ class ChannelAnswer:
                 self._outgoing.stop()
                 self._incoming.outlet.cancel()
                 self._finish()
-            case Error(_, _, text):
+            case ErrorFrame(_, _, text):
                 self._break_off(from_text(text, self._errors))
             case Payload():
                 self._received(frame)
@@ -215,14 +215,14 @@ class ChannelAnswer:
         self._break_off(error)
 
 
-def last_frame(stream: int, error: Exception | None) -> Payload | Error:
+def last_frame(stream: int, error: Exception | None) -> Payload | ErrorFrame:
     """Return the frame that ends a stream."""
     if error is None:
         return Payload(stream, complete=True, next=False)
-    return Error(stream, Code.APPLICATION_ERROR, to_text(error))
+    return ErrorFrame(stream, Code.APPLICATION_ERROR, to_text(error))
 
 
-def report_lost(name: str, error: Exception, connection: Connection) -> None:
+def report_lost(name: str, error: Exception, connection: PeerConnection) -> None:
     """Report a consumer that is gone without a word, unless this side has closed the connection."""
     if isinstance(error, ConnectionLostError) and not connection.closing:
         drop(f"rsocket: the consumer of {name!r} was lost", error)

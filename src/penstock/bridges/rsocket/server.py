@@ -11,9 +11,19 @@ from functools import partial
 from ssl import SSLContext
 from typing import Any
 
-from penstock.bridges.rsocket.connection import FRAME_ROOM, Connection
+from penstock.bridges.rsocket.connection import FRAME_ROOM, PeerConnection
 from penstock.bridges.rsocket.errors import FrameError, RejectedError
-from penstock.bridges.rsocket.frames import Code, Error, Kind, MetadataPush, Request, Setup, Uncarried, decode, encode
+from penstock.bridges.rsocket.frames import (
+    Code,
+    ErrorFrame,
+    Kind,
+    MetadataPush,
+    Request,
+    SetupFrame,
+    Uncarried,
+    decode,
+    encode,
+)
 from penstock.bridges.rsocket.io_thread import IoThread, lease
 from penstock.bridges.rsocket.metadata import (
     AUTHENTICATION,
@@ -27,7 +37,7 @@ from penstock.bridges.rsocket.metadata import (
 )
 from penstock.bridges.rsocket.responder import ChannelAnswer, StreamAnswer, invalid
 from penstock.bridges.rsocket.settings import Settings
-from penstock.bridges.rsocket.wires import Address, Stop, Wire, listen
+from penstock.bridges.rsocket.wires import Endpoint, Stop, Wire, listen
 from penstock.engine.places.context import worker_of
 from penstock.engine.places.executors import Executor
 from penstock.engine.words.demand import refused
@@ -71,9 +81,9 @@ class Server:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._arriving: set[asyncio.Task[Any]] = set()
         """Those of the tasks whose other side has not shown its token yet."""
-        self._connections: set[Connection] = set()
+        self._connections: set[PeerConnection] = set()
         self._stop: Stop | None = None
-        self._address: Address | None = None
+        self._address: Endpoint | None = None
 
     @property
     def address(self) -> str:
@@ -122,7 +132,7 @@ class Server:
         websocket = scheme in {"ws", "wss"}
         limit = self._offer.settings.largest + FRAME_ROOM
         self._stop, port = await listen(self._accept, host, port, ssl, limit, websocket=websocket)
-        self._address = Address(scheme, host, port)
+        self._address = Endpoint(scheme, host, port)
 
     async def _close(self, io: IoThread) -> None:
         if self._stop is not None:
@@ -130,7 +140,7 @@ class Server:
         for task in self._arriving:
             task.cancel()
         for connection in self._connections:
-            connection.close(Error(0, Code.CONNECTION_CLOSE, "the server was closed"))
+            connection.close(ErrorFrame(0, Code.CONNECTION_CLOSE, "the server was closed"))
         waiting = set(self._tasks)
         if waiting:
             _, late = await asyncio.wait(waiting, timeout=_CLOSING_TIME)
@@ -168,7 +178,7 @@ class Server:
             return
         keep_alive = self._offer.settings.keep_alive
         lifetime = min(setup.lifetime / 1000, keep_alive.lifetime)
-        connection = Connection(wire, self._offer.settings, lifetime=lifetime, interval=None)
+        connection = PeerConnection(wire, self._offer.settings, lifetime=lifetime, interval=None)
         connection.on_request = partial(self._requested, connection, io)
         if PENSTOCK in _entries(setup):
             connection.send(MetadataPush(composite([(PENSTOCK, b"")])))
@@ -179,7 +189,7 @@ class Server:
         finally:
             self._connections.discard(connection)
 
-    async def _admitted(self, wire: Wire) -> Setup | None:
+    async def _admitted(self, wire: Wire) -> SetupFrame | None:
         """Return the SETUP of one who may come in, or None."""
         limit, wire.limit = wire.limit, _SETUP_LIMIT
         try:
@@ -188,7 +198,7 @@ class Server:
             drop(f"rsocket: refused {wire.peer}", RejectedError(f"rsocket: refused {wire.peer}: {refusal}"))
             try:
                 async with asyncio.timeout(SETUP_TIME):
-                    await wire.send([encode(Error(0, refusal.code, str(refusal)))])
+                    await wire.send([encode(ErrorFrame(0, refusal.code, str(refusal)))])
             except (OSError, TimeoutError):
                 pass
             await wire.close()
@@ -201,7 +211,7 @@ class Server:
         wire.trust()
         return setup
 
-    async def _setup(self, wire: Wire) -> Setup | None:
+    async def _setup(self, wire: Wire) -> SetupFrame | None:
         keep_alive = self._offer.settings.keep_alive
         try:
             async with asyncio.timeout(min(SETUP_TIME, keep_alive.lifetime)):
@@ -215,12 +225,12 @@ class Server:
             raise _Refusal(Code.INVALID_SETUP, f"this side was sent {error}") from error
         if isinstance(frame, Uncarried) and frame.kind is Kind.RESUME:
             raise _Refusal(Code.REJECTED_RESUME, "connections are not resumed")
-        if not isinstance(frame, Setup):
+        if not isinstance(frame, SetupFrame):
             raise _Refusal(Code.INVALID_SETUP, "the first frame must be SETUP")
         self._check(frame)
         return frame
 
-    def _check(self, setup: Setup) -> None:
+    def _check(self, setup: SetupFrame) -> None:
         offer, keep_alive = self._offer, self._offer.settings.keep_alive
         if setup.major != 1:
             raise _Refusal(Code.UNSUPPORTED_SETUP, f"version {setup.major}.{setup.minor} is not spoken here, 1.0 is")
@@ -242,7 +252,7 @@ class Server:
             text = f"a keep-alive every {setup.interval} ms is too rare for lifetimes of {lifetimes}"
             raise _Refusal(Code.UNSUPPORTED_SETUP, text)
 
-    def _requested(self, connection: Connection, io: IoThread, request: Request) -> None:
+    def _requested(self, connection: PeerConnection, io: IoThread, request: Request) -> None:
         name = name_of(entries_of(request.metadata).get(ROUTING))
         channel = request.kind is Kind.REQUEST_CHANNEL
         served = self._offer.channels if channel else self._offer.streams
@@ -251,7 +261,7 @@ class Server:
             what = "channel" if channel else "stream"
             names = ", ".join(repr(each) for each in sorted(served)) or "none"
             asked = "no name was given" if name is None else f"no {what} {name!r} is served"
-            connection.send(Error(request.stream, Code.REJECTED, f"{asked}; these are: {names}"))
+            connection.send(ErrorFrame(request.stream, Code.REJECTED, f"{asked}; these are: {names}"))
             return
         if error is not None:
             connection.send(invalid(request.stream, error))
@@ -266,7 +276,7 @@ class Server:
             answer.begin(request.n, offer.streams[name])
 
 
-def _entries(setup: Setup) -> dict[str, bytes]:
+def _entries(setup: SetupFrame) -> dict[str, bytes]:
     """Return the metadata of a SETUP, which may be an authentication alone."""
     if setup.metadata_mime == AUTHENTICATION:
         return {AUTHENTICATION: setup.metadata or b""}

@@ -12,7 +12,7 @@ from penstock.engine.words.arguments import count_given
 
 
 @dataclass(frozen=True, slots=True)
-class KeepAlive:
+class Liveness:
     """Say how often a consumer shows that it lives, and after how much silence either side counts as lost."""
 
     interval: float = 20.0
@@ -38,7 +38,7 @@ class Settings:
     codec: Codec
     window: int
     largest: int
-    keep_alive: KeepAlive
+    keep_alive: Liveness
     errors: Known = field(repr=False)
 
     @staticmethod
@@ -47,7 +47,7 @@ class Settings:
         codec: Codec,
         window: int,
         largest: int,
-        keep_alive: KeepAlive,
+        keep_alive: Liveness,
         errors: Iterable[type[Exception]],
     ) -> Settings:
         """Check what was given to `function`."""
@@ -59,6 +59,6 @@ class Settings:
         if window > MOST_REQUESTED:
             raise ValueError(f"{function}: window must be <= {MOST_REQUESTED}, got {window!r}")
         count_given(function, "largest", largest, 64)
-        if not isinstance(keep_alive, KeepAlive):
+        if not isinstance(keep_alive, Liveness):
             raise TypeError(f"{function}: keep_alive must be a KeepAlive, got {keep_alive!r}")
         return Settings(codec, window, largest, keep_alive, known_errors(function, errors))

@@ -16,7 +16,7 @@ _OVERHEAD = 2**14
 """For the handshake and for what is around a message."""
 
 
-class Stranger(ServerConnection):
+class UntrustedPeer(ServerConnection):
     """Read a little, and the rest once it is trusted."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:

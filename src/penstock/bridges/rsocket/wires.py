@@ -171,7 +171,7 @@ class WebsocketWire:
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class Endpoint:
     """Say where a server listens, and how frames travel to it."""
 
     scheme: str
@@ -194,7 +194,7 @@ class Address:
         return f"{self.scheme}://{host}:{self.port}{self.path if self.websocket and self.path != '/' else ''}"
 
 
-def address_of(function: str, text: str) -> Address:
+def address_of(function: str, text: str) -> Endpoint:
     """Read an address."""
     message = f"{function}: address must be tcp://host:port, tls://, ws:// or wss://, got {text!r}"
     if not isinstance(text, str):
@@ -206,7 +206,7 @@ def address_of(function: str, text: str) -> Address:
         raise ValueError(message) from error
     if found.scheme not in {"tcp", "tls", "ws", "wss"} or not host or not port:
         raise ValueError(message)
-    return Address(found.scheme, host, port, found.path or "/")
+    return Endpoint(found.scheme, host, port, found.path or "/")
 
 
 def websockets_given(function: str) -> None:
@@ -227,7 +227,7 @@ def _options(limit: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def dial(address: Address, limit: int, ssl: SSLContext | None, timeout: float) -> Wire:  # noqa: ASYNC109
+async def dial(address: Endpoint, limit: int, ssl: SSLContext | None, timeout: float) -> Wire:  # noqa: ASYNC109
     """Connect to a server."""
     try:
         async with asyncio.timeout(timeout):
@@ -258,10 +258,10 @@ async def listen(
     if websocket:
         from websockets.asyncio.server import serve  # noqa: PLC0415
 
-        from penstock.bridges.rsocket.strangers import Stranger  # noqa: PLC0415
+        from penstock.bridges.rsocket.strangers import UntrustedPeer  # noqa: PLC0415
 
         server = await serve(
-            lambda each: handler(WebsocketWire(each)), host, port, ssl=ssl, create_connection=Stranger,
+            lambda each: handler(WebsocketWire(each)), host, port, ssl=ssl, create_connection=UntrustedPeer,
             open_timeout=HANDSHAKE_TIME, **_options(limit), **handshake,
         )  # fmt: skip
         return partial(_stop, server.server, partial(server.close, close_connections=False)), _port(server.sockets)

@@ -27,7 +27,7 @@ class Following:
     """Whether it is subscribed without waiting until somebody asks for more than has come."""
 
 
-class Turn(Protocol):
+class NextUpstream(Protocol):
     """What is to follow."""
 
     def after(self, error: Exception | None, /) -> Following | Exception | None:
@@ -40,7 +40,7 @@ class Sequence(Relay[Any]):
 
     def __init__(self, downstream: Subscriber[Any]) -> None:
         super().__init__(downstream)
-        self._turns: list[Turn] = []
+        self._turns: list[NextUpstream] = []
         self._touched = False
 
     def arrived(self, element: Any) -> None:
@@ -55,12 +55,12 @@ class Sequence(Relay[Any]):
     def failed(self, error: Exception) -> None:
         self._after(error)
 
-    def begin(self, turn: Turn) -> None:
+    def begin(self, turn: NextUpstream) -> None:
         """Put a turn on the stack, and subscribe to what it gives first."""
         self._turns.append(turn)
         self._after(None, begins=True)
 
-    def guard(self, turn: Turn) -> None:
+    def guard(self, turn: NextUpstream) -> None:
         """Put a turn on the stack that says what follows the upstream to come."""
         self._turns.append(turn)
 

@@ -1,6 +1,6 @@
 """event_loops: which event loop a run uses, asyncio's or trio's, and one of our own where none is running.
 
-`Loop` says all that penstock asks of an event loop; `AsyncioLoop` is the one for asyncio, `trio_loop.py` beside it has
+`AnyLoop` says all that penstock asks of an event loop; `AsyncioLoop` is the one for asyncio, and `trio_loop.py` has
 the one for trio. Neither library is imported before the program has done so, apart from asyncio for the loop of our
 own. That one lives on one daemon thread, shared by all runs that need it, and ends when the last of them has ended.
 
@@ -103,7 +103,7 @@ class Task(Protocol):
         ...
 
 
-class Loop(Protocol):
+class AnyLoop(Protocol):
     """Be a lease on an event loop: call things on it, start tasks, wait, give it back."""
 
     @property
@@ -316,7 +316,7 @@ def running() -> bool:
     return not _mode.blocking and (_trio_runs() or _asyncio_loop() is not None)
 
 
-def loop_here() -> Loop | None:
+def loop_here() -> AnyLoop | None:
     """Return the loop running in this thread, or None."""
     if _trio_runs():  # looked for first: trio may run as a guest of asyncio
         from penstock.engine.places.trio_loop import TrioLoop  # noqa: PLC0415  only programs that use trio pay for it
@@ -326,7 +326,7 @@ def loop_here() -> Loop | None:
     return None if loop is None else AsyncioLoop(loop, threading.get_ident(), None)
 
 
-def lease_loop() -> Loop:
+def lease_loop() -> AnyLoop:
     """Lease the loop running here, or the one of our own."""
     if _mode.own is not None and not _mode.blocking:
         return _mode.own.lease()  # counted, so that the loop outlives whoever started it
@@ -343,7 +343,7 @@ class Bell:
         loop = loop_here()
         if loop is None:
             raise RuntimeError(f"{who}: no event loop is running here to wait on")
-        self._loop: Loop = loop
+        self._loop: AnyLoop = loop
         self._future: Future = loop.future()
 
     def ring(self) -> None:

@@ -14,7 +14,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Protocol, runtime_checkable
 
-from penstock.engine.places.event_loops import Loop, lease_loop
+from penstock.engine.places.event_loops import AnyLoop, lease_loop
 from penstock.engine.places.threads import hand_over, started
 from penstock.engine.words.arguments import count_given
 from penstock.engine.words.dropped import drop
@@ -239,7 +239,7 @@ class _LoopWorker:
 
     __slots__ = ("_closed", "_lease")
 
-    def __init__(self, lease: Loop) -> None:
+    def __init__(self, lease: AnyLoop) -> None:
         self._lease = lease
         self._closed = False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.engine.places.clocks import Cancel, Task
 from penstock.engine.places.context import carried
-from penstock.engine.places.event_loops import Loop, loop_here
+from penstock.engine.places.event_loops import AnyLoop, loop_here
 from penstock.engine.places.event_loops import Task as LoopTask
 from penstock.engine.words.dropped import drop
 
@@ -21,7 +21,7 @@ class LoopClock:
         loop = loop_here()
         if loop is None:
             raise RuntimeError("LoopClock: no event loop is running here; make it inside a coroutine")
-        self._loop: Loop = loop
+        self._loop: AnyLoop = loop
 
     def now(self) -> float:
         """Return the loop's time."""
@@ -43,7 +43,7 @@ class _Timer:
 
     __slots__ = ("_loop", "_seconds", "_sleeping", "_task")
 
-    def __init__(self, loop: Loop, seconds: float, task: Task) -> None:
+    def __init__(self, loop: AnyLoop, seconds: float, task: Task) -> None:
         self._loop = loop
         self._seconds = seconds
         self._task: Task | None = task

@@ -6,13 +6,13 @@ from threading import Lock
 from typing import Any
 
 from penstock.engine.grounds.cold_paths import interruption, left_alone, rejected, signal_end, welcome
-from penstock.engine.places.event_loops import Future, Loop, Task, lease_loop
+from penstock.engine.places.event_loops import AnyLoop, Future, Task, lease_loop
 from penstock.engine.runs.drain import BATCH
 from penstock.engine.weaving.segment import Segment
 from penstock.engine.words.demand import UNBOUNDED, add, legal
 from penstock.engine.words.dropped import drop
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import AsyncOpener, Gate
+from penstock.stage import AsyncOpener, LoopGate
 
 
 class AsyncRun:
@@ -26,12 +26,12 @@ class AsyncRun:
     def __init__(self, segment: Segment, opener: AsyncOpener[Any], subscriber: Subscriber[Any]) -> None:
         self._lock = Lock()
         self._demand = 0
-        self._gate = Gate()
+        self._gate = LoopGate()
         self._failure: Exception | None = None
         self._segment = segment
         self._opener: AsyncOpener[Any] | None = opener
         self._subscriber: Subscriber[Any] | None = subscriber
-        self._lease: Loop | None = None
+        self._lease: AnyLoop | None = None
         self._started = False
         self._closing = False
         self._raised_above = False

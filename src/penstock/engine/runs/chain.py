@@ -19,7 +19,7 @@ from penstock.engine.grounds.cold_paths import interruption, left_alone
 from penstock.engine.grounds.landing import Landing
 from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.runs.async_run import AsyncRun
-from penstock.engine.runs.drain import Run
+from penstock.engine.runs.drain import DrainRun
 from penstock.engine.runs.fed_run import FedRun
 from penstock.engine.runs.pushed_run import pushed
 from penstock.engine.weaving.assembly import Assembly, Traced
@@ -29,7 +29,7 @@ from penstock.engine.weaving.weave import pieces
 from penstock.engine.words.part import Part, height_of
 from penstock.engine.words.trampoline import HIGHEST, here, run_all
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import AsyncOpener, Gate, Joint, Opener, Source, Stage, Step
+from penstock.stage import AsyncOpener, Joint, LoopGate, Opener, Source, Stage, Step
 
 MOST_NESTED = 12
 MOST_LOOPS = 32
@@ -224,7 +224,7 @@ def pull(chain: Chain, *, waits: bool = False, looks: bool = False) -> Opener[An
     if opener is None or (not segment.total and clean and chain.watch is None):
         return opener
 
-    def open_segment(gate: Gate | None) -> Iterator[Any]:
+    def open_segment(gate: LoopGate | None) -> Iterator[Any]:
         if gate is not None and reads_nothing(chain):
             gate.finish()
         return segment.open(opener, gate, clean=clean)
@@ -254,7 +254,7 @@ def pull_async(chain: Chain) -> AsyncOpener[Any] | None:
     opener = chain.source.async_opener()
     if opener is None:
         return None
-    return lambda gate: segment.open_async(opener, gate or Gate())
+    return lambda gate: segment.open_async(opener, gate or LoopGate())
 
 
 def connect(chain: Chain, subscriber: Subscriber[Any]) -> None:
@@ -308,9 +308,9 @@ def _connect(chain: Chain, subscriber: Subscriber[Any]) -> None:
     elif opener is not None:
         source = chain.source
         unread = segment.never_asks or source.length() == 0 or (source.passes and reads_nothing(chain))
-        Run(segment, opener, 0 if unread else None, front).start()
+        DrainRun(segment, opener, 0 if unread else None, front).start()
     elif segment.never_asks or async_opener is None:
-        Run(segment, lambda _: iter(()), 0, front).start()  # needs no event loop to end at once
+        DrainRun(segment, lambda _: iter(()), 0, front).start()  # needs no event loop to end at once
     else:
         AsyncRun(segment, async_opener, front).start()
 

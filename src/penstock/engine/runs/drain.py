@@ -32,7 +32,7 @@ from penstock.engine.words.demand import UNBOUNDED, add, legal
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import Part, chunks_of
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Gate, Opener
+from penstock.stage import LoopGate, Opener
 
 BATCH = 1 << 20  # small integers count faster than 2**63
 
@@ -48,15 +48,15 @@ CHUNK = 128
 _END = object()
 
 
-def _given(source: Iterator[Any], _: Gate | None) -> Iterator[Any]:
+def _given(source: Iterator[Any], _: LoopGate | None) -> Iterator[Any]:
     return source
 
 
-def _raising(error: Exception, _: Gate | None) -> Iterator[Any]:
+def _raising(error: Exception, _: LoopGate | None) -> Iterator[Any]:
     raise error
 
 
-class Run(Part):
+class DrainRun(Part):
     """Be one subscription to an iterated source: deliver what was asked for, close the source, signal the end."""
 
     __slots__ = (
@@ -68,7 +68,7 @@ class Run(Part):
         self._lock = Lock()
         self._draining = True
         self._demand = 0
-        self._gate = Gate()
+        self._gate = LoopGate()
         self._held = False
         self._failure: Exception | None = None
         self._segment = segment

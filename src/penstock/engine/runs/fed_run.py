@@ -18,17 +18,17 @@ from typing import Any
 
 from penstock.engine.grounds.cold_paths import too_late
 from penstock.engine.grounds.outlet import accepts, element_or_raise
-from penstock.engine.runs.drain import Run
+from penstock.engine.runs.drain import DrainRun
 from penstock.engine.weaving.segment import STARVED, Segment
 from penstock.engine.words.demand import UNBOUNDED, add
 from penstock.engine.words.part import height_of
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Gate
+from penstock.stage import LoopGate
 
 _HUNGRY = (STARVED,)
 
 
-class FedRun(Run):
+class FedRun(DrainRun):
     """Be the subscriber of a joint and the subscription of what follows it."""
 
     __slots__ = (
@@ -110,7 +110,7 @@ class FedRun(Run):
             self._draining = True
         self._drain()
 
-    def _feed(self, _: Gate | None) -> Iterator[Any]:
+    def _feed(self, _: LoopGate | None) -> Iterator[Any]:
         self._heads = False
         return chain.from_iterable(self._chunks())
 

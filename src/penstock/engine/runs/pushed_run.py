@@ -18,7 +18,7 @@ from typing import Any
 
 from penstock.engine.grounds.cold_paths import interruption, left_alone, nobody, rejected, signal_end, too_late, welcome
 from penstock.engine.grounds.outlet import accepts, element_or_raise
-from penstock.engine.runs.drain import Run
+from penstock.engine.runs.drain import DrainRun
 from penstock.engine.weaving.segment import STARVED, Segment
 from penstock.engine.words.demand import UNBOUNDED, add, legal
 from penstock.engine.words.dropped import drop
@@ -480,7 +480,7 @@ class CountedRun(PushRun):
 _ALONE = Segment(())
 
 
-class _Tail(Run):
+class _Tail(DrainRun):
     """Deliver what follows when nothing more is read; its subscriber has its subscription already."""
 
     __slots__ = ()

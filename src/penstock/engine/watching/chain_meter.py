@@ -35,7 +35,7 @@ class Counts:
     """The time that was spent in what follows, when elements were passed on by signals."""
 
 
-class Part(Protocol):
+class MeteredPart(Protocol):
     """Be a part of a run that counts."""
 
     def read(self, counts: list[Counts], /) -> None:
@@ -77,14 +77,14 @@ class Meter:
         self.steps = steps
         self._lock = Lock()
         self._counts = [Counts() for _ in range(1 + len(steps))]
-        self._parts: list[Part] = []
+        self._parts: list[MeteredPart] = []
 
-    def opened(self, part: Part) -> None:
+    def opened(self, part: MeteredPart) -> None:
         """Count with one part more."""
         with self._lock:
             self._parts.append(part)
 
-    def closed(self, part: Part) -> None:
+    def closed(self, part: MeteredPart) -> None:
         """Keep the numbers of a part that is over."""
         with self._lock:
             if part in self._parts:

@@ -11,13 +11,13 @@ from penstock.engine.watching.chain_meter import Counts, Listened, Meter, pace_a
 from penstock.engine.watching.signal_meter import Gauge
 from penstock.engine.weaving.blame import Where, owner_in
 from penstock.engine.weaving.segment import Delivers
-from penstock.stage import Body, Gate
+from penstock.stage import Body, LoopGate
 
 TICKS = 1 << 60
 """More than any tally will ever count."""
 
 
-class Lane:
+class SampledElements:
     """Say when to take the time of an element, so that it costs next to nothing and slow elements are all seen."""
 
     __slots__ = ("_at", "_began", "_clock", "_count", "_pace", "_run", "_sampled")
@@ -131,7 +131,7 @@ class LoopMeter:
         self._lost: int | None = None
         self._error: BaseException | None = None
         self._tallies: dict[int, repeat[bool]] = {}
-        self._lanes: dict[int, Lane] = {}
+        self._lanes: dict[int, SampledElements] = {}
         self._count: Callable[[], int] | None = None
         self._signals = signals
         """Whether a joint follows, so that it matters how long those who follow have an element."""
@@ -173,15 +173,15 @@ class LoopMeter:
         feed, self._count = _counted(source)
         return feed
 
-    def lane(self, index: int) -> Lane:
+    def lane(self, index: int) -> SampledElements:
         """Return the lane of the source, or of what a stage adds."""
         if index < 0:
             assert self._count is not None
-            return Lane(self._meter.run, self._count, self._sampled)
+            return SampledElements(self._meter.run, self._count, self._sampled)
         found = self._lanes.get(index)
         if found is None:
             tally = self._tallies[index]
-            found = self._lanes[index] = Lane(self._meter.run, lambda: _ticked(tally), _nothing)
+            found = self._lanes[index] = SampledElements(self._meter.run, lambda: _ticked(tally), _nothing)
         return found
 
     def turn(self, waiting: float | None = None) -> repeat[bool]:
@@ -208,7 +208,7 @@ class LoopMeter:
         due, ticks = self._due
         return due - length_hint(ticks)
 
-    def back(self, since: float, gate: Gate) -> None:
+    def back(self, since: float, gate: LoopGate) -> None:
         """Note how long those who follow had an element, unless they did not ask for another one."""
         if not gate.rested:
             self._inside += self.clock() - since

@@ -16,7 +16,7 @@ from penstock.engine.watching.weave_observed import CleanObservedWeaver, Observe
 from penstock.engine.weaving.segment import Delivers, Pushed, Segment, Trace
 from penstock.engine.weaving.weave import Form
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Gate, Joint
+from penstock.stage import Joint, LoopGate
 
 MOST_BARE = 16
 """How many sources that are iterated as they are may be left in the middle before they are forgotten."""
@@ -68,7 +68,7 @@ class _WatchedSegment(Segment):
         self._watch = watch
 
     def open_form(
-        self, form: Form, source: Callable[[Gate | None], Any], gate: Gate | None, *, clean: bool = False
+        self, form: Form, source: Callable[[LoopGate | None], Any], gate: LoopGate | None, *, clean: bool = False
     ) -> Any:
         """Open one run in a form."""
         watch = self._watch

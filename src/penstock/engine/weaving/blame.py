@@ -10,7 +10,7 @@ from pathlib import PurePath
 from types import TracebackType
 from typing import Any
 
-from penstock.engine.weaving.weave import Loop
+from penstock.engine.weaving.weave import WovenLoop
 from penstock.stage import Source, Stage, Step
 
 _MARK = "in "
@@ -96,7 +96,7 @@ def caused_by(error: Exception, cause: BaseException) -> Exception:
     return error
 
 
-Where = tuple[Sequence[Stage[Any, Any]], Loop, int, int, Callable[[Exception, int], None] | None]
+Where = tuple[Sequence[Stage[Any, Any]], WovenLoop, int, int, Callable[[Exception, int], None] | None]
 """A segment's stages, the loop of theirs that failed, how many steps come before them, how many there are, and what
 notes where a step was built."""
 
@@ -116,7 +116,7 @@ def no_stop(error: Exception, who: str) -> Exception:
     return caused_by(RuntimeError(f"{who} raised {type(error).__name__}; that is an error, not an end"), error)
 
 
-def owner_in(loop: Loop, error: Exception) -> int:
+def owner_in(loop: WovenLoop, error: Exception) -> int:
     """Return which stage wrote the line of the loop that failed, or -1 if the source did."""
     traceback = _TRACEBACK.__get__(error)
     return -1 if traceback is None else loop.owners[traceback.tb_lineno - 1]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from penstock.engine.weaving.segment import close_quietly
-from penstock.stage import SIZED, Gate, InnerGate, Opener, used_up
+from penstock.stage import SIZED, InnerGate, LoopGate, Opener, used_up
 
 
 class opened:  # noqa: N801  reads as a word: `with opened(openers, gate) as iterators:`
@@ -14,7 +14,7 @@ class opened:  # noqa: N801  reads as a word: `with opened(openers, gate) as ite
 
     __slots__ = ("_gate", "_inners", "_iterators", "_openers", "looked_at")
 
-    def __init__(self, openers: Sequence[Opener[Any]], gate: Gate | None) -> None:
+    def __init__(self, openers: Sequence[Opener[Any]], gate: LoopGate | None) -> None:
         self._openers = openers
         self._gate = gate
         self._iterators: list[Iterator[Any]] = []
@@ -77,7 +77,7 @@ def left_in(inner: object) -> bool:
     return not used_up(inner)
 
 
-def open_through(opener: Opener[Any], gate: Gate | None) -> Iterator[Any]:
+def open_through(opener: Opener[Any], gate: LoopGate | None) -> Iterator[Any]:
     """Open the one run that a source passes on element by element."""
     iterator = opener(gate)
     if gate is not None:
@@ -85,7 +85,7 @@ def open_through(opener: Opener[Any], gate: Gate | None) -> Iterator[Any]:
     return iterator
 
 
-def open_inner(opener: Opener[Any], gate: Gate | None) -> tuple[Iterator[Any], object]:
+def open_inner(opener: Opener[Any], gate: LoopGate | None) -> tuple[Iterator[Any], object]:
     """Open one of several runs that a source is made of; the second of the two knows whether the first is used up."""
     inner = None if gate is None else InnerGate(gate)
     iterator = opener(inner)

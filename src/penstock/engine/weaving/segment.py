@@ -12,7 +12,7 @@ from penstock.engine.weaving.weave_push import PushWeaver
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.several import PLAIN, items_of
-from penstock.stage import AsyncOpener, Gate, Opener, Stage
+from penstock.stage import AsyncOpener, LoopGate, Opener, Stage
 
 _AT_FIRST: Mapping[int, int] = {}
 
@@ -169,18 +169,18 @@ class Segment:
         """Whether the stages fit into one loop."""
         return len(weave.pieces([stage.body for stage in self.stages])) == 1
 
-    def open(self, source: Opener[Any], gate: Gate | None, *, clean: bool = False) -> Iterator[Any]:
+    def open(self, source: Opener[Any], gate: LoopGate | None, *, clean: bool = False) -> Iterator[Any]:
         """Open one run over a synchronous source, one without None if it is `clean`.
 
         Without a gate, whoever iterates ends the run by closing it.
         """
         return self.open_form("free" if gate is None else "sync", source, gate, clean=clean)  # type: ignore[no-any-return]
 
-    def open_fed(self, source: Opener[Any], gate: Gate) -> Iterator[Any]:
+    def open_fed(self, source: Opener[Any], gate: LoopGate) -> Iterator[Any]:
         """Open one run over a queue that says STARVED when it is empty."""
         return self.open_form("fed", source, gate)  # type: ignore[no-any-return]
 
-    def open_async(self, source: AsyncOpener[Any], gate: Gate) -> AsyncIterator[Any]:
+    def open_async(self, source: AsyncOpener[Any], gate: LoopGate) -> AsyncIterator[Any]:
         """Open one run over an asynchronous source."""
         return self.open_form("async", source, gate)  # type: ignore[no-any-return]
 
@@ -193,7 +193,7 @@ class Segment:
         return function(where, run.last, *fields)  # type: ignore[no-any-return]
 
     def open_form(
-        self, form: weave.Form, source: Callable[[Gate | None], Any], gate: Gate | None, *, clean: bool = False
+        self, form: weave.Form, source: Callable[[LoopGate | None], Any], gate: LoopGate | None, *, clean: bool = False
     ) -> Any:
         """Open one run in a form."""
         iterator: Any = None

@@ -52,7 +52,7 @@ _STEP_IN = "    "
 
 
 @dataclass(frozen=True, eq=False)
-class Loop:
+class WovenLoop:
     """Be a compiled loop: its function, which stage wrote each line, and which fields it takes."""
 
     function: Callable[..., Any]
@@ -325,12 +325,12 @@ class CleanWeaver(Weaver):
 
 
 _numbers = count()
-_plans: dict[tuple[Form, tuple[Body, ...], type[Weaver]], tuple[Loop, ...]] = {}
+_plans: dict[tuple[Form, tuple[Body, ...], type[Weaver]], tuple[WovenLoop, ...]] = {}
 
 
 def loops_for(
     bodies: tuple[Body, ...], form: Form, surroundings: dict[str, Any], weaver: type[Weaver] = Weaver
-) -> tuple[Loop, ...]:
+) -> tuple[WovenLoop, ...]:
     """Return the compiled loops for these bodies, one feeding the next, writing them when they are new."""
     found = _plans.get((form, bodies, weaver))
     if found is None:
@@ -344,7 +344,7 @@ def loops_for(
     return found
 
 
-def _compile(weaver: Weaver, surroundings: dict[str, Any], first: int) -> Loop:
+def _compile(weaver: Weaver, surroundings: dict[str, Any], first: int) -> WovenLoop:
     text = weaver.write()
     scope = dict(surroundings)
     name = f"<penstock {weaver.form} loop {next(_numbers)}>"
@@ -354,7 +354,7 @@ def _compile(weaver: Weaver, surroundings: dict[str, Any], first: int) -> Loop:
     weakref.finalize(function.__code__, linecache.cache.pop, name, None).atexit = False
     owners = tuple(owner + first if owner >= 0 else -1 for owner in weaver.owners)
     fields = tuple((index + first, field) for index, field in weaver.fields)
-    return Loop(function, first, first + len(weaver.bodies), owners, fields)
+    return WovenLoop(function, first, first + len(weaver.bodies), owners, fields)
 
 
 def pieces(bodies: Sequence[Body], most_loops: int = MOST_LOOPS) -> list[tuple[int, int]]:

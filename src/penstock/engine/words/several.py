@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from types import GeneratorType
 from typing import Any
 
-from penstock.stage import SIZED, Gate, InnerGate
+from penstock.stage import SIZED, InnerGate, LoopGate
 
 PLAIN = frozenset((list, tuple, range, str, bytes, dict, set, frozenset, GeneratorType))
 """What needs no second look: a loop takes it as it is."""
@@ -39,12 +39,12 @@ class Iterated:
 
     __slots__ = ()
 
-    def pulled(self, gate: Gate | None = None) -> Iterator[Any] | None:
+    def pulled(self, gate: LoopGate | None = None) -> Iterator[Any] | None:
         """Return an iterator over a fresh run that never waits for a signal, or None if there is none."""
         raise NotImplementedError
 
 
-def items_of(given: Any, gate: Gate | None, operator: str = "flat_map") -> tuple[Iterator[Any], object]:
+def items_of(given: Any, gate: LoopGate | None, operator: str = "flat_map") -> tuple[Iterator[Any], object]:
     """Iterate over what a user's function returned; a stream that needs signals would block, so it is refused.
 
     The second of the two is what knows whether the first is used up.

@@ -7,7 +7,7 @@ from threading import Lock
 from penstock.errors import PenstockError
 
 
-class Once:
+class SingleUse:
     """Remember that something was taken."""
 
     __slots__ = ("_lock", "_taken")
@@ -23,5 +23,5 @@ class Once:
         if taken:
             raise PenstockError(f"{what} was taken by an earlier subscriber; {cure}")
 
-    def __reduce__(self) -> tuple[type[Once], tuple[()]]:
-        return (Once, ())
+    def __reduce__(self) -> tuple[type[SingleUse], tuple[()]]:
+        return (SingleUse, ())

@@ -10,7 +10,7 @@ from numbers import Number
 from typing import Any
 
 from penstock.engine.words.arguments import count_given
-from penstock.stage import Gate
+from penstock.stage import LoopGate
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Steps:
     step: Any
     count: int
 
-    def open(self, gate: Gate | None) -> Iterator[Any]:
+    def open(self, gate: LoopGate | None) -> Iterator[Any]:
         """Iterate over the numbers, and let the run know how many are left, so that the end comes with the last one."""
         places = iter(builtins.range(self.count))
         if gate is not None:

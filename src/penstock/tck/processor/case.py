@@ -8,8 +8,8 @@ from typing import Any
 
 from penstock.spec.interfaces import Processor
 from penstock.tck.environment import Environment, NotApplicable
-from penstock.tck.probe import Probe
-from penstock.tck.subscriber.upstream import NOBODY, Upstream
+from penstock.tck.probe import TrialProbe
+from penstock.tck.subscriber.upstream import NOBODY, DrivenUpstream
 from penstock.tck.trial import Trials
 
 
@@ -33,32 +33,32 @@ class ProcessorCase:
         self.environment = environment
         self.subject = subject
         self.processor = subject.factory()
-        self.upstream = Upstream(environment, subject.element)
+        self.upstream = DrivenUpstream(environment, subject.element)
 
     def connect(self) -> None:
         """Give the processor its subscription."""
         self.upstream.subscribe(self.processor)
 
-    def subscribe(self) -> Probe:
+    def subscribe(self) -> TrialProbe:
         """Subscribe one more probe; its subscription may come only with the upstream's."""
         probe = self.environment.probe()
         probe.subscribe_to(self.processor)
         return probe
 
-    def subscribed(self, *probes: Probe) -> None:
+    def subscribed(self, *probes: TrialProbe) -> None:
         """Wait until the probes have their subscriptions, which a connected processor owes them."""
         if not self.environment.comes(lambda: all(probe.subscribed for probe in probes)):
             self.environment.breach("1.9", "on_subscribe did not come")
             raise NotApplicable("on_subscribe did not come (rule 1.9)")
 
-    def connected_probes(self, count: int) -> list[Probe]:
+    def connected_probes(self, count: int) -> list[TrialProbe]:
         """Connect the processor and subscribe so many probes, or one if it serves no more."""
         probes = [self.subscribe() for _ in range(count if self.subject.multicast else 1)]
         self.connect()
         self.subscribed(*probes)
         return probes
 
-    def pass_on(self, count: int, *probes: Probe) -> None:
+    def pass_on(self, count: int, *probes: TrialProbe) -> None:
         """Send `count` elements as they are asked for and wait until each of the probes has them all."""
         due = len(self.upstream.sent) + count
         while len(self.upstream.sent) < due:

@@ -11,7 +11,7 @@ from penstock.spec.interfaces import Subscriber
 _ENDLESS = 20_000  # a processor that asks without bound must not run the kit out of memory
 
 
-class Feed:
+class NumberFeed:
     """Send numbered elements to one subscriber as it asks, on whatever thread it asks, then the end.
 
     Signals are serial and do not nest: whoever finds the feed at work leaves its demand to the one who works.

@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from penstock.tck.environment import NotApplicable
-from penstock.tck.probe import Probe
+from penstock.tck.probe import TrialProbe
 from penstock.tck.processor.case import ProcessorCase, in_order, processor
 from penstock.tck.trial import Steps
 
@@ -20,7 +20,7 @@ def one_signal_at_a_time(case: ProcessorCase) -> Steps:
     environment, upstream = case.environment, case.upstream
     calls: list[Any] = []
 
-    def stay(probe: Probe, element: object) -> None:
+    def stay(probe: TrialProbe, element: object) -> None:
         if len(probe.elements) == 1:
             calls.append(environment.elsewhere(lambda: probe.request(2)))
             environment.lingers(lambda: probe.overlapped or calls[-1].done, times=_PATIENCE)
@@ -62,7 +62,7 @@ def late_upstream_is_cancelled(case: ProcessorCase) -> Steps:
         probe.cancel()
         left = "its subscriber had cancelled before"
     else:
-        probe.on_subscribe_hook = Probe.cancel
+        probe.on_subscribe_hook = TrialProbe.cancel
         left = "its subscriber cancelled inside on_subscribe"
     yield
     case.connect()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.spec.predicates import PROCESSOR_METHODS, missing_methods
 from penstock.tck.environment import NotApplicable
 from penstock.tck.planned import PlannedFailure
-from penstock.tck.probe import Probe
+from penstock.tck.probe import TrialProbe
 from penstock.tck.processor.case import ProcessorCase, in_order, processor
 from penstock.tck.subscriber.case import carries
 from penstock.tck.trial import Steps
@@ -158,7 +158,7 @@ def recovery_ends_upstream(case: ProcessorCase) -> Steps:
             raise AssertionError(f"{call.name} was called on its upstream after on_error")
 
 
-def _fails(case: ProcessorCase, probes: list[Probe]) -> None:
+def _fails(case: ProcessorCase, probes: list[TrialProbe]) -> None:
     """Fail it upstream and wait until that failure has come out everywhere, though nothing more is asked for."""
     error = PlannedFailure("planned to fail upstream of a processor")
     case.upstream.error(error)

@@ -17,7 +17,7 @@ from penstock.tck.environment import Environment
 from penstock.tck.outcome import Limits, Outcome, Report, Status
 from penstock.tck.planned import PlannedFailure
 from penstock.tck.processor.case import ProcessorCase, ProcessorSubject, processor
-from penstock.tck.processor.feed import Feed
+from penstock.tck.processor.feed import NumberFeed
 from penstock.tck.publisher.verify import verify_publisher
 from penstock.tck.subscriber.case import Claims
 from penstock.tck.subscriber.verify import by_rule, closing, hold_whitebox
@@ -89,10 +89,10 @@ def _below(
     dialect: str,
 ) -> tuple[Outcome, ...]:
     """Hold the trials of a publisher against processors that are fed from above."""
-    feeds: list[Feed] = []
+    feeds: list[NumberFeed] = []
 
     def fed(count: int | None, error: Exception | None = None) -> Processor[Any, Any]:
-        made, feed = subject.factory(), Feed(subject.element, count, error)
+        made, feed = subject.factory(), NumberFeed(subject.element, count, error)
         feeds.append(feed)
         feed.subscribe(made)
         return publisher_of(dialect, made)  # type: ignore[no-any-return]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import cycle
 
 from penstock.tck.environment import NotApplicable
-from penstock.tck.probe import UNBOUNDED, Probe
+from penstock.tck.probe import UNBOUNDED, TrialProbe
 from penstock.tck.publisher.case import PublisherCase
 from penstock.tck.publisher.trials import publisher_trials
 
@@ -54,7 +54,7 @@ def _asks_inside_on_next(case: PublisherCase) -> None:
     publisher, count = case.running(40)
     amounts = cycle((3, 2, 1, 5, 1, 4))
 
-    def ask(probe: Probe, element: object) -> None:
+    def ask(probe: TrialProbe, element: object) -> None:
         for _ in range(1 + len(probe.elements) % 2):  # now and then twice inside one on_next
             left = count - probe.requested
             if left > 0 and len(probe.elements) % 3:
@@ -69,7 +69,7 @@ def _asks_often_inside_one_on_next(case: PublisherCase) -> None:
     """Ask more often than a queue of requests may hold before on_next returns."""
     publisher, count = case.running(_OFTEN)
 
-    def ask(probe: Probe, element: object) -> None:
+    def ask(probe: TrialProbe, element: object) -> None:
         while probe.requested < count and len(probe.elements) == 1:
             probe.request(1)
 
@@ -87,7 +87,7 @@ def _asks_inside_on_subscribe(case: PublisherCase) -> None:
     if count < 6:
         return
 
-    def ask(probe: Probe) -> None:
+    def ask(probe: TrialProbe) -> None:
         for n in (2, 3, 1):
             probe.request(n)
 
@@ -96,7 +96,7 @@ def _asks_inside_on_subscribe(case: PublisherCase) -> None:
     _all_that_was_asked_for(case, probe, "on_subscribe")
 
 
-def _all_that_was_asked_for(case: PublisherCase, probe: Probe, where: str) -> None:
+def _all_that_was_asked_for(case: PublisherCase, probe: TrialProbe, where: str) -> None:
     case.environment.comes(lambda: len(probe.elements) >= probe.requested or probe.ended)
     got, wanted = len(probe.elements), probe.requested
     case.environment.check(got >= wanted, f"{wanted} elements were requested, some inside {where}, {got} came")
@@ -138,7 +138,7 @@ def _elements_come(case: PublisherCase, first: int, *more: int) -> None:
     if more and count < _SOME:
         raise NotApplicable(f"it has no more than {count} elements")
 
-    def ask_and_stop(probe: Probe, element: object) -> None:
+    def ask_and_stop(probe: TrialProbe, element: object) -> None:
         if len(probe.elements) == 1:
             for n in more:
                 probe.request(n)

@@ -7,7 +7,7 @@ from typing import Any
 from penstock.spec.interfaces import Publisher
 from penstock.tck.contract import belongs
 from penstock.tck.environment import NotApplicable
-from penstock.tck.probe import UNBOUNDED, Probe
+from penstock.tck.probe import UNBOUNDED, TrialProbe
 from penstock.tck.publisher.case import PublisherCase
 from penstock.tck.publisher.trials import publisher_trials
 from penstock.tck.trial import Steps
@@ -21,7 +21,7 @@ def demand_is_kept_apart(case: PublisherCase) -> Steps:
     company = _Company(case)
     first, second = company.joined(), company.joined()
 
-    def ask_for_second(probe: Probe, element: object) -> None:
+    def ask_for_second(probe: TrialProbe, element: object) -> None:
         if len(probe.elements) == 1 and not second.requested:
             second.request(1)
 
@@ -78,7 +78,7 @@ class _Company:
         self._publisher = self._made()
         self._rule = "1.9"
 
-    def joined(self) -> Probe:
+    def joined(self) -> TrialProbe:
         """Subscribe one more probe."""
         probe = self._case.subscribe(self._publisher, rule=self._rule)
         if self._case.subject.unicast:
@@ -93,7 +93,7 @@ class _Company:
         return (case.some if case.subject.finite else case.running)(_ENOUGH)[0]
 
 
-def _get_their_own(case: PublisherCase, probes: tuple[Probe, ...], due: int, since: str = "") -> None:
+def _get_their_own(case: PublisherCase, probes: tuple[TrialProbe, ...], due: int, since: str = "") -> None:
     """Let all of them ask until so many elements are due to each: one that is behind may hold the others up."""
     for probe in probes:
         if probe.requested < due:

@@ -9,10 +9,10 @@ from typing import Any
 
 from penstock.spec.interfaces import Publisher, Subscription
 from penstock.tck.environment import NotApplicable
-from penstock.tck.probe import UNBOUNDED, Probe
+from penstock.tck.probe import UNBOUNDED, TrialProbe
 from penstock.tck.publisher.case import PublisherCase
 from penstock.tck.publisher.end import released
-from penstock.tck.publisher.sources import Source
+from penstock.tck.publisher.sources import CountedSource
 from penstock.tck.publisher.trials import HAS_ON_SUBSCRIBE, publisher_trials
 from penstock.tck.trial import Steps
 
@@ -23,7 +23,7 @@ def cancel_in_on_subscribe_brings_silence(case: PublisherCase) -> Steps:
     publishers = [case.any()]
     if case.subject.finite and case.subject.min_elements == 0:
         publishers.append(case.empty())
-    probes = [case.subscribe(publisher, on_subscribe=Probe.cancel) for publisher in publishers]
+    probes = [case.subscribe(publisher, on_subscribe=TrialProbe.cancel) for publisher in publishers]
     yield
     for probe in probes:
         _silence_after_cancel(case, probe, "inside on_subscribe")
@@ -34,7 +34,7 @@ def cancel_in_last_on_next_brings_silence(case: PublisherCase) -> Steps:
     """Cancel inside the last on_next: no end follows."""
     publisher, count = case.some(3)
 
-    def cancel_at_last(probe: Probe, element: object) -> None:
+    def cancel_at_last(probe: TrialProbe, element: object) -> None:
         if len(probe.elements) == count:
             probe.cancel()
 
@@ -44,7 +44,7 @@ def cancel_in_last_on_next_brings_silence(case: PublisherCase) -> Steps:
     _silence_after_cancel(case, probe, "inside the last on_next")
 
 
-def _silence_after_cancel(case: PublisherCase, probe: Probe, where: str) -> None:
+def _silence_after_cancel(case: PublisherCase, probe: TrialProbe, where: str) -> None:
     """Fail on signals sent from within the probe's own call; others may have been under way (rule 3.12)."""
     case.environment.check(case.environment.rested, f"signals did not cease after cancel {where}")
     for signal in probe.signals:
@@ -79,7 +79,7 @@ def _cancel_at_the_subscriber(case: PublisherCase) -> None:
 
 def _cancel_at_the_source(case: PublisherCase) -> None:
     gate = threading.Event()
-    source = Source(gate=gate, on_wait=case.environment.pulse)
+    source = CountedSource(gate=gate, on_wait=case.environment.pulse)
     publisher = case.over(source)
     probe = case.environment.probe(on_subscribe=lambda probe: probe.request(1))
     try:
@@ -91,7 +91,7 @@ def _cancel_at_the_source(case: PublisherCase) -> None:
 
 
 def _cancel_pulls_nothing(case: PublisherCase) -> Steps:
-    source = Source()
+    source = CountedSource()
     probe = case.subscribe(case.over(source))
     case.take(probe, 2)
     yield
@@ -164,7 +164,7 @@ def cancel_stops_the_stream(case: PublisherCase) -> Steps:
     if count < 2:
         raise NotApplicable("it has no more than one element")
 
-    def cancel_at_first(probe: Probe, element: object) -> None:
+    def cancel_at_first(probe: TrialProbe, element: object) -> None:
         if len(probe.elements) == 1:
             probe.cancel()
 
@@ -203,7 +203,7 @@ def cancelled_subscriber_is_released(case: PublisherCase) -> Steps:
 
 def _run_and_cancel(
     case: PublisherCase, publisher: Publisher[Any], count: int
-) -> tuple[weakref.ref[Probe], Subscription | None]:
+) -> tuple[weakref.ref[TrialProbe], Subscription | None]:
     probe = case.subscribe(publisher)
     case.take(probe, count)
     probe.cancel()
@@ -243,7 +243,7 @@ def _closable(case: PublisherCase) -> tuple[Publisher[Any], Callable[[], int]]:
         return case.running()[0], closes
     if not closes:
         raise NotApplicable("it does not claim to close its source")
-    source = Source()
+    source = CountedSource()
     return case.over(source), lambda: source.closes
 
 
@@ -281,7 +281,7 @@ def cancel_never_raises(case: PublisherCase) -> Steps:
         probe.cancel()
         probes.append(probe)
     if case.subject.over is not None:
-        probe = case.subscribe(case.over(Source(fails_to_close=True)))
+        probe = case.subscribe(case.over(CountedSource(fails_to_close=True)))
         case.take(probe, 1)
         probe.cancel()
         probes.append(probe)

@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 from penstock.spec.interfaces import Publisher
 from penstock.tck.environment import Environment, NotApplicable
 from penstock.tck.outcome import Limits
-from penstock.tck.probe import Probe
-from penstock.tck.publisher.sources import Source
+from penstock.tck.probe import TrialProbe
+from penstock.tck.publisher.sources import CountedSource
 
 Factory = Callable[[int | None], Any]
 
@@ -93,7 +93,7 @@ class PublisherCase:
         if make is not None:
             return self._keep(make(after) if _takes_a_number(make) else make())
         if over is not None:
-            return self._keep(over(Source(fails_after=after)))
+            return self._keep(over(CountedSource(fails_after=after)))
         raise NotApplicable("no failing publisher was given")
 
     def fails(self) -> bool:
@@ -125,10 +125,10 @@ class PublisherCase:
         publisher: Publisher[Any],
         *,
         rule: str = "1.9",
-        on_subscribe: Callable[[Probe], object] | None = None,
-        on_next: Callable[[Probe, Any], object] | None = None,
-        on_end: Callable[[Probe], object] | None = None,
-    ) -> Probe:
+        on_subscribe: Callable[[TrialProbe], object] | None = None,
+        on_next: Callable[[TrialProbe, Any], object] | None = None,
+        on_end: Callable[[TrialProbe], object] | None = None,
+    ) -> TrialProbe:
         """Subscribe a fresh probe and wait for its subscription."""
         probe = self.environment.probe(on_subscribe=on_subscribe, on_next=on_next, on_end=on_end)
         probe.subscribe_to(publisher)
@@ -147,21 +147,21 @@ class PublisherCase:
         self.environment.breach(rule, message)
         raise NotApplicable(f"{message} (rule {rule})")
 
-    def elements(self, probe: Probe, count: int) -> None:
+    def elements(self, probe: TrialProbe, count: int) -> None:
         """Wait for the first `count` elements, which were requested."""
         self.environment.comes(lambda: len(probe.elements) >= count or probe.ended)
         if len(probe.elements) < count:
             lack = f"{count} elements were requested and {len(probe.elements)} came"
             self.unmet("3.8", f"{lack}, then on_{probe.ends[0].kind}" if probe.ended else lack)
 
-    def take(self, probe: Probe, count: int) -> None:
+    def take(self, probe: TrialProbe, count: int) -> None:
         """Request `count` more elements and wait for them."""
         due = len(probe.elements) + count
         if count:
             probe.request(count)
             self.elements(probe, due)
 
-    def complete(self, probe: Probe) -> None:
+    def complete(self, probe: TrialProbe) -> None:
         """Wait for the completion of a probe that has got everything."""
         if not probe.ended:
             probe.request(1)  # an iterator shows its end only when asked once more
@@ -171,7 +171,7 @@ class PublisherCase:
         """See that a request inside on_next counts, which a trial takes for granted."""
         publisher, count = self.running(3)
 
-        def ask(probe: Probe, element: object) -> None:
+        def ask(probe: TrialProbe, element: object) -> None:
             if probe.requested < count:
                 probe.request(1)
 
@@ -179,14 +179,14 @@ class PublisherCase:
         probe.request(1)
         self.needs(lambda: len(probe.elements) >= count, "3.2", "request(1) inside on_next was lost")
 
-    def run_out(self, publisher: Publisher[Any], count: int) -> Probe:
+    def run_out(self, publisher: Publisher[Any], count: int) -> TrialProbe:
         """Subscribe a fresh probe and take all `count` elements, to the end."""
         probe = self.subscribe(publisher)
         self.take(probe, count)
         self.complete(probe)
         return probe
 
-    def fail(self, probe: Probe) -> None:
+    def fail(self, probe: TrialProbe) -> None:
         """Wait for the failure of a probe on a failing publisher."""
         if not probe.ended:
             probe.request(10)
@@ -196,7 +196,7 @@ class PublisherCase:
 
     # What they look at.
 
-    def silent_since(self, probe: Probe, seen: int, why: str) -> None:
+    def silent_since(self, probe: TrialProbe, seen: int, why: str) -> None:
         """Fail the trial if any signal came after the first `seen` ones."""
         self.environment.raise_failure()
         if len(probe.signals) > seen:

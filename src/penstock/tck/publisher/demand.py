@@ -6,9 +6,9 @@ import random
 from functools import partial
 
 from penstock.tck.environment import NotApplicable
-from penstock.tck.probe import UNBOUNDED, Probe
+from penstock.tck.probe import UNBOUNDED, TrialProbe
 from penstock.tck.publisher.case import PublisherCase
-from penstock.tck.publisher.sources import Source
+from penstock.tck.publisher.sources import CountedSource
 from penstock.tck.publisher.trials import publisher_trials
 from penstock.tck.trial import Steps
 
@@ -54,7 +54,7 @@ def _ask_and_cancel_at_random(case: PublisherCase, chance: random.Random) -> Non
     publisher, count = case.running(60)
     last = chance.randrange(count)
 
-    def ask_or_cancel(probe: Probe, element: object) -> None:
+    def ask_or_cancel(probe: TrialProbe, element: object) -> None:
         if len(probe.elements) > last:
             probe.cancel()
         elif chance.random() < 0.3:
@@ -69,11 +69,11 @@ def _ask_and_cancel_at_random(case: PublisherCase, chance: random.Random) -> Non
             raise AssertionError(f"{due} elements were due, {len(probe.elements)} came")
 
 
-def _has_come(probe: Probe, due: int) -> bool:
+def _has_come(probe: TrialProbe, due: int) -> bool:
     return probe.cancelled or probe.ended or len(probe.elements) >= due
 
 
-def _all_came(case: PublisherCase, probe: Probe) -> None:
+def _all_came(case: PublisherCase, probe: TrialProbe) -> None:
     if not case.environment.comes(lambda: len(probe.elements) >= probe.requested):
         got, wanted = len(probe.elements), probe.requested
         raise AssertionError(f"{wanted} elements were requested in all, {got} came")
@@ -125,7 +125,7 @@ def _is_an_error(case: PublisherCase, n: int) -> Steps:
         _is_refused(case, probe, f"request({n})")
 
 
-def _is_refused(case: PublisherCase, probe: Probe, call: str) -> None:
+def _is_refused(case: PublisherCase, probe: TrialProbe, call: str) -> None:
     case.environment.wait_until(lambda: probe.ended, f"{call} brought no on_error")
     error = probe.error
     if not isinstance(error, ValueError):
@@ -146,7 +146,7 @@ def request_never_raises(case: PublisherCase) -> Steps:
 
 
 def _request_in_every_state(case: PublisherCase, n: int) -> None:
-    def request_at_first(probe: Probe, element: object) -> None:
+    def request_at_first(probe: TrialProbe, element: object) -> None:
         if len(probe.elements) == 1:
             probe.request(n)
 
@@ -165,7 +165,7 @@ def _request_in_every_state(case: PublisherCase, n: int) -> None:
             case.fail(probe)
             probe.request(n)
     if case.subject.over is not None:
-        for source in (Source(fails_to_open=True), Source(fails_after=0)):
+        for source in (CountedSource(fails_to_open=True), CountedSource(fails_after=0)):
             case.subscribe(case.over(source)).request(n)
 
 
@@ -183,10 +183,10 @@ def demand_past_two_to_the_63_minus_1(case: PublisherCase) -> None:
     case.environment.check(probe.error is None, f"demand past {UNBOUNDED} brought on_error({probe.error!r})")
 
 
-def _run_unbounded(case: PublisherCase, more: tuple[int, ...]) -> Probe:
+def _run_unbounded(case: PublisherCase, more: tuple[int, ...]) -> TrialProbe:
     publisher, count = case.running(case.environment.limits.elements)
 
-    def ask_and_stop(probe: Probe, element: object) -> None:
+    def ask_and_stop(probe: TrialProbe, element: object) -> None:
         if len(probe.elements) == 1:
             for n in more:
                 probe.request(n)

@@ -6,7 +6,7 @@ import weakref
 from typing import Any
 
 from penstock.spec.interfaces import Publisher, Subscription
-from penstock.tck.probe import Probe
+from penstock.tck.probe import TrialProbe
 from penstock.tck.publisher.case import PublisherCase
 from penstock.tck.publisher.trials import publisher_trials
 from penstock.tck.trial import Steps
@@ -56,7 +56,7 @@ def empty_stream_completes(case: PublisherCase) -> None:
     _completes(case, case.subscribe(case.empty()), "on_subscribe, though it is empty")
 
 
-def _completes(case: PublisherCase, probe: Probe, last: str) -> None:
+def _completes(case: PublisherCase, probe: TrialProbe, last: str) -> None:
     if not probe.ended:
         probe.request(1)  # an iterator shows its end only when asked once more
     case.environment.wait_until(lambda: probe.ended, f"no on_complete came after {last}")
@@ -88,12 +88,12 @@ def ended_subscriber_is_released(case: PublisherCase) -> Steps:
 
 def _run_to_the_end(
     case: PublisherCase, publisher: Publisher[Any], count: int
-) -> tuple[weakref.ref[Probe], Subscription | None]:
+) -> tuple[weakref.ref[TrialProbe], Subscription | None]:
     probe = case.run_out(publisher, count)
     return weakref.ref(probe), probe.subscription
 
 
-def released(case: PublisherCase, subscriber: weakref.ref[Probe], since: str) -> Steps:
+def released(case: PublisherCase, subscriber: weakref.ref[TrialProbe], since: str) -> Steps:
     """Fail the trial unless the subscriber is let go of, soon if not at once."""
     for turn in range(3):
         if turn:  # most often nothing has to be collected
@@ -119,7 +119,7 @@ def silent_after_failure(case: PublisherCase) -> Steps:
     yield from _silence(case, probe)
 
 
-def _silence(case: PublisherCase, probe: Probe) -> Steps:
+def _silence(case: PublisherCase, probe: TrialProbe) -> Steps:
     probe.request(10)
     yield
     end = probe.signals.index(probe.ends[0])

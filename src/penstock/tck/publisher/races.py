@@ -14,7 +14,7 @@ from typing import Any
 
 from penstock.tck.contract import belongs
 from penstock.tck.environment import NotApplicable
-from penstock.tck.probe import Probe
+from penstock.tck.probe import TrialProbe
 from penstock.tck.publisher.case import PublisherCase
 from penstock.tck.publisher.trials import publisher_trials
 from penstock.tck.trial import Steps
@@ -51,7 +51,7 @@ class _Staying:
         self._next = 1
         self._last = 0
 
-    def __call__(self, probe: Probe, element: object) -> None:
+    def __call__(self, probe: TrialProbe, element: object) -> None:
         me, number = threading.get_ident(), len(probe.elements)
         moved, self._last = me != self._last, me
         if number == self._middle:
@@ -72,7 +72,7 @@ def refusal_waits_its_turn(case: PublisherCase) -> Steps:
     environment = case.environment
     callers: list[Any] = []
 
-    def refuse(probe: Probe, element: object) -> None:
+    def refuse(probe: TrialProbe, element: object) -> None:
         if len(probe.elements) == 2 and not probe.signals[-1].inside:
             asking = environment.elsewhere(lambda: probe.request(-1))
             callers.append(asking)
@@ -120,12 +120,12 @@ def requests_race_emission(case: PublisherCase) -> Steps:
     )
 
 
-def _shake_hands(case: PublisherCase, probe: Probe, count: int) -> None:
+def _shake_hands(case: PublisherCase, probe: TrialProbe, count: int) -> None:
     """Ask for one more each time that an on_next is sure to be running on another thread."""
     environment = case.environment
     begun, answered = 0, 0
 
-    def wait_for_a_request(probe: Probe, element: object) -> None:
+    def wait_for_a_request(probe: TrialProbe, element: object) -> None:
         nonlocal begun
         begun += 1
         mine = begun
@@ -147,7 +147,7 @@ def _shake_hands(case: PublisherCase, probe: Probe, count: int) -> None:
     environment.comes(lambda: len(probe.elements) >= probe.requested)
 
 
-def _ask_one_by_one(probe: Probe, count: int) -> None:
+def _ask_one_by_one(probe: TrialProbe, count: int) -> None:
     for _ in range(count - probe.requested):
         probe.request(1)
 

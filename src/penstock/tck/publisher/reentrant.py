@@ -8,7 +8,7 @@ from itertools import cycle
 from typing import Any
 
 from penstock.tck.environment import NotApplicable
-from penstock.tck.probe import UNBOUNDED, Probe
+from penstock.tck.probe import UNBOUNDED, TrialProbe
 from penstock.tck.publisher.case import PublisherCase
 from penstock.tck.publisher.trials import HAS_ON_SUBSCRIBE, publisher_trials
 from penstock.tck.trial import Steps
@@ -22,13 +22,13 @@ def signals_are_serial(case: PublisherCase) -> Steps:
     environment = case.environment
     callers: list[Any] = []
 
-    def stay_subscribed(probe: Probe) -> None:
+    def stay_subscribed(probe: TrialProbe) -> None:
         if case.subject.dialect != "cpp":
             probe.request(1)
             if not probe.elements:  # asynchronous: its thread must wait for on_subscribe to return
                 environment.lingers(lambda: probe.overlapped)
 
-    def stay(probe: Probe, element: object) -> None:
+    def stay(probe: TrialProbe, element: object) -> None:
         if len(probe.elements) > 2:
             return
         at_once = bool(probe.signals[-1].inside)
@@ -85,7 +85,7 @@ def _does_not_nest(case: PublisherCase, asked: tuple[int, ...], wanted: int, rul
     depth = case.environment.limits.depth
     amounts = cycle(asked)
 
-    def ask(probe: Probe, element: object) -> None:
+    def ask(probe: TrialProbe, element: object) -> None:
         if probe.deepest > depth or len(probe.elements) >= count:
             probe.cancel()
         else:
@@ -133,7 +133,7 @@ def elements_inside_request(case: PublisherCase) -> None:
         raise NotApplicable("its elements differ from run to run")
     chance = random.Random(1)
 
-    def ask(probe: Probe, element: object) -> None:
+    def ask(probe: TrialProbe, element: object) -> None:
         if probe.requested < count and chance.random() < 0.7:
             probe.request(min(chance.randint(1, 4), count - probe.requested))
 
@@ -153,7 +153,7 @@ def end_inside_request(case: PublisherCase) -> None:
     """Ask for everything inside request and inside on_subscribe: the end comes once, after the last element."""
     publisher, count = case.some(3)
 
-    def ask(probe: Probe) -> None:
+    def ask(probe: TrialProbe) -> None:
         probe.request(count)
 
     probes = [case.run_out(publisher, count)]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from penstock.tck.planned import PlannedFailure
 
 
-class Source:
+class CountedSource:
     """Be an iterable of the numbers from 0, which can be read any number of times."""
 
     def __init__(
@@ -38,7 +38,7 @@ class Source:
 class _Reading:
     """Read a source once."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: CountedSource) -> None:
         self._source = source
         self._next = 0
         self._closed = False

@@ -9,9 +9,9 @@ from typing import Any
 from penstock.spec.interfaces import Publisher
 from penstock.tck.environment import NotApplicable
 from penstock.tck.planned import PlannedFailure
-from penstock.tck.probe import Probe
+from penstock.tck.probe import TrialProbe
 from penstock.tck.publisher.case import PublisherCase
-from penstock.tck.publisher.sources import Source
+from penstock.tck.publisher.sources import CountedSource
 from penstock.tck.publisher.trials import HAS_ON_SUBSCRIBE, publisher_trials
 from penstock.tck.trial import Steps, Trial
 
@@ -86,8 +86,8 @@ def _kinds(case: PublisherCase) -> list[tuple[str, Callable[[], Publisher[Any]]]
     if case.fails():
         kinds.append(("a failing publisher", lambda: case.failing(0)))
     if subject.over is not None:
-        kinds.append(("a source that raises in __iter__", lambda: case.over(Source(fails_to_open=True))))
-        kinds.append(("a source that raises in __next__", lambda: case.over(Source(fails_after=0))))
+        kinds.append(("a source that raises in __iter__", lambda: case.over(CountedSource(fails_to_open=True))))
+        kinds.append(("a source that raises in __next__", lambda: case.over(CountedSource(fails_after=0))))
     return kinds
 
 
@@ -108,7 +108,7 @@ def subscribe_again_keeps_the_rules(case: PublisherCase) -> Steps:
     _subscribe_again(case, publisher, "fourth")
 
 
-def _subscribe_again(case: PublisherCase, publisher: Publisher[Any], turn: str) -> Probe:
+def _subscribe_again(case: PublisherCase, publisher: Publisher[Any], turn: str) -> TrialProbe:
     probe = case.environment.probe()
     probe.subscribe_to(publisher)
     if probe.raised:
@@ -138,14 +138,14 @@ def several_subscribers_up_front(case: PublisherCase) -> None:
     _see_the_same(case, probes)
 
 
-def _several(case: PublisherCase) -> tuple[list[Probe], int]:
+def _several(case: PublisherCase) -> tuple[list[TrialProbe], int]:
     if case.subject.unicast:
         raise NotApplicable("it serves one subscriber only")
     publisher, count = case.some(5)
     return [case.subscribe(publisher, rule=rule) for rule in ("1.9", "1.10", "1.10")], count
 
 
-def _all_get(case: PublisherCase, probes: list[Probe], count: int) -> None:
+def _all_get(case: PublisherCase, probes: list[TrialProbe], count: int) -> None:
     case.elements(probes[0], count)
     for probe in probes[1:]:
         case.environment.comes(lambda probe=probe: len(probe.elements) >= count or probe.ended)  # type: ignore[misc]
@@ -154,7 +154,7 @@ def _all_get(case: PublisherCase, probes: list[Probe], count: int) -> None:
         case.elements(probe, count)
 
 
-def _see_the_same(case: PublisherCase, probes: list[Probe]) -> None:
+def _see_the_same(case: PublisherCase, probes: list[TrialProbe]) -> None:
     first = probes[0].elements
     for probe in probes[1:]:
         case.environment.check(probe.elements == first, f"one subscriber saw {first!r}, another {probe.elements!r}")
@@ -193,7 +193,7 @@ def raising_subscriber_is_cut_off(case: PublisherCase) -> Steps:
     """Raise in on_next, against the rules: the subscription counts as cancelled and nothing more comes."""
     planted = PlannedFailure("planned to raise in on_next")
 
-    def raise_planted(probe: Probe, element: object) -> None:
+    def raise_planted(probe: TrialProbe, element: object) -> None:
         raise planted
 
     publisher, _ = case.running(5)

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from penstock.spec.pull_interfaces import End, Read
 from penstock.tck.environment import Environment, NotApplicable
 from penstock.tck.pull.asker import Asker
-from penstock.tck.pull.feed import Feed
+from penstock.tck.pull.feed import AnswerFeed
 from penstock.tck.trial import Trials
 
 MANY = 20
@@ -45,28 +45,28 @@ UNDER_UPSTREAM = tuple(Setting(at_once, asks) for at_once in (True, False) for a
 
 
 @dataclass(slots=True)
-class Joint:
+class ProducerUnderTest:
     """Hold a producer that is being read: who asks, what stands above it if the trial does, and what it should give."""
 
     setting: Setting
     asker: Asker
-    feed: Feed | None = None
+    feed: AnswerFeed | None = None
     expected: list[Any] | None = None
 
 
-class Case:
+class PullCase:
     """Hold the feeds of one trial, and wait for what must come."""
 
     settings: tuple[Setting, ...] = UNDER_UPSTREAM
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
-        self._feeds: list[Feed] = []
+        self._feeds: list[AnswerFeed] = []
 
-    def feed(self, setting: Setting, values: Sequence[Any] | None, **options: Any) -> Feed:
+    def feed(self, setting: Setting, values: Sequence[Any] | None, **options: Any) -> AnswerFeed:
         """Make an upstream of these values, or an endless one, which answers by the setting."""
         options.setdefault("at_once", lambda number: setting.at_once)
-        made = Feed(self.environment, values, **options)
+        made = AnswerFeed(self.environment, values, **options)
         self._feeds.append(made)
         return made
 
@@ -93,7 +93,7 @@ class Case:
         """Fail the trial unless `holds`."""
         self.environment.check(holds, f"{message} ({setting})")
 
-    def answered(self, joint: Joint, blame: str, what: str) -> None:
+    def answered(self, joint: ProducerUnderTest, blame: str, what: str) -> None:
         """Wait until nothing is open; if that does not come, `blame` is broken, and the trial bows out."""
         asker, feed = joint.asker, joint.feed
         if not self.wait(lambda: asker.open <= 0):
@@ -103,7 +103,7 @@ class Case:
             self.environment.breach(blame, message)
             raise NotApplicable(f"{message} (property {blame})")
 
-    def drain(self, joint: Joint, most: int) -> None:
+    def drain(self, joint: ProducerUnderTest, most: int) -> None:
         """Ask, so many at a time as the setting says, until an end comes or so many asks were made."""
         asker, at_a_time = joint.asker, joint.setting.asks
         while not asker.ends and asker.asks < most:
@@ -121,25 +121,25 @@ class Producer(Protocol):
         """Return how it is tried."""
         ...
 
-    def open(self, setting: Setting, *, fails: Exception | None = None, checked: bool = True) -> Joint:
+    def open(self, setting: Setting, *, fails: Exception | None = None, checked: bool = True) -> ProducerUnderTest:
         """Make one of a few values, or one that fails after a few."""
         ...
 
-    def open_waiting(self, setting: Setting) -> Joint:
+    def open_waiting(self, setting: Setting) -> ProducerUnderTest:
         """Make one and ask, so many times as the setting says, in a way that the asks wait."""
         ...
 
-    def open_endless(self, setting: Setting) -> Joint:
+    def open_endless(self, setting: Setting) -> ProducerUnderTest:
         """Make one of very many values."""
         ...
 
     def check(self, holds: bool, setting: Setting, message: str) -> None:
         """Fail the trial unless `holds`."""
 
-    def answered(self, joint: Joint, blame: str, what: str) -> None:
+    def answered(self, joint: ProducerUnderTest, blame: str, what: str) -> None:
         """Wait until nothing is open."""
 
-    def drain(self, joint: Joint, most: int) -> None:
+    def drain(self, joint: ProducerUnderTest, most: int) -> None:
         """Ask until an end comes or so many asks were made."""
 
     def wait(self, holds: Callable[[], bool]) -> bool:
@@ -164,7 +164,7 @@ class SourceSubject:
     deep: int
 
 
-class SourceCase(Case):
+class SourceCase(PullCase):
     """Try sources."""
 
     settings = ALONE
@@ -186,26 +186,26 @@ class SourceCase(Case):
             raise NotApplicable("it has no end")
         return as_read(self.subject.factory(count))
 
-    def open(self, setting: Setting, *, fails: Exception | None = None, checked: bool = True) -> Joint:
+    def open(self, setting: Setting, *, fails: Exception | None = None, checked: bool = True) -> ProducerUnderTest:
         if fails is None:
             count = self.count if self.subject.finite else None
-            return Joint(setting, Asker(self.environment, self.make(count), checked=checked))
+            return ProducerUnderTest(setting, Asker(self.environment, self.make(count), checked=checked))
         if self.subject.failing is None:
             raise NotApplicable("no way was given to make one that fails")
-        return Joint(setting, Asker(self.environment, as_read(self.subject.failing(2)), checked=checked))
+        return ProducerUnderTest(setting, Asker(self.environment, as_read(self.subject.failing(2)), checked=checked))
 
-    def open_waiting(self, setting: Setting) -> Joint:
+    def open_waiting(self, setting: Setting) -> ProducerUnderTest:
         if self.subject.stuck is not None:
-            joint = Joint(setting, Asker(self.environment, as_read(self.subject.stuck())))
+            joint = ProducerUnderTest(setting, Asker(self.environment, as_read(self.subject.stuck())))
         else:
             joint = self.open(setting)
         joint.asker.ask(setting.asks)
         return joint
 
-    def open_endless(self, setting: Setting) -> Joint:
+    def open_endless(self, setting: Setting) -> ProducerUnderTest:
         if self.subject.exactly is not None:
             raise NotApplicable(f"it has {self.subject.exactly} values, and no more")
-        return Joint(setting, Asker(self.environment, self.make(None)))
+        return ProducerUnderTest(setting, Asker(self.environment, self.make(None)))
 
 
 # The throughs.
@@ -232,19 +232,21 @@ class ThroughSubject:
     deep: int
 
 
-class ThroughCase(Case):
+class ThroughCase(PullCase):
     """Try throughs under an upstream."""
 
     def __init__(self, subject: ThroughSubject, environment: Environment) -> None:
         super().__init__(environment)
         self.subject = subject
 
-    def wire(self, setting: Setting, feed: Feed, through: Any = None, *, checked: bool = True) -> Joint:
+    def wire(
+        self, setting: Setting, feed: AnswerFeed, through: Any = None, *, checked: bool = True
+    ) -> ProducerUnderTest:
         """Put a through, a fresh one if none is given, under a feed."""
         made = (self.subject.factory() if through is None else through)(feed.read)
-        return Joint(setting, Asker(self.environment, as_read(made), checked=checked), feed)
+        return ProducerUnderTest(setting, Asker(self.environment, as_read(made), checked=checked), feed)
 
-    def open(self, setting: Setting, *, fails: Exception | None = None, checked: bool = True) -> Joint:
+    def open(self, setting: Setting, *, fails: Exception | None = None, checked: bool = True) -> ProducerUnderTest:
         values = list(range(LENGTH))
         if fails is not None and self.subject.recovers:
             raise NotApplicable("it recovers from failures")
@@ -252,14 +254,14 @@ class ThroughCase(Case):
         joint.expected = self.subject.expects(values)
         return joint
 
-    def open_waiting(self, setting: Setting) -> Joint:
+    def open_waiting(self, setting: Setting) -> ProducerUnderTest:
         joint = self.open(setting)
         assert joint.feed is not None
         joint.feed.hold_asks = True
         joint.asker.ask(setting.asks)
         return joint
 
-    def open_endless(self, setting: Setting) -> Joint:
+    def open_endless(self, setting: Setting) -> ProducerUnderTest:
         return self.wire(setting, self.feed(setting, None))
 
 
@@ -288,7 +290,7 @@ class Told:
         self.environment.pulse()
 
 
-class SinkCase(Case):
+class SinkCase(PullCase):
     """Try sinks under an upstream."""
 
     settings = tuple(Setting(at_once, 1) for at_once in (True, False))
@@ -297,7 +299,7 @@ class SinkCase(Case):
         super().__init__(environment)
         self.subject = subject
 
-    def run(self, feed: Feed, make: Callable[[Told], Any] | None = None) -> Told:
+    def run(self, feed: AnswerFeed, make: Callable[[Told], Any] | None = None) -> Told:
         """Have a sink read a feed, and let happen what is due."""
         told = Told(self.environment)
         (make or self.subject.factory)(told)(feed.read)

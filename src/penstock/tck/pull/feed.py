@@ -12,7 +12,7 @@ from penstock.tck.probe import Runaway
 from penstock.tck.pull.asker import depth
 
 
-class Feed:
+class AnswerFeed:
     """Give values and then an end: at once, or, what is due, when the trial says so.
 
     Asks that are held wait for ever, as they do at a source that has nothing yet; an abort ends them. A confirmation

@@ -13,8 +13,8 @@ from penstock.tck.pull.asker import AnswerRaisedError, Asker, Reply, depth
 from penstock.tck.pull.case import (
     FRAMES,
     MANY,
-    Joint,
     Producer,
+    ProducerUnderTest,
     Setting,
     ends_with,
     source_trials,
@@ -36,7 +36,7 @@ def producer_trial(property_id: str) -> Callable[[Body], Body]:
     return register
 
 
-def to_the_end(case: Producer, setting: Setting) -> Joint:
+def to_the_end(case: Producer, setting: Setting) -> ProducerUnderTest:
     """Read a fresh one to its end."""
     joint = case.open(setting)
     case.drain(joint, ENOUGH)
@@ -45,7 +45,7 @@ def to_the_end(case: Producer, setting: Setting) -> Joint:
     return joint
 
 
-def at_any_time(case: Producer, setting: Setting) -> Iterator[tuple[str, Joint]]:
+def at_any_time(case: Producer, setting: Setting) -> Iterator[tuple[str, ProducerUnderTest]]:
     """Make one for each moment at which an abort may come."""
     yield "before anything else", case.open(setting)
     joint = case.open(setting)

@@ -8,11 +8,11 @@ from penstock.tck.environment import NotApplicable
 from penstock.tck.planned import PlannedFailure
 from penstock.tck.pull.asker import depth
 from penstock.tck.pull.case import FRAMES, LENGTH, SinkCase, Told, sink_trials
-from penstock.tck.pull.feed import Feed
+from penstock.tck.pull.feed import AnswerFeed
 from penstock.tck.trial import Steps
 
 
-def _ended(case: SinkCase, feed: Feed, told: Told) -> None:
+def _ended(case: SinkCase, feed: AnswerFeed, told: Told) -> None:
     """Wait until the sink has told its end, or aborted; property F9 is to blame if it has not."""
     if not case.wait(lambda: bool(told.calls)):
         message = f"{feed.name} has ended or was aborted, and the end was not told"
@@ -139,7 +139,7 @@ def own_stop_is_a_good_end(case: SinkCase) -> Steps:
         case.check(right, setting, f"it stopped by itself, and told {[call[0] for call in told.calls]}")
 
 
-def _stopped(case: SinkCase, setting: Any) -> tuple[Feed, Told]:
+def _stopped(case: SinkCase, setting: Any) -> tuple[AnswerFeed, Told]:
     stopping = case.subject.stopping
     assert stopping is not None
     feed = case.feed(setting, None)
@@ -180,7 +180,7 @@ def no_exception_crosses(case: SinkCase) -> None:
         case.check(not feed.raised, setting, f"an answer function raised {feed.raised}")
 
 
-def _failed(case: SinkCase, setting: Any) -> tuple[Feed, Told, Exception]:
+def _failed(case: SinkCase, setting: Any) -> tuple[AnswerFeed, Told, Exception]:
     failing = case.subject.failing
     assert failing is not None
     error = PlannedFailure("planned to fail")

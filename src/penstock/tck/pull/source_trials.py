@@ -8,13 +8,13 @@ from typing import Any
 from penstock.tck.environment import NotApplicable
 from penstock.tck.planned import PlannedFailure
 from penstock.tck.pull.asker import Asker
-from penstock.tck.pull.case import LINEAR, Joint, Setting, SourceCase, as_read, source_trials
-from penstock.tck.pull.feed import Feed
+from penstock.tck.pull.case import LINEAR, ProducerUnderTest, Setting, SourceCase, as_read, source_trials
+from penstock.tck.pull.feed import AnswerFeed
 from penstock.tck.pull.producer_trials import ENOUGH, to_the_end
 from penstock.tck.trial import Steps
 
 
-class Watched(Iterator[int]):
+class WatchedInput(Iterator[int]):
     """Count how often it is read and closed, and fail where a trial wants it to."""
 
     def __init__(self, count: int, error: Exception | None = None) -> None:
@@ -36,17 +36,17 @@ class Watched(Iterator[int]):
         self.closes += 1
 
 
-def _over(case: SourceCase, setting: Setting, items: Watched) -> Joint:
+def _over(case: SourceCase, setting: Setting, items: WatchedInput) -> ProducerUnderTest:
     if case.subject.over is None:
         raise NotApplicable("no way was given to put it over an iterator")
-    return Joint(setting, Asker(case.environment, as_read(case.subject.over(items))))
+    return ProducerUnderTest(setting, Asker(case.environment, as_read(case.subject.over(items))))
 
 
 @source_trials.add("B5")
 def nothing_is_produced_unasked(case: SourceCase) -> Steps:
     """Count what is taken from the iterator below it."""
     for setting in case.settings:
-        items = Watched(ENOUGH)
+        items = WatchedInput(ENOUGH)
         joint = _over(case, setting, items)
         yield
         case.check(items.reads == 0, setting, f"nothing was asked for, and {items.reads} values were produced")
@@ -60,7 +60,7 @@ def nothing_is_produced_unasked(case: SourceCase) -> Steps:
 def cleans_up_once(case: SourceCase) -> Steps:
     """Count how often the iterator below it is closed, by an abort and by the end."""
     for setting in case.settings:
-        items = Watched(3)
+        items = WatchedInput(3)
         joint = _over(case, setting, items)
         case.drain(joint, 1)
         closed = items.closes
@@ -71,7 +71,7 @@ def cleans_up_once(case: SourceCase) -> Steps:
         joint.asker.ask()
         case.answered(joint, "A5", "asked after an abort")
         case.check(items.closes == 1, setting, f"it was aborted, and cleaned up {items.closes} times")
-        items = Watched(3)
+        items = WatchedInput(3)
         joint = _over(case, setting, items)
         case.drain(joint, ENOUGH)
         joint.asker.abort()
@@ -142,7 +142,7 @@ def what_fails_below_does_not_cross(case: SourceCase) -> None:
     for setting in case.settings:
         for after in (0, 2):
             error = PlannedFailure("planned to fail below")
-            joint = _over(case, setting, Watched(after, error))
+            joint = _over(case, setting, WatchedInput(after, error))
             for _ in range(after + 1):
                 joint.asker.ask()
                 came = case.wait(lambda asker=joint.asker: asker.open <= 0)  # type: ignore[misc]
@@ -154,14 +154,14 @@ def what_fails_below_does_not_cross(case: SourceCase) -> None:
 # Several inputs.
 
 
-def _inputs(case: SourceCase, setting: Setting, *plans: dict[str, Any]) -> tuple[list[Feed], Joint]:
+def _inputs(case: SourceCase, setting: Setting, *plans: dict[str, Any]) -> tuple[list[AnswerFeed], ProducerUnderTest]:
     if case.subject.combines is None:
         raise NotApplicable("it does not claim to combine several inputs")
     feeds = [
         case.feed(setting, plan.pop("values", range(3)), name=f"input {n}", **plan) for n, plan in enumerate(plans)
     ]
     made = as_read(case.subject.combines([feed.read for feed in feeds]))
-    return feeds, Joint(setting, Asker(case.environment, made))
+    return feeds, ProducerUnderTest(setting, Asker(case.environment, made))
 
 
 @source_trials.add("A13")

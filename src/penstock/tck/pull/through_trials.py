@@ -10,18 +10,18 @@ from penstock.tck.planned import PlannedFailure
 from penstock.tck.pull.case import (
     LENGTH,
     LINEAR,
-    Joint,
+    ProducerUnderTest,
     Setting,
     ThroughCase,
     ends_with,
     through_trials,
 )
-from penstock.tck.pull.feed import Feed
+from penstock.tck.pull.feed import AnswerFeed
 from penstock.tck.pull.producer_trials import ENOUGH, to_the_end
 from penstock.tck.trial import Steps
 
 
-def _feed_of(joint: Joint) -> Feed:
+def _feed_of(joint: ProducerUnderTest) -> AnswerFeed:
     assert joint.feed is not None
     return joint.feed
 
@@ -399,7 +399,9 @@ def inner_and_outer_are_closed_in_order(case: ThroughCase) -> None:
         case.check(outer.log == wanted, setting, f"aborted inside: {outer.log}, and not {wanted}")
 
 
-def _nested(case: ThroughCase, setting: Setting, values: list[int], end: End) -> tuple[Feed, Feed, Joint]:
+def _nested(
+    case: ThroughCase, setting: Setting, values: list[int], end: End
+) -> tuple[AnswerFeed, AnswerFeed, ProducerUnderTest]:
     assert case.subject.flattens is not None
     inner = case.feed(setting, values, end=end, name="inner")
     outer = case.feed(setting, [inner.read, inner.read], name="outer")

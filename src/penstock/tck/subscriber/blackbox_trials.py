@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.tck.environment import NotApplicable
-from penstock.tck.subscriber.case import Case, blackbox
+from penstock.tck.subscriber.case import SubscriberCase, blackbox
 from penstock.tck.subscriber.upstream import NOBODY, THIS_TRIAL
 from penstock.tck.trial import Steps
 
@@ -11,7 +11,7 @@ _FEW = 8
 
 
 @blackbox.add("2.8")
-def takes_elements_after_cancel(case: Case) -> Steps:
+def takes_elements_after_cancel(case: SubscriberCase) -> Steps:
     """Send until it cancels, then what it left open: that must be taken without complaint."""
     seat = case.seat()
     bound = case.environment.most(case.environment.limits.elements)
@@ -29,7 +29,7 @@ def takes_elements_after_cancel(case: Case) -> Steps:
 
 
 @blackbox.add("3.8")
-def takes_all_it_asked_for(case: Case) -> None:
+def takes_all_it_asked_for(case: SubscriberCase) -> None:
     """Send all it has asked for without a pause: every element must be taken."""
     seat = case.seat()
     if not seat.demanded():

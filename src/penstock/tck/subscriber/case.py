@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from penstock.spec.interfaces import Subscriber
 from penstock.tck.environment import Environment, NotApplicable
-from penstock.tck.subscriber.upstream import NOBODY, THIS_TRIAL, Upstream
+from penstock.tck.subscriber.upstream import NOBODY, THIS_TRIAL, DrivenUpstream
 from penstock.tck.trial import Trials
 
 LACKS = {
@@ -86,7 +86,7 @@ class Claims:
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class SubscriberSetup:
     """Hold what a whole verification knows: how to make subjects, what they claim, and what they were found to lack."""
 
     make: Callable[[Environment], tuple[Subscriber[Any], Reach]]
@@ -96,12 +96,12 @@ class Setup:
     lacks: set[str] = field(default_factory=set)
 
 
-class Seat:
+class SubjectSeat:
     """Put one fresh subject below one upstream."""
 
-    def __init__(self, environment: Environment, setup: Setup) -> None:
+    def __init__(self, environment: Environment, setup: SubscriberSetup) -> None:
         self.subject, self.reach = setup.make(environment)
-        self.upstream = Upstream(environment, setup.element)
+        self.upstream = DrivenUpstream(environment, setup.element)
         self.asked = 0
         self._environment = environment
         self._setup = setup
@@ -197,25 +197,25 @@ def carries(end: object, sent: object) -> bool:
     return end is sent or (sent is not None and getattr(end, "__cause__", None) is sent)
 
 
-class Case:
+class SubscriberCase:
     """Hold the seats of one trial."""
 
-    def __init__(self, environment: Environment, setup: Setup) -> None:
+    def __init__(self, environment: Environment, setup: SubscriberSetup) -> None:
         self.environment = environment
         self.setup = setup
-        self._seats: list[Seat] = []
+        self._seats: list[SubjectSeat] = []
 
-    def seat(self, *, subscribed: bool = True) -> Seat:
+    def seat(self, *, subscribed: bool = True) -> SubjectSeat:
         """Make a fresh subject, which by default receives on_subscribe at once."""
-        seat = Seat(self.environment, self.setup)
+        seat = SubjectSeat(self.environment, self.setup)
         self._seats.append(seat)
         if subscribed:
             seat.subscribe()
         return seat
 
-    def second_upstream(self) -> Upstream:
+    def second_upstream(self) -> DrivenUpstream:
         """Make another upstream, to be given to a subject that has one."""
-        return Upstream(self.environment, self.setup.element)
+        return DrivenUpstream(self.environment, self.setup.element)
 
     def close(self) -> None:
         """End every stream of the trial, unless a subject never returned from it."""
@@ -223,5 +223,5 @@ class Case:
             seat.close()
 
 
-whitebox: Trials[Case] = Trials("subscriber")
-blackbox: Trials[Case] = Trials("blackbox")
+whitebox: Trials[SubscriberCase] = Trials("subscriber")
+blackbox: Trials[SubscriberCase] = Trials("blackbox")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from penstock.tck.environment import NotApplicable
-from penstock.tck.subscriber.case import LACKS, Case, blackbox, whitebox
+from penstock.tck.subscriber.case import LACKS, SubscriberCase, blackbox, whitebox
 from penstock.tck.trial import Steps
 
 _FEW = 8
@@ -14,7 +14,7 @@ _HELD_REQUESTS = 3
 
 @whitebox.add("2.1")
 @blackbox.add("2.1")
-def asks_before_elements(case: Case) -> None:
+def asks_before_elements(case: SubscriberCase) -> None:
     """See it ask for elements, and take them once they come."""
     try:
         _asks_and_takes(case)
@@ -22,7 +22,7 @@ def asks_before_elements(case: Case) -> None:
         raise AssertionError(*(LACKS[what] for what in case.setup.lacks)) from reason
 
 
-def _asks_and_takes(case: Case) -> None:
+def _asks_and_takes(case: SubscriberCase) -> None:
     seat, environment = case.seat(), case.environment
     upstream = seat.upstream
     for count in range(case.setup.expects):
@@ -41,7 +41,7 @@ def _asks_and_takes(case: Case) -> None:
 
 @whitebox.add("2.7")
 @blackbox.add("2.7")
-def subscription_calls_are_serial(case: Case) -> Steps:
+def subscription_calls_are_serial(case: SubscriberCase) -> Steps:
     """Hold requests open while elements go on coming: no other request may begin meanwhile."""
     seat = case.seat(subscribed=False)
     seat.upstream.lingering = _HELD_REQUESTS
@@ -54,7 +54,7 @@ def subscription_calls_are_serial(case: Case) -> Steps:
         _ask_on_two_threads(case)
 
 
-def _ask_on_two_threads(case: Case) -> None:
+def _ask_on_two_threads(case: SubscriberCase) -> None:
     """Make the subject ask on one thread while on others an element comes and, if it claims that, it is made to ask."""
     seat, environment = case.seat(), case.environment
     upstream = seat.upstream
@@ -71,7 +71,7 @@ def _ask_on_two_threads(case: Case) -> None:
 
 @whitebox.add("3.1")
 @blackbox.add("3.1")
-def uses_only_its_own_subscription(case: Case) -> Steps:
+def uses_only_its_own_subscription(case: SubscriberCase) -> Steps:
     """Signal one of two subscribers: the subscription of the other must not be called for it."""
     for older in (True, False):
         one, other = case.seat(), case.seat()
@@ -91,7 +91,7 @@ def uses_only_its_own_subscription(case: Case) -> Steps:
 
 @whitebox.add("3.9")
 @blackbox.add("3.9")
-def requests_are_positive(case: Case) -> Steps:
+def requests_are_positive(case: SubscriberCase) -> Steps:
     """Let it run for a while and end: every request it makes must be a positive number."""
     seat = case.seat()
     seat.feed(_FEW)

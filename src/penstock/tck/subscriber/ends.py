@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.tck.subscriber.case import Case, Seat, blackbox, whitebox
+from penstock.tck.subscriber.case import SubjectSeat, SubscriberCase, blackbox, whitebox
 from penstock.tck.subscriber.upstream import ENDS, THIS_TRIAL
 from penstock.tck.trial import Steps
 
@@ -11,19 +11,19 @@ _BY_TRIGGER = ", when it was made to ask: what makes it ask goes the subscriber'
 
 @whitebox.add("2.3")
 @blackbox.add("2.3")
-def on_complete_calls_nothing(case: Case) -> None:
+def on_complete_calls_nothing(case: SubscriberCase) -> None:
     """See no call on the subscription from inside on_complete."""
     _end_calls_nothing(case, "on_complete")
 
 
 @whitebox.add("2.3")
 @blackbox.add("2.3")
-def on_error_calls_nothing(case: Case) -> None:
+def on_error_calls_nothing(case: SubscriberCase) -> None:
     """See no call on the subscription from inside on_error."""
     _end_calls_nothing(case, "on_error")
 
 
-def _end_calls_nothing(case: Case, end: str) -> None:
+def _end_calls_nothing(case: SubscriberCase, end: str) -> None:
     for seat in (_at_once(case), _with_demand(case), _after_elements(case)):
         seat.upstream.end(end)
         for call in seat.upstream.calls_inside_ends[:1]:
@@ -32,7 +32,7 @@ def _end_calls_nothing(case: Case, end: str) -> None:
 
 @whitebox.add("2.4")
 @blackbox.add("2.4")
-def no_calls_after_end(case: Case) -> Steps:
+def no_calls_after_end(case: SubscriberCase) -> Steps:
     """End it when it is at rest and make it ask again: the subscription must not be called any more."""
     seats = [_after_elements(case) for _ in ENDS]
     yield
@@ -53,7 +53,7 @@ def no_calls_after_end(case: Case) -> Steps:
 
 @whitebox.add("2.9")
 @blackbox.add("2.9")
-def takes_completion_with_demand(case: Case) -> Steps:
+def takes_completion_with_demand(case: SubscriberCase) -> Steps:
     """Complete it before and after the elements it asked for."""
     for make in (_with_demand, _after_elements):
         yield from _takes_completion(case, make(case))
@@ -61,12 +61,12 @@ def takes_completion_with_demand(case: Case) -> Steps:
 
 @whitebox.add("2.9")
 @blackbox.add("2.9")
-def takes_completion_without_demand(case: Case) -> Steps:
+def takes_completion_without_demand(case: SubscriberCase) -> Steps:
     """Complete it right after on_subscribe, whatever it has asked for."""
     yield from _takes_completion(case, _at_once(case))
 
 
-def _takes_completion(case: Case, seat: Seat) -> Steps:
+def _takes_completion(case: SubscriberCase, seat: SubjectSeat) -> Steps:
     seat.upstream.complete(blame=THIS_TRIAL)
     seat.took_end(None)
     yield
@@ -75,7 +75,7 @@ def _takes_completion(case: Case, seat: Seat) -> Steps:
 
 @whitebox.add("2.10")
 @blackbox.add("2.10")
-def takes_error_with_demand(case: Case) -> Steps:
+def takes_error_with_demand(case: SubscriberCase) -> Steps:
     """Fail it before and after the elements it asked for."""
     for make in (_with_demand, _after_elements):
         yield from _takes_error(case, make(case))
@@ -83,12 +83,12 @@ def takes_error_with_demand(case: Case) -> Steps:
 
 @whitebox.add("2.10")
 @blackbox.add("2.10")
-def takes_error_without_demand(case: Case) -> Steps:
+def takes_error_without_demand(case: SubscriberCase) -> Steps:
     """Fail it right after on_subscribe, whatever it has asked for."""
     yield from _takes_error(case, _at_once(case))
 
 
-def _takes_error(case: Case, seat: Seat) -> Steps:
+def _takes_error(case: SubscriberCase, seat: SubjectSeat) -> Steps:
     error = RuntimeError("upstream failed, as the trial wants it")
     seat.upstream.error(error, blame=THIS_TRIAL)
     seat.took_end(error)
@@ -96,24 +96,24 @@ def _takes_error(case: Case, seat: Seat) -> Steps:
     _once(case, seat)
 
 
-def _once(case: Case, seat: Seat) -> None:
+def _once(case: SubscriberCase, seat: SubjectSeat) -> None:
     ends = len(seat.reach.ends)
     case.environment.check(ends <= 1, f"one end was sent, {ends} were reported as processed")
 
 
-def _at_once(case: Case) -> Seat:
+def _at_once(case: SubscriberCase) -> SubjectSeat:
     """Return a subject that has got its subscription and nothing else."""
     return case.seat()
 
 
-def _with_demand(case: Case) -> Seat:
+def _with_demand(case: SubscriberCase) -> SubjectSeat:
     """Return a subject that has asked for elements and got none."""
     seat = case.seat()
     seat.demanded()
     return seat
 
 
-def _after_elements(case: Case) -> Seat:
+def _after_elements(case: SubscriberCase) -> SubjectSeat:
     """Return a subject that has got elements and has taken them."""
     seat = case.seat()
     seat.feed(3)

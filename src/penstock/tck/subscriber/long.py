@@ -7,7 +7,7 @@ is seen in none of the short streams of the other trials.
 from __future__ import annotations
 
 from penstock.tck.environment import NotApplicable
-from penstock.tck.subscriber.case import Case, Seat, blackbox, whitebox
+from penstock.tck.subscriber.case import SubjectSeat, SubscriberCase, blackbox, whitebox
 from penstock.tck.subscriber.upstream import ENDS, NOBODY
 from penstock.tck.subscriber.whitebox_trials import in_order
 from penstock.tck.trial import Steps
@@ -19,7 +19,7 @@ _LARGE = (40, 2**31, 2**32 + 1, 2**62)
 
 @whitebox.add("2.7")
 @blackbox.add("2.7")
-def requests_stay_serial(case: Case) -> Steps:
+def requests_stay_serial(case: SubscriberCase) -> Steps:
     """Send a long stream and hold requests open that come on another thread than the last: no other one begins."""
     seats = [case.seat(subscribed=False) for _ in ENDS]
     for seat, end in zip(seats, ENDS, strict=True):
@@ -34,7 +34,7 @@ def requests_stay_serial(case: Case) -> Steps:
 
 
 @whitebox.add("2.11")
-def long_streams_are_processed_in_order(case: Case) -> Steps:
+def long_streams_are_processed_in_order(case: SubscriberCase) -> Steps:
     """Send a long stream, then its end: all of it is processed, in the order sent, and the end once."""
     seat = case.seat()
     _feed_all_it_wants(case, seat)
@@ -51,7 +51,7 @@ def long_streams_are_processed_in_order(case: Case) -> Steps:
 
 
 @whitebox.add("2.11")
-def elements_inside_request_are_processed(case: Case) -> Steps:
+def elements_inside_request_are_processed(case: SubscriberCase) -> Steps:
     """Send each element from inside the request for it: all are processed, in the order sent, and then the end."""
     seat, environment = case.seat(subscribed=False), case.environment
     upstream, reach = seat.upstream, seat.reach
@@ -70,7 +70,7 @@ def elements_inside_request_are_processed(case: Case) -> Steps:
 
 
 @whitebox.add("3.8")
-def asks_for_large_amounts(case: Case) -> None:
+def asks_for_large_amounts(case: SubscriberCase) -> None:
     """Make it ask for very much at once: it does not stop asking after the first few elements."""
     for n in _LARGE:
         seat = case.seat()
@@ -85,7 +85,7 @@ def asks_for_large_amounts(case: Case) -> None:
             upstream.next()
 
 
-def _feed_all_it_wants(case: Case, seat: Seat) -> None:
+def _feed_all_it_wants(case: SubscriberCase, seat: SubjectSeat) -> None:
     """Make it ask for as many elements as a trial may take, once, and send them as it asks."""
     count, upstream = case.environment.most(case.environment.limits.elements), seat.upstream
     if seat.reach.sees:

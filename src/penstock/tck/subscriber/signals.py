@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import product
 
 from penstock.tck.environment import NotApplicable
-from penstock.tck.subscriber.case import Case, Seat, blackbox, whitebox
+from penstock.tck.subscriber.case import SubjectSeat, SubscriberCase, blackbox, whitebox
 from penstock.tck.subscriber.upstream import ENDS, THIS_TRIAL
 from penstock.tck.trial import Steps
 
@@ -15,13 +15,13 @@ _MORE = 8
 
 @whitebox.add("2.5")
 @blackbox.add("2.5")
-def second_subscription_is_cancelled(case: Case) -> Steps:
+def second_subscription_is_cancelled(case: SubscriberCase) -> Steps:
     """Give it a second subscription: it must cancel that one and go on with the first."""
     yield from _second_is_cancelled(case, 0)
     yield from _second_is_cancelled(case, _MORE)
 
 
-def _second_is_cancelled(case: Case, after: int) -> Steps:
+def _second_is_cancelled(case: SubscriberCase, after: int) -> Steps:
     seat, second = case.seat(), case.second_upstream()
     seat.feed(after)
     if not seat.demanded() and after:
@@ -43,7 +43,7 @@ def _second_is_cancelled(case: Case, after: int) -> Steps:
 
 @whitebox.add("2.6")
 @blackbox.add("2.6")
-def unneeded_subscription_is_cancelled(case: Case) -> None:
+def unneeded_subscription_is_cancelled(case: SubscriberCase) -> None:
     """Tell it that no more is wanted, before and after elements: it must cancel."""
     for count in (0, 2):
         seat = case.seat()
@@ -58,7 +58,7 @@ def unneeded_subscription_is_cancelled(case: Case) -> None:
 
 @whitebox.add("2.13")
 @blackbox.add("2.13")
-def none_subscription_refused(case: Case) -> None:
+def none_subscription_refused(case: SubscriberCase) -> None:
     """Give on_subscribe None: it must raise TypeError."""
     subject = case.seat(subscribed=False).subject
     _refuses_none("on_subscribe", lambda: subject.on_subscribe(None))  # type: ignore[arg-type]
@@ -66,7 +66,7 @@ def none_subscription_refused(case: Case) -> None:
 
 @whitebox.add("2.13")
 @blackbox.add("2.13")
-def none_element_refused(case: Case) -> None:
+def none_element_refused(case: SubscriberCase) -> None:
     """Give on_next None: it must raise TypeError."""
     seat = case.seat()
     seat.demanded()
@@ -75,7 +75,7 @@ def none_element_refused(case: Case) -> None:
 
 @whitebox.add("2.13")
 @blackbox.add("2.13")
-def none_error_refused(case: Case) -> None:
+def none_error_refused(case: SubscriberCase) -> None:
     """Give on_error None: it must raise TypeError."""
     seat = case.seat()
     _refuses_none("on_error", lambda: seat.subject.on_error(None))  # type: ignore[arg-type]
@@ -93,7 +93,7 @@ def _refuses_none(name: str, call: Callable[[], object]) -> None:
 
 @whitebox.add("2.13")
 @blackbox.add("2.13")
-def signals_return_normally(case: Case) -> None:
+def signals_return_normally(case: SubscriberCase) -> None:
     """Send short streams in every legal order, from outside, from inside request, past a cancel: nothing may raise."""
     for count, end in product((0, 1, 3), ("", *ENDS)):
         seat = case.seat()
@@ -115,7 +115,7 @@ def signals_return_normally(case: Case) -> None:
             seat.upstream.end(end, blame=THIS_TRIAL)
 
 
-def _draw(case: Case, seat: Seat, count: int) -> None:
+def _draw(case: SubscriberCase, seat: SubjectSeat, count: int) -> None:
     """Make it ask until its script has sent `count` elements."""
     upstream = seat.upstream
     for already in range(count):
@@ -127,7 +127,7 @@ def _draw(case: Case, seat: Seat, count: int) -> None:
             seat.lack("demand")
 
 
-def _cancels(seat: Seat) -> bool:
+def _cancels(seat: SubjectSeat) -> bool:
     try:
         seat.reach.trigger_cancel()
     except NotApplicable:

@@ -25,7 +25,7 @@ NOBODY = "nobody"  # the trial is over
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class SubscriptionCall:
     """Record one call on the subscription; `inside` names the signals it was made within, innermost last."""
 
     name: str
@@ -38,7 +38,7 @@ class WatchedSubscription:
 
     __slots__ = ("__weakref__", "_upstream")
 
-    def __init__(self, upstream: Upstream) -> None:
+    def __init__(self, upstream: DrivenUpstream) -> None:
         self._upstream = upstream
 
     def request(self, n: int, /) -> None:
@@ -50,12 +50,12 @@ class WatchedSubscription:
         self._upstream.take_cancel()
 
 
-class Upstream:
+class DrivenUpstream:
     """Signal one subscriber by hand, or by a script that plays inside its requests."""
 
     def __init__(self, environment: Environment, element: Callable[[int], Any]) -> None:
         self.subscription = WatchedSubscription(self)
-        self.calls: list[Call] = []
+        self.calls: list[SubscriptionCall] = []
         self.sent: list[Any] = []
         self.requested = 0
         self.cancelled = False
@@ -97,7 +97,7 @@ class Upstream:
         return any(self._signals.values())
 
     @property
-    def calls_inside_ends(self) -> list[Call]:
+    def calls_inside_ends(self) -> list[SubscriptionCall]:
         """Return the calls that were made from inside an end signal."""
         return [call for call in self.calls if set(call.inside) & set(ENDS)]
 
@@ -227,7 +227,7 @@ class Upstream:
         if self._environment.stuck:
             raise Runaway
         me = threading.get_ident()
-        call = Call(name, me, tuple(self._signals.get(me, ())))
+        call = SubscriptionCall(name, me, tuple(self._signals.get(me, ())))
         self.calls.append(call)
         for end in set(call.inside) & set(ENDS):
             self._environment.breach("2.3", f"{name} was called from inside {end}")

@@ -19,7 +19,7 @@ from penstock.tck.dialects import Attach, CppSeat, dialect_given, in_dialect, su
 from penstock.tck.environment import Environment
 from penstock.tck.outcome import Limits, Outcome, Report, Status
 from penstock.tck.subscriber.blackbox import Hook, Outside
-from penstock.tck.subscriber.case import Case, Claims, Reach, Setup, blackbox, whitebox
+from penstock.tck.subscriber.case import Claims, Reach, SubscriberCase, SubscriberSetup, blackbox, whitebox
 from penstock.tck.subscriber.whitebox import SubscriberProbe
 from penstock.tck.trial import Steps, Trial, run_trials
 from penstock.tck.verification import verification
@@ -106,7 +106,7 @@ def hold_whitebox(
         probe = SubscriberProbe(environment)
         return factory(probe), probe
 
-    return _hold(trials_of(whitebox, dialect), Setup(make, element, _SOME, claims), limits, settle)
+    return _hold(trials_of(whitebox, dialect), SubscriberSetup(make, element, _SOME, claims), limits, settle)
 
 
 @verification("subscriber")
@@ -151,15 +151,18 @@ def verify_subscriber_blackbox(
             return adapted, Outside(adapted, trigger or CppSeat.ask, stop or CppSeat.quit)
         return adapted, Outside(made, trigger, stop)
 
-    outcomes = _hold(trials_of(blackbox, dialect), Setup(make, element, expects), limits, settle)
+    outcomes = _hold(trials_of(blackbox, dialect), SubscriberSetup(make, element, expects), limits, settle)
     return Report(subject, by_rule(in_dialect(outcomes + _NOT_FROM_OUTSIDE, dialect, attach)), dialect)
 
 
 def _hold(
-    trials: Iterable[Trial[Case]], setup: Setup, limits: Limits | None, settle: Callable[[], object] | None
+    trials: Iterable[Trial[SubscriberCase]],
+    setup: SubscriberSetup,
+    limits: Limits | None,
+    settle: Callable[[], object] | None,
 ) -> tuple[Outcome, ...]:
     held = [closing(trial) for trial in trials]
-    return run_trials(held, lambda environment: Case(environment, setup), limits or Limits(), settle)
+    return run_trials(held, lambda environment: SubscriberCase(environment, setup), limits or Limits(), settle)
 
 
 class Closable(Protocol):

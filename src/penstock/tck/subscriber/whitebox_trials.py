@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.tck.environment import NotApplicable
-from penstock.tck.subscriber.case import Case, Seat, whitebox
+from penstock.tck.subscriber.case import SubjectSeat, SubscriberCase, whitebox
 from penstock.tck.subscriber.upstream import THIS_TRIAL
 from penstock.tck.trial import Steps
 
@@ -12,7 +12,7 @@ _FEW = 8
 
 
 @whitebox.add("2.2")
-def slow_work_does_not_block(case: Case) -> None:
+def slow_work_does_not_block(case: SubscriberCase) -> None:
     """Hold its work up: the signals must return all the same."""
     if not case.setup.claims.asynchronous:
         raise NotApplicable("it does not claim to be asynchronous")
@@ -29,7 +29,7 @@ def slow_work_does_not_block(case: Case) -> None:
 
 
 @whitebox.add("2.8")
-def takes_elements_after_cancel(case: Case) -> Steps:
+def takes_elements_after_cancel(case: SubscriberCase) -> Steps:
     """Make it cancel with demand left open: what is still owed must be taken without complaint."""
     seat = case.seat()
     seat.ask(3)
@@ -43,7 +43,7 @@ def takes_elements_after_cancel(case: Case) -> Steps:
 
 
 @whitebox.add("2.11")
-def signals_are_processed_in_order(case: Case) -> Steps:
+def signals_are_processed_in_order(case: SubscriberCase) -> Steps:
     """Send from one thread after another, and past work that is held up: all is processed, in the order sent."""
     seats = [case.seat()]
     _send_from_threads_in_turn(case, seats[0])
@@ -57,14 +57,14 @@ def signals_are_processed_in_order(case: Case) -> Steps:
         in_order(case, seat)
 
 
-def _send_from_threads_in_turn(case: Case, seat: Seat) -> None:
+def _send_from_threads_in_turn(case: SubscriberCase, seat: SubjectSeat) -> None:
     for _ in range(_MANY):
         if seat.demanded():
             case.environment.returns(seat.upstream.next, "on_next")
     case.environment.returns(seat.upstream.complete, "on_complete")
 
 
-def _send_past_held_work(seat: Seat) -> None:
+def _send_past_held_work(seat: SubjectSeat) -> None:
     seat.ask(_FEW)
     seat.demanded()
     seat.reach.hold()
@@ -73,7 +73,7 @@ def _send_past_held_work(seat: Seat) -> None:
     seat.reach.release()
 
 
-def in_order(case: Case, seat: Seat) -> None:
+def in_order(case: SubscriberCase, seat: SubjectSeat) -> None:
     """Fail the trial unless all that was sent was processed, once, in that order, and the end after it."""
     seat.need("processing")
     sent, processed = list(seat.upstream.sent), list(seat.reach.processed_elements)
@@ -89,7 +89,7 @@ def in_order(case: Case, seat: Seat) -> None:
 
 
 @whitebox.add("3.8")
-def takes_all_it_asked_for(case: Case) -> None:
+def takes_all_it_asked_for(case: SubscriberCase) -> None:
     """Make it ask twice before anything comes: both requests must count, and all that comes be taken."""
     seat = case.seat()
     seat.need("demand")

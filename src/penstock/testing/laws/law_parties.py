@@ -17,7 +17,7 @@ from penstock.testing.laws.forms import UpstreamError
 from penstock.testing.probe import Probe
 
 
-class Stranger:
+class NamesakeSubscriber:
     """Be a subscriber with every name there is: what is asked of it beside the four calls is its own affair."""
 
     def __init__(self, request: int) -> None:
@@ -50,7 +50,7 @@ def makes_the_four_calls_and_no_other(case: Case) -> None:
     """Signal a subscriber that has names of the engine's by on_next, one element after the other."""
     results = case.expected.of(case.items)
     for request in (UNBOUNDED, len(results) + 1):
-        stranger = Stranger(request)
+        stranger = NamesakeSubscriber(request)
         stranger.probe.patience = case.session.patience
         try:
             case.over(case.upstream()).subscribe(stranger)
