@@ -388,7 +388,7 @@ class TestLoops:
 
     def test_a_loop_over_what_can_be_iterated_takes_one_by_one(self) -> None:
         made = Made()
-        for count, _ in enumerate(made.stream().pulled() or made.endless(), 1):
+        for count, _ in enumerate(made.stream()._pulled() or made.endless(), 1):
             assert made.total == count
             if count == REQUESTS:
                 break

@@ -170,9 +170,11 @@ def parts(chain: Chain) -> Iterator[Any]:
 
 
 def test_the_table_has_every_operator() -> None:
-    tabled = {type(part) for make in (*STREAMS.values(), Stream.subject) for part in parts(make().chain)}
+    tabled = {type(part) for make in (*STREAMS.values(), Stream.subject) for part in parts(make()._chain)}
     tabled |= {
-        type(part) for make in (STAY["subject"][0], lambda: Stream.from_awaitable(same)) for part in parts(make().chain)
+        type(part)
+        for make in (STAY["subject"][0], lambda: Stream.from_awaitable(same))
+        for part in parts(make()._chain)
     }
     known: set[type] = set()
     for module in pkgutil.iter_modules(penstock.operators.__path__, "penstock.operators."):
@@ -229,4 +231,4 @@ def test_what_records_is_made_where_it_is_not_known() -> None:
     one, two = pickle.loads(text), pickle.loads(text)
     list(one)
     assert one == two
-    assert one.chain.source.observer.listener.runs == 1
+    assert one._chain.source.observer.listener.runs == 1

@@ -150,7 +150,7 @@ def test_with_an_error_inside(name: str) -> None:
 def test_get_of_nothing(stream: Stream[Any]) -> None:
     with pytest.raises(EmptyError) as failure:
         stream.get()
-    assert str(failure.value) == f"{stream.chain}: the stream completed without an element"
+    assert str(failure.value) == f"{stream._chain}: the stream completed without an element"
     with pytest.raises(EmptyError):
         asyncio.run(awaited(stream))
 

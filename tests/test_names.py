@@ -25,7 +25,7 @@ SOURCE = ROOT / "src" / "penstock"
 NAMES = sorted(found.name for found in pkgutil.iter_modules(penstock.operators.__path__))
 
 # What Stream offers besides its operators: ways to run it, and composition.
-NOT_OPERATORS = {"chain", "get", "open", "parts", "pulled", "subscribe", "via"}
+NOT_OPERATORS = {"apply", "from_source", "get", "open", "subscribe", "via"}
 # The operators that treat each element alone; for all others order or neighbours matter.
 ITEM = {
     "cast", "checkpoint", "concat_map", "expand", "filter", "flat_map", "flatten", "limit_rate", "map", "map_async",

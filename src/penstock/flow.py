@@ -72,8 +72,8 @@ class Flow(Generic[A_contra, B_co]):
     [1, 3]
     """
 
-    chain: Chain
-    parts: tuple[Any, ...] = field(default=(), compare=False, repr=False)
+    _chain: Chain
+    _parts: tuple[Any, ...] = field(default=(), compare=False, repr=False)
     """What it was composed of with `|`; empty if it is of one piece."""
     takes: Any = field(default=None, compare=False, repr=False)
     """The type of the elements it takes, where the function's annotations say so."""
@@ -81,10 +81,10 @@ class Flow(Generic[A_contra, B_co]):
     """The type of the elements it gives, where the function's annotations say so."""
 
     def __repr__(self) -> str:
-        return f"Flow({self.chain})"
+        return f"Flow({self._chain})"
 
     def __call__(self, stream: Stream[A_contra]) -> Stream[B_co]:
-        return Stream(_fill(self.chain, stream.chain), pieces(stream) + pieces(self))
+        return Stream(_fill(self._chain, stream._chain), pieces(stream) + pieces(self))
 
     def follow(self, stream: Stream[A_contra]) -> Stream[B_co]:
         """Return the stream continued by this flow; what `|` does."""
@@ -106,9 +106,9 @@ class Flow(Generic[A_contra, B_co]):
     def __or__(self, after: Sink[B_co, C]) -> Sink[A_contra, C]: ...
     def __or__(self, after: Any) -> Any:
         if isinstance(after, Flow):
-            return Flow(_fill(after.chain, self.chain), pieces(self) + pieces(after), self.takes, after.gives)
+            return Flow(_fill(after._chain, self._chain), pieces(self) + pieces(after), self.takes, after.gives)
         if isinstance(after, Sink):
-            return Sink(_fill(after.chain, self.chain), pieces(self) + pieces(after))
+            return Sink(_fill(after._chain, self._chain), pieces(self) + pieces(after))
         return NotImplemented
 
 
@@ -123,18 +123,18 @@ def flow(fn: Callable[[Stream[A]], Stream[B]]) -> Flow[A, B]:
     made = fn(Stream(_HOLE))
     if not isinstance(made, Stream):
         raise TypeError(f"flow: {getattr(fn, '__name__', fn)!r} must return a Stream, got {made!r}")
-    if not _has_hole(made.chain):
+    if not _has_hole(made._chain):
         raise TypeError(f"flow: {getattr(fn, '__name__', fn)!r} must return a stream made from its argument")
     takes, gives = _annotated(fn)
-    rest = list(made.parts[1:])
-    if rest and made.parts[0].chain != _HOLE:
-        rest.insert(0, Flow(made.parts[0].chain, (), takes))
-    return Flow(made.chain, tuple(rest) if len(rest) > 1 else (), takes, gives)
+    rest = list(made._parts[1:])
+    if rest and made._parts[0]._chain != _HOLE:
+        rest.insert(0, Flow(made._parts[0]._chain, (), takes))
+    return Flow(made._chain, tuple(rest) if len(rest) > 1 else (), takes, gives)
 
 
 def pieces(given: Stream[Any] | Flow[Any, Any] | Sink[Any, Any]) -> tuple[Any, ...]:
     """Return what something was composed of, or itself if it is of one piece."""
-    return given.parts or (given,)
+    return given._parts or (given,)
 
 
 def _annotated(fn: Callable[..., Any]) -> tuple[Any, Any]:
@@ -156,16 +156,16 @@ def _element(hint: Any) -> Any:
 class Sink(Generic[A_contra, R_co]):
     """Be the end of a pipeline: a chain without a source that comes down to one result."""
 
-    chain: Chain
-    parts: tuple[Any, ...] = field(default=(), compare=False, repr=False)
+    _chain: Chain
+    _parts: tuple[Any, ...] = field(default=(), compare=False, repr=False)
     """What it was composed of with `|`; empty if it is of one piece."""
 
     def __repr__(self) -> str:
-        return f"Sink({self.chain})"
+        return f"Sink({self._chain})"
 
     def follow(self, stream: Stream[A_contra]) -> Pipeline[R_co]:
         """Return the pipeline that ends in this sink; what `|` does."""
-        return Pipeline(_fill(self.chain, stream.chain), pieces(stream) + pieces(self))
+        return Pipeline(_fill(self._chain, stream._chain), pieces(stream) + pieces(self))
 
     @staticmethod
     def of(fn: Callable[[Stream[X]], Stream[Y]]) -> Sink[X, Y]:
@@ -174,7 +174,7 @@ class Sink(Generic[A_contra, R_co]):
         >>> (Stream.range(5) | Sink.of(lambda numbers: numbers.reduce(max))).run().wait()
         4
         """
-        return Sink(flow(fn).chain)
+        return Sink(flow(fn)._chain)
 
     @staticmethod
     def for_each(fn: Callable[[X], object]) -> Sink[X, int]:
@@ -235,8 +235,8 @@ def text_of(part: Any) -> str:
     """Return a part of a pipeline as people write it, without the source that it does not have."""
     if isinstance(part, Stage | Joint):
         return describe(part)
-    steps = [describe(step) for step in part.chain.steps]
-    source = part.chain.source
+    steps = [describe(step) for step in part._chain.steps]
+    source = part._chain.source
     return " | ".join(steps if isinstance(source, Hole) and steps else [operator_name(source), *steps])
 
 
@@ -244,12 +244,12 @@ def text_of(part: Any) -> str:
 class Pipeline(Generic[R_co]):
     """Be a whole: a source, what happens on the way, and an end; a value that can be drawn and run."""
 
-    chain: Chain
-    parts: tuple[Any, ...] = field(default=(), compare=False, repr=False)
+    _chain: Chain
+    _parts: tuple[Any, ...] = field(default=(), compare=False, repr=False)
     """What it was composed of with `|`: a stream, then flows and steps, then a sink."""
 
     def __repr__(self) -> str:
-        return f"Pipeline({self.chain})"
+        return f"Pipeline({self._chain})"
 
     def run(self, spark: Engine | None = None, checkpoint: str | Path | None = None) -> Run[R_co]:
         """Start it and return a handle: `.wait()` blocks for the result.
@@ -265,7 +265,7 @@ class Pipeline(Generic[R_co]):
             return engine.run(self, checkpoint)
         if checkpoint is not None:
             raise ValueError("run: checkpoint is for pipelines on Spark, and this one runs in this process")
-        return Run(InProcess(self.chain))
+        return Run(InProcess(self._chain))
 
     def explain(self, spark: Engine | None = None) -> Plan:
         """Return what would run where and what bounds what; print it to read it.
@@ -280,7 +280,7 @@ class Pipeline(Generic[R_co]):
         engine = self._engine(spark)
         if engine is not None:
             return engine.explain(self)
-        *before, end = self.parts or (Stream(self.chain),)
+        *before, end = self._parts or (Stream(self._chain),)
         places = [PlannedPart("source" if not number else "then", text_of(part)) for number, part in enumerate(before)]
         return Plan((*places, PlannedPart("end", text_of(end), _UNHURRIED)), "in this process")
 
@@ -288,11 +288,11 @@ class Pipeline(Generic[R_co]):
         """Return the engine that was given, or the one that a part needs, or None for this process."""
         if given is not None and not isinstance(given, Engine):
             raise TypeError(f"run: spark must be a penstock.spark.Spark, got {given!r}")
-        needs = (part.chain.source for part in self.parts if not isinstance(part, Stage | Joint))
+        needs = (part._chain.source for part in self._parts if not isinstance(part, Stage | Joint))
         return given or next((source.engine() for source in needs if isinstance(source, Elsewhere)), None)
 
     def __await__(self) -> Generator[Any, None, R_co]:
-        return value_async(self.chain).__await__()
+        return value_async(self._chain).__await__()
 
 
 def processor(flow: Flow[A, B]) -> Processor[A, B]:
@@ -305,7 +305,7 @@ def processor(flow: Flow[A, B]) -> Processor[A, B]:
     """
     if not isinstance(flow, Flow):
         raise TypeError(f"processor: flow must be a Flow, got {flow!r}")
-    return Inlet(lambda source, subscriber: connect(observed(_fill(flow.chain, Chain(source))), subscriber))
+    return Inlet(lambda source, subscriber: connect(observed(_fill(flow._chain, Chain(source))), subscriber))
 
 
 def subscriber(sink: Sink[A, R]) -> Receiver[A, R]:
@@ -318,7 +318,7 @@ def subscriber(sink: Sink[A, R]) -> Receiver[A, R]:
     """
     if not isinstance(sink, Sink):
         raise TypeError(f"subscriber: sink must be a Sink, got {sink!r}")
-    return Receiver(Inlet(lambda source, below: connect(observed(_fill(sink.chain, Chain(source))), below)))
+    return Receiver(Inlet(lambda source, below: connect(observed(_fill(sink._chain, Chain(source))), below)))
 
 
 __all__ = [

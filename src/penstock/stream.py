@@ -170,7 +170,7 @@ from penstock.operators.zip import Zip
 from penstock.spec.interfaces import Processor, Publisher, Subscriber
 from penstock.spec.predicates import is_publisher, is_subscriber
 from penstock.spec.strangers import cure_for, library_of
-from penstock.stage import LoopGate, Source, Step
+from penstock.stage import Joint, LoopGate, Source, Stage, Step
 
 if TYPE_CHECKING:
     # Only for the types of `|`: a checker infers a Sink's element from the stream if it is told what to expect.
@@ -197,7 +197,7 @@ NOTHING: Any = Missing.MISSING
 def _chain_of(operator: str, given: object) -> Chain:
     """Return the chain of a stream, or of another publisher."""
     if isinstance(given, Stream):
-        return given.chain
+        return given._chain
     if not is_publisher(given) or library_of(given) is not None:
         cure = cure_for(given) or "; wrap an iterable in Stream.from_iterable"
         raise TypeError(f"{operator}: each stream must be a Publisher, got {given!r}{cure}")
@@ -252,22 +252,24 @@ class Stream(Iterated, Generic[T_co]):
     ['1', '3', '5', '7', '9']
     """
 
-    chain: Chain
-    parts: tuple[Any, ...] = field(default=(), compare=False, repr=False)
+    _chain: Chain
+    _parts: tuple[Any, ...] = field(default=(), compare=False, repr=False)
     """What it was composed of with `|`: a stream, then flows and steps; empty if it is of one piece."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.chain, Chain):
-            raise TypeError(f"Stream: chain must be a Chain, got {self.chain!r}; use Stream.from_iterable for elements")
+        if not isinstance(self._chain, Chain):
+            raise TypeError(
+                f"Stream: chain must be a Chain, got {self._chain!r}; use Stream.from_iterable for elements"
+            )
         if tracing.on:
-            places = places_with(self.chain.places, 1 + len(self.chain.steps))
-            object.__setattr__(self, "chain", Chain(self.chain.source, self.chain.steps, places))
+            places = places_with(self._chain.places, 1 + len(self._chain.steps))
+            object.__setattr__(self, "_chain", Chain(self._chain.source, self._chain.steps, places))
 
     def __repr__(self) -> str:
-        return f"Stream({self.chain})"
+        return f"Stream({self._chain})"
 
     def _then(self, step: Step) -> Stream[Any]:
-        return Stream(self.chain.then(step), (*self.parts, step) if self.parts else ())
+        return Stream(self._chain.then(step), (*self._parts, step) if self._parts else ())
 
     def _one(
         self, operator: str, step: Step, default: object, required: bool, given: object = Missing.MISSING
@@ -292,16 +294,16 @@ class Stream(Iterated, Generic[T_co]):
                 f"rule 1.9: subscribe({subscriber!r}): a subscriber has on_subscribe, on_next, on_error and on_complete"
                 f"{cure_for(subscriber)}"
             )
-        connect(observed(self.chain), subscriber)
+        connect(observed(self._chain), subscriber)
 
     def __iter__(self) -> Iterator[T_co]:
-        return iterate(self.chain)
+        return iterate(self._chain)
 
     def __aiter__(self) -> AsyncIterator[T_co]:
-        return iterate_async(self.chain)
+        return iterate_async(self._chain)
 
     def __await__(self) -> Generator[Any, None, T_co]:
-        return value_async(self.chain).__await__()
+        return value_async(self._chain).__await__()
 
     def get(self) -> T_co:
         """Block for the first element and end the run.
@@ -309,7 +311,7 @@ class Stream(Iterated, Generic[T_co]):
         >>> Stream.range(5).count().get()
         5
         """
-        return value(self.chain)  # type: ignore[no-any-return]
+        return value(self._chain)  # type: ignore[no-any-return]
 
     def open(self, *, window: int = WINDOW) -> Running[T_co]:
         """Return a run to be used in `with` or `async with`, which ends it; at most `window` elements are read ahead.
@@ -319,7 +321,7 @@ class Stream(Iterated, Generic[T_co]):
         0
         """
         count_given("open", "window", window, 1)
-        return Running(self.chain, window)
+        return Running(self._chain, window)
 
     @overload
     def __or__(self, after: Flow[T_co, U]) -> Stream[U]: ...
@@ -337,9 +339,9 @@ class Stream(Iterated, Generic[T_co]):
             raise TypeError(f"|: a Flow or a Sink can follow a stream, got {after!r}; use via() for a function")
         return NotImplemented
 
-    def pulled(self, gate: LoopGate | None = None) -> Iterator[T_co] | None:
+    def _pulled(self, gate: LoopGate | None = None) -> Iterator[T_co] | None:
         """Return an iterator over a fresh run that never waits for a signal, or None if there is none."""
-        opener = pull(self.chain)
+        opener = pull(self._chain)
         return None if opener is None else opener(gate)
 
     @overload
@@ -356,7 +358,7 @@ class Stream(Iterated, Generic[T_co]):
         ['0', '1', '2']
         """
         if processes(flow):
-            return Stream(Chain(Via(self.chain, flow)))
+            return Stream(Chain(Via(self._chain, flow)))
         if not callable(flow):
             raise TypeError(
                 f"via: flow must be a Flow, a function from Stream to Stream or a Processor, got {flow!r}"
@@ -364,7 +366,36 @@ class Stream(Iterated, Generic[T_co]):
             )
         return flow(self)  # type: ignore[no-any-return]
 
+    def apply(self, step: Stage[T_co, U] | Joint[T_co, U]) -> Stream[U]:
+        """Continue with an operator of the user: a Stage or a Joint, as `penstock.extend` has them.
+
+        >>> from penstock.operators.map import Map
+        >>> list(Stream.range(3).apply(Map(str)))
+        ['0', '1', '2']
+        """
+        if not isinstance(step, Stage | Joint):
+            raise TypeError(
+                f"apply: step must be a Stage or a Joint, got {step!r}; use via for a Flow, a Processor, or a function "
+                "from Stream to Stream"
+            )
+        return self._then(step)
+
     # Sources.
+
+    @staticmethod
+    def from_source(source: Source[T]) -> Stream[T]:
+        """Emit the elements of a Source of the user, as `penstock.extend` has it.
+
+        >>> from penstock.operators.just import Just
+        >>> list(Stream.from_source(Just((1, 2))))
+        [1, 2]
+        """
+        if not isinstance(source, Source):
+            raise TypeError(
+                f"from_source: source must be a Source, got {source!r}; use from_iterable for elements and "
+                "from_publisher for a Publisher"
+            )
+        return Stream(Chain(source))
 
     @staticmethod
     def from_iterable(items: Iterable[T]) -> Stream[T]:
@@ -730,7 +761,7 @@ class Stream(Iterated, Generic[T_co]):
         >>> list(Stream.just(7).materialize())
         [Next(element=7), Completed()]
         """
-        return Stream(Chain(Materialize(self.chain)))
+        return Stream(Chain(Materialize(self._chain)))
 
     def dematerialize(self: Stream[Signal[U]]) -> Stream[U]:
         """Turn elements that stand for signals into these.
@@ -988,7 +1019,7 @@ class Stream(Iterated, Generic[T_co]):
         if seconds is not None:
             length = seconds_of("window", "seconds", seconds, zero=False)
             return self._then(WindowSeconds(length, Stream, size, wait, clock))
-        return Stream(Chain(WindowUntil(self.chain, _chain_of("window", until), Stream, size, wait, clock)))
+        return Stream(Chain(WindowUntil(self._chain, _chain_of("window", until), Stream, size, wait, clock)))
 
     def group_by(
         self,
@@ -1085,7 +1116,7 @@ class Stream(Iterated, Generic[T_co]):
         [(0, 'a'), (1, 'a'), (2, 'a')]
         """
         chains = tuple(_chain_of("with_latest_from", given) for given in others)
-        return Stream(Chain(WithLatestFrom(self.chain, chains)))
+        return Stream(Chain(WithLatestFrom(self._chain, chains)))
 
     def race(self, *others: Publisher[U]) -> Stream[T_co | U]:
         """Emit the stream that answers first, and no other.
@@ -1101,7 +1132,7 @@ class Stream(Iterated, Generic[T_co]):
         >>> list(Stream.empty().switch_if_empty(Stream.just("nothing found")))
         ['nothing found']
         """
-        return Stream(Chain(SwitchIfEmpty(self.chain, _chain_of("switch_if_empty", other))))
+        return Stream(Chain(SwitchIfEmpty(self._chain, _chain_of("switch_if_empty", other))))
 
     def take_until(self, other: Publisher[object]) -> Stream[T_co]:
         """Let elements through until another stream emits.
@@ -1109,7 +1140,7 @@ class Stream(Iterated, Generic[T_co]):
         >>> list(Stream.range(3).take_until(Stream.never()))
         [0, 1, 2]
         """
-        return Stream(Chain(TakeUntil(self.chain, _chain_of("take_until", other))))
+        return Stream(Chain(TakeUntil(self._chain, _chain_of("take_until", other))))
 
     def skip_until(self, other: Publisher[object]) -> Stream[T_co]:
         """Leave out elements until another stream emits.
@@ -1117,7 +1148,7 @@ class Stream(Iterated, Generic[T_co]):
         >>> list(Stream.range(3).skip_until(Stream.just("now")))
         [0, 1, 2]
         """
-        return Stream(Chain(SkipUntil(self.chain, _chain_of("skip_until", other))))
+        return Stream(Chain(SkipUntil(self._chain, _chain_of("skip_until", other))))
 
     def merge_sorted(
         self, *others: Publisher[U], key: Callable[[T_co | U], Ordered] | None = None, prefetch: int = 32
@@ -1147,7 +1178,7 @@ class Stream(Iterated, Generic[T_co]):
         >>> Stream.range(3).sequence_equal(Stream.just(0, 1, 2)).get()
         True
         """
-        return Stream(Chain(SequenceEqual(self.chain, _chain_of("sequence_equal", other), equal, prefetch)))
+        return Stream(Chain(SequenceEqual(self._chain, _chain_of("sequence_equal", other), equal, prefetch)))
 
     @overload
     def join(
@@ -1209,7 +1240,9 @@ class Stream(Iterated, Generic[T_co]):
         [('apple', 'ant'), ('banana', 'bee'), ('banana', 'bat')]
         """
         chain = _chain_of("join", other)
-        return Stream(Chain(Join(self.chain, chain, key, key if other_key is None else other_key, how, size, prefetch)))
+        return Stream(
+            Chain(Join(self._chain, chain, key, key if other_key is None else other_key, how, size, prefetch))
+        )
 
     def partition(
         self, predicate: Callable[[T_co], object], *, size: int = 256, slow: Slow = Slow.ERROR
@@ -1222,8 +1255,8 @@ class Stream(Iterated, Generic[T_co]):
         """
         fork = Fork()
         return (
-            Stream(Chain(Partition(self.chain, predicate, True, size, slow, fork))),
-            Stream(Chain(Partition(self.chain, predicate, False, size, slow, fork))),
+            Stream(Chain(Partition(self._chain, predicate, True, size, slow, fork))),
+            Stream(Chain(Partition(self._chain, predicate, False, size, slow, fork))),
         )
 
     # When it fails, and when it is over.
@@ -1293,7 +1326,7 @@ class Stream(Iterated, Generic[T_co]):
         """
         seconds = seconds_of("retry", "backoff", backoff)
         most = None if max_delay is None else seconds_of("retry", "max_delay", max_delay)
-        return Stream(Chain(Retry(self.chain, times, seconds, clock, when, jitter, most)))
+        return Stream(Chain(Retry(self._chain, times, seconds, clock, when, jitter, most)))
 
     def repeat(self, times: int | None = None, *, while_: Callable[[], object] | None = None) -> Stream[T_co]:
         """Run the stream so many times, or for ever, as long as `while_` is true after a run.
@@ -1301,7 +1334,7 @@ class Stream(Iterated, Generic[T_co]):
         >>> list(Stream.just("a", "b").repeat(2))
         ['a', 'b', 'a', 'b']
         """
-        return Stream(Chain(Repeat(self.chain, times, while_)))
+        return Stream(Chain(Repeat(self._chain, times, while_)))
 
     def do_finally(self, fn: Callable[[], object]) -> Stream[T_co]:
         """Call a function once the stream is over, however it ends.
@@ -1330,7 +1363,7 @@ class Stream(Iterated, Generic[T_co]):
         >>> list(Stream.range(3).subscribe_on(thread()))
         [0, 1, 2]
         """
-        return Stream(Chain(SubscribeOn(self.chain, executor_given("subscribe_on", executor))))
+        return Stream(Chain(SubscribeOn(self._chain, executor_given("subscribe_on", executor))))
 
     def parallel(
         self,
@@ -1350,12 +1383,12 @@ class Stream(Iterated, Generic[T_co]):
             raise TypeError(f"parallel: flow must be a function from Stream to Stream, got {flow!r}")
         start: Stream[Any] = Stream(Chain(Empty()))
         made = flow(start)
-        if not isinstance(made, Stream) or made.chain.source is not start.chain.source:
+        if not isinstance(made, Stream) or made._chain.source is not start._chain.source:
             raise TypeError(f"parallel: flow must return a stream made from its argument, got {made!r}")
         return self._then(
             Parallel(
                 rails,
-                made.chain.steps,
+                made._chain.steps,
                 None if executor is None else executor_given("parallel", executor),
                 ordered,
                 prefetch,
@@ -1369,7 +1402,7 @@ class Stream(Iterated, Generic[T_co]):
         >>> list(Stream.just("hello").map(lambda word: (word, user.get())).with_context({user: "ada"}))
         [('hello', 'ada')]
         """
-        return Stream(Chain(WithContext(self.chain, tuple(values.items()))))
+        return Stream(Chain(WithContext(self._chain, tuple(values.items()))))
 
     def timeout(self, seconds: float | timedelta, *, clock: Clock = SYSTEM_CLOCK) -> Stream[T_co]:
         """Fail when an element that was asked for does not come in time.
@@ -1402,7 +1435,7 @@ class Stream(Iterated, Generic[T_co]):
         [0, 1, 2]
         """
         late = seconds_of("delay_subscription", "seconds", seconds)
-        return Stream(Chain(DelaySubscription(self.chain, late, clock)))
+        return Stream(Chain(DelaySubscription(self._chain, late, clock)))
 
     def throttle(self, count: int, per: float | timedelta = 1.0, *, clock: Clock = SYSTEM_CLOCK) -> Stream[T_co]:
         """Let at most `count` elements pass in any `per` seconds, asking for no more; none is lost.
@@ -1433,7 +1466,7 @@ class Stream(Iterated, Generic[T_co]):
             raise TypeError(
                 f"sample: every must be seconds, a timedelta or a Publisher, got {every!r}{cure_for(every)}"
             )
-        return Stream(Chain(Sample(self.chain, _chain_of("sample", every))))
+        return Stream(Chain(Sample(self._chain, _chain_of("sample", every))))
 
     @overload
     def keep_alive(
@@ -1541,7 +1574,7 @@ class Stream(Iterated, Generic[T_co]):
         >>> list(Stream.range(3).share())
         [0, 1, 2]
         """
-        return Stream(Chain(Share(self.chain, size, slow)))
+        return Stream(Chain(Share(self._chain, size, slow)))
 
     def replay(self, count: int, *, size: int = 256, slow: Slow = Slow.ERROR) -> Stream[T_co]:
         """Let late subscribers see the last elements that came before them.
@@ -1550,7 +1583,7 @@ class Stream(Iterated, Generic[T_co]):
         >>> list(letters), list(letters)
         (['a', 'b', 'c'], ['b', 'c'])
         """
-        return Stream(Chain(Replay(self.chain, count, size, slow)))
+        return Stream(Chain(Replay(self._chain, count, size, slow)))
 
     def cache(self, *, size: int = 10_000) -> Stream[T_co]:
         """Run the stream once and give all of it to everybody, early or late.
@@ -1560,7 +1593,7 @@ class Stream(Iterated, Generic[T_co]):
         >>> list(cached), list(cached)
         ([0], [0])
         """
-        return Stream(Chain(Cache(self.chain, size)))
+        return Stream(Chain(Cache(self._chain, size)))
 
     def publish(self, *, size: int = 256, slow: Slow = Slow.ERROR) -> Connectable[T_co]:
         """Let several subscribers take part in one run that begins when `connect` is called.
@@ -1572,7 +1605,7 @@ class Stream(Iterated, Generic[T_co]):
         >>> probe.elements
         ['a', 'b']
         """
-        return Connectable(Chain(Publish(self.chain, size, slow)))
+        return Connectable(Chain(Publish(self._chain, size, slow)))
 
     # One value of all.
 
@@ -1862,7 +1895,7 @@ class Stream(Iterated, Generic[T_co]):
         >>> list(Stream.range(3).metrics("numbers", registry=counts)), counts["numbers"].delivered
         ([0, 1, 2], 3)
         """
-        return Stream(Chain(Metrics(self.chain, name, registry)))
+        return Stream(Chain(Metrics(self._chain, name, registry)))
 
     def observed(
         self, listener: Listener, *, every: float | timedelta = 1.0, clock: Clock = SYSTEM_CLOCK
@@ -1874,7 +1907,7 @@ class Stream(Iterated, Generic[T_co]):
         >>> list(Stream.range(3).map(str).observed(recorder)), recorder.runs
         (['0', '1', '2'], 1)
         """
-        return Stream(Chain(Observed(self.chain, Observer(listener, seconds_of("observed", "every", every), clock))))
+        return Stream(Chain(Observed(self._chain, Observer(listener, seconds_of("observed", "every", every), clock))))
 
     def checked(self) -> Stream[T_co]:
         """Watch the contract at this place and report whoever breaks it, by rule.
@@ -1882,7 +1915,7 @@ class Stream(Iterated, Generic[T_co]):
         >>> list(Stream.range(3).checked())
         [0, 1, 2]
         """
-        return Stream(Chain(Checked(self.chain)))
+        return Stream(Chain(Checked(self._chain)))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1892,7 +1925,7 @@ class GroupedStream(Stream[T_co], Generic[K_co, T_co]):
     key: K_co = field(kw_only=True)
 
     def __repr__(self) -> str:
-        return f"GroupedStream(key={self.key!r}, {self.chain})"
+        return f"GroupedStream(key={self.key!r}, {self._chain})"
 
 
 def _grouped(key: K, chain: Chain) -> GroupedStream[K, Any]:
@@ -1905,7 +1938,7 @@ class Connectable(Stream[T_co]):
 
     def connect(self) -> Connection:
         """Begin the run for those who are subscribed and those to come; return it, to be cancelled."""
-        source = self.chain.source
+        source = self._chain.source
         assert isinstance(source, Publish)
         return source.begin()
 
@@ -1916,7 +1949,7 @@ class Subject(Stream[T]):
 
     @property
     def _source(self) -> SubjectSource[T]:
-        source = self.chain.source
+        source = self._chain.source
         assert isinstance(source, SubjectSource)
         return source
 

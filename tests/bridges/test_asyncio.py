@@ -273,7 +273,7 @@ def test_a_loop_that_ends_under_a_sink_takes_it_along() -> None:
         queue: asyncio.Queue[Any] = asyncio.Queue(1)
         stream: Any = Stream.from_iterable(items) | to_queue(queue)
         probe: Probe[int] = Probe(1, on_signal=errors.append)
-        Stream(stream.chain).subscribe(probe)
+        Stream(stream._chain).subscribe(probe)
         await until(lambda: items.taken == 2)
 
     asyncio.run(main())

@@ -401,9 +401,9 @@ def test_a_remote_stream_is_a_value() -> None:
     assert one == remote("tcp://h:1", "numbers", token="sesame", errors=(OwnError,)).map(str)
     assert one != remote("tcp://h:1", "numbers", token="other", errors=(OwnError,)).map(str)
     assert pickle.loads(pickle.dumps(one)) == one
-    assert str(one.chain) == "remote | map(str)"
+    assert str(one._chain) == "remote | map(str)"
     assert str(channel("tcp://h:1", "double", token="t")) == "Flow(hole | remote_channel)"
-    assert "sesame" not in repr(one.chain)
+    assert "sesame" not in repr(one._chain)
 
 
 # Channels.

@@ -64,12 +64,12 @@ def test_every_step_is_listed_with_its_line_and_the_failing_one_is_marked() -> N
 def test_nothing_is_kept_unless_it_is_asked_for() -> None:
     assert not tracing.on
     stream = Stream.range(3).map(lose)
-    assert stream.chain.places == ()
+    assert stream._chain.places == ()
     assert trace_of(stream) == []
     with assembly_trace():
         pass
     assert not tracing.on
-    assert Stream.range(3).chain.places == ()
+    assert Stream.range(3)._chain.places == ()
 
 
 def test_what_was_built_before_is_not_known() -> None:
@@ -157,7 +157,7 @@ def test_places_neither_make_streams_differ_nor_get_lost_in_a_pickle() -> None:
         traced = Stream.range(3).map(str)
     assert traced == Stream.range(3).map(str)
     assert repr(traced) == "Stream(range | map(str))"
-    assert pickle.loads(pickle.dumps(traced)).chain.places == traced.chain.places
+    assert pickle.loads(pickle.dumps(traced))._chain.places == traced._chain.places
 
 
 def test_one_error_that_comes_again_is_told_once() -> None:
@@ -174,7 +174,7 @@ def test_one_error_that_comes_again_is_told_once() -> None:
 
 @pytest.mark.parametrize(("value", "on"), [("1", True), ("yes", True), ("0", False), ("", False)])
 def test_the_environment_asks_for_it_in_the_whole_program(value: str, on: bool) -> None:
-    code = "from penstock import Stream\nprint(Stream.range(3).chain.places)"
+    code = "from penstock import Stream\nprint(Stream.range(3)._chain.places)"
     result = subprocess.run(
         [sys.executable, "-c", code], env={"PENSTOCK_TRACE": value}, capture_output=True, text=True, check=True
     )

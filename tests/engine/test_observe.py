@@ -92,7 +92,7 @@ def test_a_loop_that_nobody_sees_has_not_a_word_more() -> None:
 
 def test_a_loop_that_nobody_sees_is_the_same_before_and_after_one_that_is_seen() -> None:
     stream = Stream.range(9).map(abs).filter(bool).map(abs)
-    bodies = tuple(step.body for step in stream.chain.steps)  # type: ignore[union-attr]
+    bodies = tuple(step.body for step in stream._chain.steps)  # type: ignore[union-attr]
     assert list(stream) == list(range(1, 9))
     before = loops_for(bodies, "free", {})
     with observe(Witness()):
@@ -100,7 +100,7 @@ def test_a_loop_that_nobody_sees_is_the_same_before_and_after_one_that_is_seen()
     assert list(stream) == list(range(1, 9))
     assert loops_for(bodies, "free", {}) is before
     assert all("meter" not in loop.function.__code__.co_names for loop in before)
-    assert stream.chain.watch is None
+    assert stream._chain.watch is None
 
 
 # Counting.
@@ -152,11 +152,11 @@ def passed_by(make: Callable[[], Stream[int]], steps: list[Step], run: Callable[
 def seen_by(make: Callable[[], Stream[int]], steps: list[Step], run: Callable[[Stream[int]], Any]) -> list[int]:
     """Let a listener count."""
     stream = build(make(), steps, lambda stream, _: stream)
-    ends = [len(make().chain.steps)]  # some of the steps are two
+    ends = [len(make()._chain.steps)]  # some of the steps are two
     built = make()
     for _, add in steps:
         built = add(built)
-        ends.append(len(built.chain.steps))
+        ends.append(len(built._chain.steps))
     witness = Witness()
     with observe(witness):
         run(stream)
@@ -231,7 +231,7 @@ def test_deep_nests_and_long_rows_are_counted() -> None:
 @given(st.lists(st.sampled_from(STEPS), max_size=4), st.sampled_from(["sync", "free", "async", "fed"]))
 def test_every_loop_that_is_seen_can_be_compiled(steps: list[Step], form: Any) -> None:
     stream = build(Stream.range(3), steps, lambda stream, _: stream)
-    bodies = [step.body for step in stream.chain.steps if hasattr(step, "body")]
+    bodies = [step.body for step in stream._chain.steps if hasattr(step, "body")]
     compile(ObservedWeaver(bodies[:4], form).write(), "loop", "exec")
 
 

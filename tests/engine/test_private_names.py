@@ -11,7 +11,7 @@ from penstock import Stream, inline
 from tests.engine.parts import Plain
 
 VARIABLE: ContextVar[int] = ContextVar("private_names")
-NAMES = ("on_chunk", "height", "held", "pending", "gone", "pulled", "chain", "arrives", "demand", "queue", "deliver")
+NAMES = ("on_chunk", "height", "held", "pending", "gone", "_pulled", "_chain", "arrives", "demand", "queue", "deliver")
 
 
 class Named(Plain):

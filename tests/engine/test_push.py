@@ -53,7 +53,7 @@ each = pytest.mark.parametrize("name", PUSHED)
 
 
 def segment_of(make: Make) -> Segment:
-    return Segment(make(Stream.empty()).chain.steps)  # type: ignore[arg-type]
+    return Segment(make(Stream.empty())._chain.steps)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", [*PUSHED, *FED])
@@ -215,7 +215,7 @@ def test_a_variable_that_cannot_be_set_fails_the_stream() -> None:
     upstream: ManualPublisher[int] = ManualPublisher()
     clock = object.__new__(Broken)
     stream = Stream.from_publisher(upstream).throttle_first(1)
-    object.__setattr__(stream.chain.steps[0], "clock", clock)
+    object.__setattr__(stream._chain.steps[0], "clock", clock)
     probe = subscribed(stream, 1)
     assert repr(probe.error) == "OSError('no time')"
     assert upstream.cancelled

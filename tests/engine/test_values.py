@@ -86,7 +86,7 @@ def test_a_thousand_inside_of_each_other_are_a_key(name: str) -> None:
 @each
 def test_a_thousand_inside_of_each_other_are_printed(name: str) -> None:
     stream = high(name)
-    assert len(f"{stream!r} {stream} {stream.chain!r} {stream.chain.source!r}") < 1_000
+    assert len(f"{stream!r} {stream} {stream._chain!r} {stream._chain.source!r}") < 1_000
 
 
 @each
@@ -102,7 +102,7 @@ def test_a_thousand_inside_of_each_other_are_copied(name: str) -> None:
     assert copy.copy(stream) == stream
     made = copy.deepcopy(stream)
     assert made == stream
-    assert made.chain is not stream.chain
+    assert made._chain is not stream._chain
 
 
 def test_a_copy_runs() -> None:
@@ -134,7 +134,7 @@ def test_one_that_stands_in_two_places_is_looked_at_once_and_copied_once() -> No
     assert hash(one) == hash(two)
     made = pickle.loads(pickle.dumps(one))
     assert made == one
-    source: Any = made.chain.source
+    source: Any = made._chain.source
     assert source.streams[0] is source.streams[1]
 
 
@@ -151,4 +151,4 @@ def test_different_steps_and_sources_are_different_values() -> None:
         [row == column for column in range(len(values))] for row in range(len(values))
     ]
     assert len(set(values)) == len(values)
-    assert Stream.range(3).chain != "range"
+    assert Stream.range(3)._chain != "range"

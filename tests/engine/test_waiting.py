@@ -58,7 +58,7 @@ def test_a_result_is_waited_for(source: Awaited) -> None:
 
 def test_a_subscriber_and_a_joint_get_signals(source: Awaited) -> None:
     stream = Stream(Chain(source))
-    assert pull(stream.chain) is None
+    assert pull(stream._chain) is None
     assert list(stream.merge(Stream.empty())) == [0, 1, 2, 3, 4]
     assert source.ways == ["connected"]
 

@@ -617,7 +617,7 @@ def create_drop(bench: Bench) -> None:
 @part(FRESH, ASKED, OPEN)
 def valve(bench: Bench) -> None:
     one = Valve()
-    bench.take(Stream(Chain(Valved(bench.feed("a").chain, one))))
+    bench.take(Stream(Chain(Valved(bench.feed("a")._chain, one))))
     bench.call("valve.close", one.close)
 
 
@@ -625,7 +625,7 @@ def valve(bench: Bench) -> None:
 @part(FRESH, ASKED, loose=True)
 def valve_iterated(bench: Bench) -> None:
     one = Valve()
-    bench.take(Stream(Chain(Valved(Stream.from_iterable(["x", "y", "z"]).chain, one))))
+    bench.take(Stream(Chain(Valved(Stream.from_iterable(["x", "y", "z"])._chain, one))))
     bench.call("valve.close", one.close)
 
 

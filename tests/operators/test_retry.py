@@ -185,7 +185,7 @@ def test_what_the_function_says_is_no_longer_than_it_may_be_either() -> None:
 
 @pytest.mark.parametrize("jitter", [0.25, 1.0])
 def test_chance_makes_a_wait_shorter_or_longer_by_a_share(jitter: float) -> None:
-    retry = Retry(Stream.empty().chain, backoff=2.0, jitter=jitter)
+    retry = Retry(Stream.empty()._chain, backoff=2.0, jitter=jitter)
     waits = [retry.wait(1) for _ in range(200)]
     assert min(waits) >= 4 * (1 - jitter)
     assert max(waits) <= 4 * (1 + jitter)
@@ -194,7 +194,7 @@ def test_chance_makes_a_wait_shorter_or_longer_by_a_share(jitter: float) -> None
 
 
 def test_no_jitter_is_no_chance() -> None:
-    retry = Retry(Stream.empty().chain, backoff=2.0)
+    retry = Retry(Stream.empty()._chain, backoff=2.0)
     assert [retry.wait(failures) for failures in range(4)] == [2, 4, 8, 16]
     assert retry.wait(10_000) == 2.0 * 2**64
 

@@ -125,7 +125,7 @@ def test_progress_is_reported_by_the_clock_and_ends_with_the_run() -> None:
             begun.set()
             go_on.wait(WAIT)
 
-    run: Run[int] = Run(InProcess((Stream.range(10) | Sink.for_each(see)).chain), clock)
+    run: Run[int] = Run(InProcess((Stream.range(10) | Sink.for_each(see))._chain), clock)
     assert begun.wait(WAIT)
     with run.progress_every(2).open() as reports:
         iterator = iter(reports)
@@ -164,14 +164,14 @@ def doubled(numbers: Stream[int]) -> Stream[int]:
 
 def test_a_flow_knows_its_types_and_its_parts() -> None:
     untyped = flow(lambda numbers: numbers.map(str))
-    assert (doubled.takes, doubled.gives, doubled.parts) == (int, int, ())
+    assert (doubled.takes, doubled.gives, doubled._parts) == (int, int, ())
     assert (untyped.takes, untyped.gives) == (None, None)
     both = doubled | untyped
-    assert (both.takes, both.gives, both.parts) == (int, None, (doubled, untyped))
+    assert (both.takes, both.gives, both._parts) == (int, None, (doubled, untyped))
 
 
 def test_parts_are_no_part_of_equality() -> None:
-    assert Stream.range(3) | doubled == Stream(doubled(Stream.range(3)).chain)
+    assert Stream.range(3) | doubled == Stream(doubled(Stream.range(3))._chain)
 
 
 def test_a_pipeline_of_this_process_is_explained() -> None:

@@ -295,7 +295,7 @@ def test_a_loop_that_is_left_ends_the_job(spark):
 
 def test_a_loop_that_never_begins_leaves_nothing(spark):
     doors = set(spark.gate._doors)
-    opener = spark.stream(spark.session.range(10)).chain.source.waiting_opener()
+    opener = spark.stream(spark.session.range(10))._chain.source.waiting_opener()
     opener(None).close()
     assert set(spark.gate._doors) == doors
 

@@ -155,8 +155,8 @@ def outcome(body: Body) -> list[Any]:
         limit: int = 3
         loop: ClassVar[Body] = body
 
-    found = list(Stream(Stream.range(6).chain.then(Mine())))
-    assert list(Stream(Stream.range(6).limit_rate(2).chain.then(Mine()))) == found
+    found = list(Stream(Stream.range(6)._chain.then(Mine())))
+    assert list(Stream(Stream.range(6).limit_rate(2)._chain.then(Mine()))) == found
     return found
 
 
@@ -264,7 +264,7 @@ def test_a_body_may_name_fields_properties_and_methods(slots: bool) -> None:
         def added(number: int) -> int:
             return number + 10
 
-    assert list(Stream(Stream.range(6).chain.then(Mine(2)))) == [13, 14, 15, 16, 17]
+    assert list(Stream(Stream.range(6)._chain.then(Mine(2)))) == [13, 14, 15, 16, 17]
 
 
 def test_a_body_is_equal_to_itself_alone() -> None:

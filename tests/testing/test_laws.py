@@ -96,7 +96,7 @@ class SharesState(Stage[Any, Any]):
 
 def test_a_stage_whose_runs_share_state_fails() -> None:
     def make(stream: Stream[Any]) -> Stream[Any]:
-        return Stream(stream.chain.then(SharesState()))
+        return Stream(stream._chain.then(SharesState()))
 
     assert failure_of(check_joint, make, lambda xs: [i + 1 for i, _ in enumerate(xs)], st.just(7)) == (
         "check_joint: law 'two runs share nothing', upstream iterated: for [7] expected [1], got [2]"
@@ -229,7 +229,7 @@ class Broken(Joint[Any, Any]):
 )
 def test_a_joint_that_breaks_a_law_fails_by_its_name(run: type[Passing], message: str) -> None:
     def make(stream: Stream[Any]) -> Stream[Any]:
-        return Stream(stream.chain.then(Broken(run)))
+        return Stream(stream._chain.then(Broken(run)))
 
     assert re.match(
         f"check_joint: {message}", failure_of(check_joint, make, same, st.just(1), forms=[Form.ITERATED], patience=0)
@@ -253,7 +253,7 @@ class LeavesOpen(Source[Any]):
 
 def test_an_operator_that_leaves_upstream_open_fails() -> None:
     def make(stream: Stream[Any]) -> Stream[Any]:
-        return Stream(Chain(LeavesOpen(stream.chain)))
+        return Stream(Chain(LeavesOpen(stream._chain)))
 
     assert failure_of(check_joint, make, lambda _: [], NUMBERS, forms=[Form.ITERATED], patience=0) == (
         "check_joint: law 'closes its upstream on completion, iterated': tracked: 1 runs of the upstream were left open"
@@ -263,8 +263,8 @@ def test_an_operator_that_leaves_upstream_open_fails() -> None:
 def test_forms_of_upstream_are_what_they_say() -> None:
     items = Tracked([1, 2])
     assert [list(form.over(items)) for form in Form] == [[1, 2]] * len(Form)
-    assert Form.ITERATED.over(items).pulled() is not None
-    assert Form.SIGNALLED.over(items).pulled() is None
+    assert Form.ITERATED.over(items)._pulled() is not None
+    assert Form.SIGNALLED.over(items)._pulled() is None
     assert items.open_runs == 0
 
 

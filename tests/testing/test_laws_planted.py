@@ -232,7 +232,7 @@ class SharesState(Stage[Any, Any]):
 
 
 def behind(step: Any) -> Callable[[Stream[Any]], Stream[Any]]:
-    return lambda stream: Stream(stream.chain.then(step))
+    return lambda stream: Stream(stream._chain.then(step))
 
 
 def same(elements: list[Any]) -> list[Any]:

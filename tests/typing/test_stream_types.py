@@ -45,6 +45,9 @@ from penstock import (
     subscriber,
     thread,
 )
+from penstock.operators.just import Just
+from penstock.operators.map import Map
+from penstock.operators.skip import Skip
 
 
 async def lookup(n: int) -> str:
@@ -138,6 +141,9 @@ def elements() -> None:
     assert_type(numbers.take_last(1), Stream[int])
     assert_type(numbers.skip_while(bool), Stream[int])
     assert_type(numbers.skip_last(1), Stream[int])
+    assert_type(numbers.apply(Skip(1)), Stream[int])
+    assert_type(numbers.apply(Map(str)), Stream[str])
+    assert_type(Stream.from_source(Just((1, 2))), Stream[int])
     assert_type(numbers.ignore_elements(), Stream[Never])
     assert_type(numbers.start_with(7), Stream[int])
     assert_type(numbers.start_with("a"), Stream[int | str])

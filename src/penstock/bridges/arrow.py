@@ -205,7 +205,7 @@ def _opened(function: str, stream: Stream[Any], schema: Any, batch_rows: int | N
 def _read(stream: Stream[Any], schema: Any, size: int) -> Iterator[Any]:
     """Run the stream for some rows at a time, and give the batches they make; those before an error come before it."""
     first = 0
-    run = iterate(stream.chain, size)
+    run = iterate(stream._chain, size)
     try:
         while True:
             rows: list[Any] = []

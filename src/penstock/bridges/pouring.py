@@ -82,9 +82,7 @@ class _Pour(Joint[T, int]):
     make: Callable[[], Basin]
 
     def open(self, downstream: Subscriber[int], /) -> Subscriber[T]:
-        run = _PourRun(downstream, self.make())
-        assert run.leg is not None
-        return run.leg
+        return _PourRun(downstream, self.make()).entrance
 
 
 class _PourRun(Relay[Any]):
@@ -274,9 +272,9 @@ class _PourAsyncRun:
 
 def pour(make: Callable[[], Basin]) -> Sink[Any, int]:
     """Return a sink that pours into a basin made for each run, from a thread of its own; the result is the count."""
-    return Sink.of(lambda stream: Stream(stream.publish_on(thread(_NAME), prefetch=AHEAD).chain.then(_Pour(make))))
+    return Sink.of(lambda stream: Stream(stream.publish_on(thread(_NAME), prefetch=AHEAD)._chain.then(_Pour(make))))
 
 
 def pour_async(make: Callable[[], AsyncBasin]) -> Sink[Any, int]:
     """Return a sink that pours into an asynchronous basin made for each run, from a task; the result is the count."""
-    return Sink.of(lambda stream: Stream(stream.chain.then(_PourAsync(make))))
+    return Sink.of(lambda stream: Stream(stream._chain.then(_PourAsync(make))))

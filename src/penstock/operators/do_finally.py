@@ -30,9 +30,7 @@ class DoFinally(Joint[T, T]):
 
     def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
         """Put a relay in front of what follows."""
-        leg = _DoFinallyRun(downstream, self.fn).leg
-        assert leg is not None
-        return leg
+        return _DoFinallyRun(downstream, self.fn).entrance
 
 
 class _DoFinallyRun(Relay[Any]):

@@ -35,9 +35,7 @@ class LimitRate(Joint[T, T]):
 
     def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
         """Put a relay that portions demand in front of what follows."""
-        leg = _LimitRun(self, downstream).leg
-        assert leg is not None
-        return leg
+        return _LimitRun(self, downstream).entrance
 
 
 class _LimitRun(Relay[Any]):

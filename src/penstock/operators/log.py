@@ -36,9 +36,7 @@ class Log(Joint[T, T]):
         logger = logging.getLogger(f"penstock.{self.name}")
         if not logger.isEnabledFor(self.level):
             return downstream
-        leg = _LogRun(downstream, logger, self.level).leg
-        assert leg is not None
-        return leg
+        return _LogRun(downstream, logger, self.level).entrance
 
 
 class _LogRun(Relay[Any]):

@@ -56,9 +56,7 @@ class TapSignals(Joint[T, T]):
 
     def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
         """Put a relay in front of what follows."""
-        leg = _TapRun(self, downstream).leg
-        assert leg is not None
-        return leg
+        return _TapRun(self, downstream).entrance
 
 
 class _TapRun(Relay[Any]):

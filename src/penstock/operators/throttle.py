@@ -42,9 +42,7 @@ class Throttle(Joint[T, T]):
 
     def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
         """Put a relay that rations demand in front of what follows."""
-        leg = _ThrottleRun(self, downstream).leg
-        assert leg is not None
-        return leg
+        return _ThrottleRun(self, downstream).entrance
 
 
 class _ThrottleRun(Relay[Any]):

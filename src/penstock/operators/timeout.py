@@ -32,9 +32,7 @@ class Timeout(Joint[T, T]):
 
     def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
         """Put a relay with a timer in front of what follows."""
-        leg = _TimeoutRun(self, downstream).leg
-        assert leg is not None
-        return leg
+        return _TimeoutRun(self, downstream).entrance
 
 
 class _TimeoutRun(Relay[Any]):

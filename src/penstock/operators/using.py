@@ -66,7 +66,7 @@ class Using(Source[T], Generic[T, R]):
 
 def _opener_of(given: Any) -> Opener[Any] | None:
     """Return how to iterate over what was made, or None if it cannot be."""
-    chain = getattr(given, "chain", None)
+    chain = getattr(given, "_chain", None)
     if isinstance(chain, Chain):
         return pull(chain)
     if isinstance(given, Iterable) and not hasattr(given, "subscribe"):
@@ -76,7 +76,7 @@ def _opener_of(given: Any) -> Opener[Any] | None:
 
 def _reads_nothing(given: Any) -> bool:
     """Tell whether it is known that nothing has to be read of what was made."""
-    chain = getattr(given, "chain", None)
+    chain = getattr(given, "_chain", None)
     return reads_nothing(chain) if isinstance(chain, Chain) else type(given) in (list, tuple) and not given
 
 

@@ -132,14 +132,14 @@ def _place_of_source(source: Live | SparkSource, master: str) -> PlannedPart:
 
 def plan(pipeline: Pipeline[Any]) -> SparkPlan | None:
     """Plan a pipeline; None if it has nothing that Spark could do."""
-    first, *rest, last = pipeline.parts
+    first, *rest, last = pipeline._parts
     tail: list[Any] = []
-    while rest and isinstance(rest[-1], Stage | Joint) and not isinstance(last.chain.source, SparkSink):
+    while rest and isinstance(rest[-1], Stage | Joint) and not isinstance(last._chain.source, SparkSink):
         tail.insert(0, rest.pop())
     also = _also(rest, last)
     entry = _entry(first, rest)
     steps = _grouped(rest)
-    native = isinstance(first.chain.source, SparkSource) or isinstance(last.chain.source, SparkSink)
+    native = isinstance(first._chain.source, SparkSource) or isinstance(last._chain.source, SparkSink)
     if not native and not steps and not also and entry is None:
         return None
     return SparkPlan(_source_of(first, steps, entry or UNSAID), tuple(steps), _end_of(last, tail, steps, also))
@@ -150,14 +150,14 @@ def _entry(source: Stream[Any], parts: list[Any]) -> Entry | None:
     found: Entry | None = None
     before: Any = source
     for number, part in enumerate(list(parts)):
-        one = part.chain.source if isinstance(part, Flow) else None
+        one = part._chain.source if isinstance(part, Flow) else None
         if not isinstance(one, Entry):
             before = part
-        elif number or isinstance(source.chain.source, SparkSource):
+        elif number or isinstance(source._chain.source, SparkSource):
             raise PlanError(f"run: entry must stand right behind a live stream, got {text_of(before)} before it")
         else:
             found = one
-            parts[:1] = [Flow(Chain(Hole(), part.chain.steps))] if part.chain.steps else []
+            parts[:1] = [Flow(Chain(Hole(), part._chain.steps))] if part._chain.steps else []
     return found
 
 
@@ -165,17 +165,17 @@ def _also(parts: list[Any], end: Sink[Any, Any]) -> tuple[Also, ...]:
     """Take the writes from the last parts; refuse them elsewhere."""
     found: list[Also] = []
     behind: Any = end
-    while parts and isinstance(parts[-1], Flow) and isinstance(parts[-1].chain.source, Also):
-        found.insert(0, parts.pop().chain.source)
-    if found and isinstance(end.chain.source, SparkSink):
+    while parts and isinstance(parts[-1], Flow) and isinstance(parts[-1]._chain.source, Also):
+        found.insert(0, parts.pop()._chain.source)
+    if found and isinstance(end._chain.source, SparkSink):
         raise PlanError(
             f"run: also({function_name(found[-1].fn)}) must stand before a sink of this process, got {text_of(end)};"
             " Spark writes to two places in one: df.writeStream.foreachBatch(fn)"
         )
     for part in reversed(parts):
-        if isinstance(part, Flow) and isinstance(part.chain.source, Also):
+        if isinstance(part, Flow) and isinstance(part._chain.source, Also):
             raise PlanError(
-                f"run: also({function_name(part.chain.source.fn)}) must stand right before the end,"
+                f"run: also({function_name(part._chain.source.fn)}) must stand right before the end,"
                 f" got {text_of(behind)} behind it; move it there"
             )
         behind = part
@@ -196,12 +196,12 @@ def _grouped(parts: list[Any]) -> list[Executed | Frame]:
         if isinstance(part, Stage | Joint):
             waiting.append(part)
             continue
-        source = part.chain.source
+        source = part._chain.source
         if isinstance(source, Frame | Scoped):
             close()
             steps.append(source if isinstance(source, Frame) else _scoped(source, part))
-            if part.chain.steps:
-                waiting.append(Flow(Chain(Hole(), part.chain.steps), gives=part.gives))
+            if part._chain.steps:
+                waiting.append(Flow(Chain(Hole(), part._chain.steps), gives=part.gives))
         else:
             waiting.append(part)
     close()
@@ -215,14 +215,14 @@ def _executed(parts: list[Any]) -> Executed:
     for each in flows[1:]:
         whole = whole | each
     gives = _given(text_of(flows[-1]), flows[-1].gives)
-    bare: Flow[Any, Any] = Flow(whole.chain)  # what is sent to the executors has no need of the rest
+    bare: Flow[Any, Any] = Flow(whole._chain)  # what is sent to the executors has no need of the rest
     stage(bare, gives.schema)  # refuses here what could not run there
     return Executed(bare, elements_of(flows[0].takes), gives)
 
 
 def _scoped(scope: Scoped, part: Flow[Any, Any]) -> Executed:
     """Make a stage of its own of a Flow that has a scope."""
-    gives = _given(str(scope), None if part.chain.steps else part.gives)
+    gives = _given(str(scope), None if part._chain.steps else part.gives)
     stage(Flow(Chain(scope)), gives.schema)  # refuses here what could not run there
     return Executed(scope.flow, elements_of(part.takes), gives, scope)
 
@@ -242,9 +242,9 @@ def _said(given: Any) -> str:
 
 
 def _source_of(part: Stream[Any], steps: list[Executed | Frame], entry: Entry) -> Live | SparkSource:
-    source = part.chain.source
+    source = part._chain.source
     if isinstance(source, SparkSource):
-        if part.chain.steps:
+        if part._chain.steps:
             raise PlanError(
                 f"run: {text_of(part)}: rows of a Spark source are not elements of a stream;"
                 " put the steps into a @flow, or use frame(lambda df: ...)"
@@ -270,13 +270,13 @@ def _source_of(part: Stream[Any], steps: list[Executed | Frame], entry: Entry) -
 def _end_of(
     part: Sink[Any, Any], tail: list[Any], steps: list[Executed | Frame], also: tuple[Also, ...]
 ) -> Local | SparkSink:
-    source = part.chain.source
+    source = part._chain.source
     if isinstance(source, SparkSink):
         return source
     before: Flow[Any, Any] = Flow(Chain(Hole(), tuple(tail)))
     sink = before | part if tail else part
     last = steps[-1] if steps else None
-    return Local(Sink(sink.chain), last.gives if isinstance(last, Executed) else None, also)
+    return Local(Sink(sink._chain), last.gives if isinstance(last, Executed) else None, also)
 
 
 # What the plan needs of Flows.

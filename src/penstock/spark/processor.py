@@ -146,8 +146,7 @@ class ThroughSpark(Source[Any]):
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Subscribe to the chain and prepare a query that reads it."""
         passage = _Passage(downstream)
-        leg = passage.leg
-        assert leg is not None
+        leg = passage.entrance
         try:
             passage.gate = self.spark.gate
             made = self.transform(frame(self.spark, passage.entry, self.takes, **dict(self.options)))
@@ -193,5 +192,5 @@ def flow(
     given = tuple(options.items())
     takes = schema if input_schema is None else input_schema
     return record(
-        lambda upstream: Stream(Chain(ThroughSpark(upstream.chain, spark, transform, takes, schema, rows, given)))
+        lambda upstream: Stream(Chain(ThroughSpark(upstream._chain, spark, transform, takes, schema, rows, given)))
     )

@@ -65,7 +65,7 @@ def _started(
     if found is None:
         if checkpoint is not None:
             raise ValueError("run: checkpoint is for pipelines on Spark, and this one has nothing that Spark could do")
-        return Run(InProcess(pipeline.chain))
+        return Run(InProcess(pipeline._chain))
     return Run(OnSpark(found, open_spark, None if checkpoint is None else Path(checkpoint), close_spark))
 
 
@@ -182,7 +182,7 @@ class OnSpark:
     def _built(self, spark: Spark) -> DataFrame:
         source = self._plan.source
         if isinstance(source, Live):
-            stream: Stream[Any] = Stream(Chain(Valved(source.stream.chain, self._entry, iterates=False)))
+            stream: Stream[Any] = Stream(Chain(Valved(source.stream._chain, self._entry, iterates=False)))
             self._leave = partial(retire, spark.gate, stream)
             spool = None if self._checkpoint is None else self._checkpoint / SPOOL
             entry = source.entry
@@ -215,10 +215,10 @@ class OnSpark:
         rows: Any = None if end.takes is None else end.takes.form
         write = each_of(tuple(step.fn for step in end.also))
         stream = spark.stream(frame, rows=rows, checkpoint=folder, also=write)
-        stream = Stream(Chain(Valved(stream.chain, self._exit, iterates=False)))
+        stream = Stream(Chain(Valved(stream._chain, self._exit, iterates=False)))
         if end.takes is not None and end.takes.bare:
             stream = stream | unwrapped
-        return graft(end.sink.chain, lambda source: stream.chain if isinstance(source, Hole) else None)
+        return graft(end.sink._chain, lambda source: stream._chain if isinstance(source, Hole) else None)
 
 
 def _frame_given(name: str, made: Any) -> DataFrame:

@@ -32,7 +32,7 @@ class Scoped(Source[Any]):
     @property
     def keeps_states(self) -> bool:
         """Return whether the Flow has states that Spark can keep."""
-        return any(isinstance(step, StatefulMap) for step in self.flow.chain.steps)
+        return any(isinstance(step, StatefulMap) for step in self.flow._chain.steps)
 
     def __str__(self) -> str:
         rest = [text_of(self.flow), *map(repr, self.keys)]
@@ -86,13 +86,13 @@ _HOLE = Chain(Hole())
 def _check_flow(operator: str, flow: object) -> None:
     if not isinstance(flow, Flow):
         raise TypeError(f"{operator}: flow must be a Flow, made with @flow, got {flow!r}")
-    if isinstance(flow.chain.source, Scoped):
-        raise TypeError(f"{operator}: flow must not have a scope already, got {flow.chain.source}")
+    if isinstance(flow._chain.source, Scoped):
+        raise TypeError(f"{operator}: flow must not have a scope already, got {flow._chain.source}")
 
 
 def _part(scope: Scoped) -> Flow[Any, Any]:
     flow = scope.flow
-    whole: Flow[Any, Any] = Flow(flow.chain)  # what is sent to the executors has no need of the rest
+    whole: Flow[Any, Any] = Flow(flow._chain)  # what is sent to the executors has no need of the rest
     return Flow(Chain(replace(scope, flow=whole)), takes=flow.takes, gives=flow.gives)
 
 

@@ -53,10 +53,10 @@ def stage(
     """Return the DataFrame step that runs a Flow inside the executors."""
     if not isinstance(flow, Flow):
         raise TypeError(f"stage: flow must be a Flow, made with @flow, got {flow!r}")
-    scope = _scope_of(flow.chain)
+    scope = _scope_of(flow._chain)
     inner = flow if scope is None else scope.flow
-    _check_sight(inner.chain, scope)
-    _check_pickles(inner.chain)
+    _check_sight(inner._chain, scope)
+    _check_pickles(inner._chain)
 
     def step(df: DataFrame) -> DataFrame:
         source = Schema.of(df.schema)
@@ -97,7 +97,7 @@ def stage_function(
             elements = _each_key(batches, reader, places, inputs, outputs)
         else:
             inputs.turn = chain.from_iterable(map(reader, batches))
-            if pull(outputs.chain) is None:
+            if pull(outputs._chain) is None:
                 # Whoever asks for a row may have to wait for Spark's next batch; an event loop must not.
                 outputs = flow(Stream.from_iterable(inputs).subscribe_on(thread("penstock-rows")))
             elements = iter(outputs)

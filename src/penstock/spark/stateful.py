@@ -53,7 +53,7 @@ def keyed_stream(
     df: DataFrame, flow: Flow[Any, Any], source: Schema, target: Schema, rows: Form | None, scope: Scoped
 ) -> DataFrame:
     """Run a Flow over the rows of each key of a streaming DataFrame, with states that survive a restart."""
-    _check_steps(flow.chain)
+    _check_steps(flow._chain)
     if not scope.keeps_states:
         return df.mapInArrow(stage_function(flow, source, target, rows=rows), target.struct)
     order = tuple(source.names.index(name) for name in scope.order_by)
@@ -183,14 +183,14 @@ class _Keeper(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._kept = handle.getValueState("state", _STATE)
         self._inputs = Turns()
-        self._maps = [step for step in self._flow.chain.steps if isinstance(step, StatefulMap)]
+        self._maps = [step for step in self._flow._chain.steps if isinstance(step, StatefulMap)]
         self._cells = [_Cell() for _ in self._maps]
         cells = iter(self._cells)
         steps = (
             _StatefulMap(step.fn, step.create, next(cells)) if isinstance(step, StatefulMap) else step
-            for step in self._flow.chain.steps
+            for step in self._flow._chain.steps
         )
-        flow: Flow[Any, Any] = Flow(Chain(self._flow.chain.source, tuple(steps)))
+        flow: Flow[Any, Any] = Flow(Chain(self._flow._chain.source, tuple(steps)))
         self._outputs = flow(Stream.from_iterable(self._inputs))
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803  Spark's names

@@ -10,8 +10,8 @@ from penstock.stage.body import Body
 from penstock.stage.gate import LoopGate
 from penstock.stage.sight import Sight
 
-A = TypeVar("A")
-B = TypeVar("B")
+A_contra = TypeVar("A_contra", contravariant=True)
+B_co = TypeVar("B_co", covariant=True)
 T = TypeVar("T")
 
 Opener = Callable[[LoopGate | None], Iterator[T]]
@@ -19,7 +19,7 @@ Opener = Callable[[LoopGate | None], Iterator[T]]
 AsyncOpener = Callable[[LoopGate | None], AsyncIterator[T]]
 
 
-class Stage(Generic[A, B]):
+class Stage(Generic[A_contra, B_co]):
     """Be a synchronous step: a frozen dataclass with a body that the engine weaves into a loop."""
 
     __slots__ = ()
@@ -57,13 +57,13 @@ class Stage(Generic[A, B]):
         """Look at a failure of upstream that passes on its way down."""
 
 
-class Joint(Generic[A, B]):
+class Joint(Generic[A_contra, B_co]):
     """Be a step that sees signals and demand: time, other threads, several inputs, sharing."""
 
     __slots__ = ()
     sight: ClassVar[Sight] = Sight.STREAM
 
-    def open(self, downstream: Subscriber[B], /) -> Subscriber[A]:
+    def open(self, downstream: Subscriber[B_co], /) -> Subscriber[A_contra]:
         """Return the subscriber that stands in front of `downstream` for one run."""
         raise NotImplementedError(f"{type(self).__name__} cannot be opened")
 

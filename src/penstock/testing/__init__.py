@@ -6,6 +6,7 @@ from penstock.testing.manual_publisher import ManualPublisher, ManualSubscriptio
 from penstock.testing.marbles import MarbleError, expected, marble, record, timeline
 from penstock.testing.probe import Probe, subscribed
 from penstock.testing.signals import Completed, Failed, Next, Signal, VerificationError
+from penstock.testing.speed import Speed, compare_speed
 from penstock.testing.step_verifier import StepVerifier
 from penstock.testing.tracked import Tracked
 
@@ -21,6 +22,7 @@ __all__ = [
     "Probe",
     "Promise",
     "Signal",
+    "Speed",
     "StepVerifier",
     "Tracked",
     "VerificationError",
@@ -30,6 +32,7 @@ __all__ = [
     "check_joint",
     "check_source",
     "check_stage",
+    "compare_speed",
     "expected",
     "marble",
     "record",

@@ -17,8 +17,7 @@ from penstock.spec.interfaces import Publisher, Subscriber, Subscription
 def subscribe_to(publisher: Publisher[Any], subscriber: Subscriber[Any]) -> None:
     """Subscribe to a publisher of another make, which is held to the contract."""
     relay = ForeignRelay(subscriber)
-    leg = relay.leg
-    assert leg is not None
+    leg = relay.entrance
     found: object = None
     try:
         found = publisher.subscribe(leg)  # type: ignore[func-returns-value]

@@ -105,6 +105,12 @@ class Relay(Part, Generic[T]):
         self._attaching = False
 
     @property
+    def entrance(self) -> Leg:
+        """Return the subscriber that stands in front of a relay that was just made."""
+        assert self.leg is not None
+        return self.leg
+
+    @property
     def demand(self) -> int:
         """Return what was requested and not yet delivered."""
         return self._demand

@@ -90,8 +90,7 @@ def guarded(downstream: Subscriber[Any], after: Callable[[Exception], Following 
     """Return the subscriber of an upstream whose failure is looked at."""
     sequence = sequence_before(downstream)
     sequence.guard(_AfterFailure(after))
-    assert sequence.leg is not None
-    return sequence.leg
+    return sequence.entrance
 
 
 @dataclass(frozen=True, slots=True)

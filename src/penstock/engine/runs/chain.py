@@ -374,14 +374,14 @@ def _held(source: Source[Any]) -> list[Chain]:
     for field in fields:
         value = getattr(source, field.name)
         for item in value if type(value) is tuple else (value,):
-            chain = item.chain if _is_stream(item) else item
+            chain = item._chain if _is_stream(item) else item
             if isinstance(chain, Chain):
                 found.append(chain)
     return found
 
 
 def _is_stream(item: object) -> bool:
-    return dataclasses.is_dataclass(item) and isinstance(getattr(item, "chain", None), Chain | _Number)
+    return dataclasses.is_dataclass(item) and isinstance(getattr(item, "_chain", None), Chain | _Number)
 
 
 def _from_the_inside(chain: Chain) -> list[Chain]:

@@ -45,7 +45,7 @@ class AsyncItems(Source[Any]):
 def at_hand(given: object, most: int) -> list[Any] | None:
     """Return the elements of what a user's function returned, if they lie ready and are no more than `most`."""
     if type(given) not in _SEQUENCES:
-        chain = getattr(given, "chain", None)
+        chain = getattr(given, "_chain", None)
         if not isinstance(chain, Chain) or chain.steps or chain.places or chain.watch is not None:
             return None
         size = chain.source.length()
@@ -63,7 +63,7 @@ def at_hand(given: object, most: int) -> list[Any] | None:
 
 def connect_to(operator: str, given: object, subscriber: Subscriber[Any]) -> None:
     """Subscribe to what a user's function returned: a stream, a publisher of another make or an iterable."""
-    chain = getattr(given, "chain", None)
+    chain = getattr(given, "_chain", None)
     if isinstance(chain, Chain):
         connect(chain, subscriber)
     elif callable(getattr(given, "subscribe", None)) and library_of(given) is None:

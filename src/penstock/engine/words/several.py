@@ -39,7 +39,7 @@ class Iterated:
 
     __slots__ = ()
 
-    def pulled(self, gate: LoopGate | None = None) -> Iterator[Any] | None:
+    def _pulled(self, gate: LoopGate | None = None) -> Iterator[Any] | None:
         """Return an iterator over a fresh run that never waits for a signal, or None if there is none."""
         raise NotImplementedError
 
@@ -58,7 +58,7 @@ def items_of(given: Any, gate: LoopGate | None, operator: str = "flat_map") -> t
         iterator = iter(given)
         return _closed_when_used_up(iterator), iterator
     inner = None if gate is None else InnerGate(gate)
-    iterator = given.pulled(inner) if isinstance(given, Iterated) else None
+    iterator = given._pulled(inner) if isinstance(given, Iterated) else None
     if iterator is None:
         raise TypeError(
             f"{operator}: fn returned {given!r}, which needs to be subscribed; say {operator}(fn, concurrency=1)"

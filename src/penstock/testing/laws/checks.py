@@ -37,7 +37,7 @@ def check_stage(
     copy = _pickled(stage) if pickles else stage
 
     def make(stream: Stream[Any]) -> Stream[Any]:
-        return Stream(stream.chain.then(copy))
+        return Stream(stream._chain.then(copy))
 
     with Laws(f"check_stage({stage!r})", model, patience=patience) as laws:
         alone = stage.sight is Sight.ITEM

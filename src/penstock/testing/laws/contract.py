@@ -102,7 +102,7 @@ def check_contract(
 
 def _stated_by_stages(make: Make) -> Callable[[int], int] | None:
     """Return what the stages ask for when so many results are wanted, if there is nothing else and they say so."""
-    steps = make(Stream.empty()).chain.steps
+    steps = make(Stream.empty())._chain.steps
     stages = [step for step in steps if isinstance(step, Stage) and type(step).demand is not Stage.demand]
     if not stages or not all(isinstance(step, Stage) for step in steps):
         return None

@@ -1,0 +1,122 @@
+"""extend: operators of the user: what `apply` and `from_source` take, and how one is measured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import strategies as st
+
+from penstock import Stream, thread
+from penstock.extend import Body, Joint, LoopGate, Opener, Relay, Source, Stage
+from penstock.spec.interfaces import Subscriber
+from penstock.testing import Speed, VerificationError, check_contract, check_source, check_stage, compare_speed
+
+
+@dataclass(frozen=True, slots=True)
+class Doubled(Stage[int, int]):
+    """Double each number."""
+
+    loop: ClassVar[Body] = Body("v = v * 2")
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutOdd(Joint[int, int]):
+    """Leave odd numbers out, and stop at a negative one."""
+
+    def open(self, downstream: Subscriber[int], /) -> Subscriber[int]:
+        return _WithoutOddRun(downstream).entrance
+
+
+class _WithoutOddRun(Relay[int]):
+    def arrived(self, element: int) -> None:
+        if element < 0:
+            self.end(cancel=True)
+        elif element % 2:
+            self.left_out()
+        else:
+            super().arrived(element)
+
+
+@dataclass(frozen=True, slots=True)
+class Twice(Source[str]):
+    """Emit a word twice."""
+
+    word: str
+
+    def opener(self) -> Opener[str]:
+        return self._open
+
+    def _open(self, gate: LoopGate | None) -> Iterator[str]:
+        yield self.word
+        yield self.word
+
+
+def test_a_stage_of_the_user_keeps_the_laws() -> None:
+    check_stage(Doubled(), lambda numbers: [n * 2 for n in numbers], st.integers())
+    check_contract(lambda numbers: numbers.apply(Doubled()), lambda numbers: [n * 2 for n in numbers], st.integers())
+
+
+def test_a_joint_of_the_user_keeps_the_laws() -> None:
+    check_contract(
+        lambda numbers: numbers.apply(WithoutOdd()),
+        lambda numbers: [n for n in numbers if not n % 2],
+        st.integers(0, 9),
+    )
+    assert list(Stream.just(2, 3, 4, -1, 6).apply(WithoutOdd())) == [2, 4]
+
+
+def test_a_source_of_the_user_keeps_the_laws() -> None:
+    check_source(lambda: Stream.from_source(Twice("a")), ["a", "a"])
+    assert list(Stream.from_source(Twice("b")).publish_on(thread())) == ["b", "b"]
+
+
+def test_an_error_names_the_operator_of_the_user() -> None:
+    with pytest.raises(TypeError) as caught:
+        list(Stream.just(1, {}).apply(Doubled()))  # type: ignore[arg-type]
+    assert any("doubled" in note for note in caught.value.__notes__)
+
+
+@pytest.mark.parametrize("step", [None, abs, Twice("a"), Doubled])
+def test_apply_refuses_what_is_no_step(step: Any) -> None:
+    message = f"apply: step must be a Stage or a Joint, got {step!r}; use via for"
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}"):
+        Stream.range(3).apply(step)
+
+
+@pytest.mark.parametrize("source", [None, [1, 2], Doubled(), Twice])
+def test_from_source_refuses_what_is_no_source(source: Any) -> None:
+    message = f"from_source: source must be a Source, got {source!r}; use from_iterable"
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}"):
+        Stream.from_source(source)
+
+
+def test_a_comparison_says_what_an_element_costs() -> None:
+    speed = compare_speed(
+        lambda xs: Stream.from_iterable(xs).apply(Doubled()), lambda xs: (x * 2 for x in xs), range(100), rounds=2
+    )
+    assert speed.stream > 0
+    assert speed.by_hand > 0
+    assert str(Speed(3e-8, 2e-8)) == "30 ns an element, 1.50x of the 20 ns by hand"
+
+
+@pytest.mark.parametrize(
+    ("by_hand", "message"),
+    [
+        (lambda xs: (x * 3 for x in xs), "result 1 is 2 and 3"),
+        (lambda xs: (x * 2 for x in xs[:2]), "3 and 2 results"),
+    ],
+)
+def test_a_comparison_refuses_what_gives_something_else(by_hand: Any, message: str) -> None:
+    with pytest.raises(VerificationError, match=message):
+        compare_speed(lambda xs: Stream.from_iterable(xs).apply(Doubled()), by_hand, range(3))
+
+
+def test_a_comparison_needs_items_and_rounds() -> None:
+    with pytest.raises(ValueError, match="at least one item"):
+        compare_speed(list, list, [])
+    with pytest.raises(ValueError, match="rounds must be >= 1"):
+        compare_speed(list, list, [1], rounds=0)
