@@ -44,11 +44,13 @@ def run(code: CodeType, namespace: dict[str, object]) -> str:
     return output.getvalue().strip() if value is None else repr(value)
 
 
-def run_block(source: str, page: Path, lines_above: int, namespace: dict[str, object]) -> int:
+def run_block(
+    source: str, page: Path, lines_above: int, namespace: dict[str, object], parsed: ast.Module | None = None
+) -> int:
     """Run a block statement by statement, compare, and count the comparisons."""
     compared = 0
     lines = source.splitlines()
-    for statement in ast.parse(source).body:
+    for statement in (parsed or ast.parse(source)).body:
         expected = EXPECTED.search(lines[(statement.end_lineno or 0) - 1])
         ast.increment_lineno(statement, lines_above)  # so that a traceback points into the page
         if expected is None:
@@ -63,9 +65,9 @@ def run_block(source: str, page: Path, lines_above: int, namespace: dict[str, ob
 
 def run_page(page: Path, namespace: dict[str, object]) -> None:
     """Run all blocks of a page in order."""
-    compared = sum(
-        run_block(source, page, above, namespace) for above, source in blocks(page.read_text(encoding="utf-8"))
-    )
+    # All are parsed before one runs: CPython 3.11 may raise SystemError if threads of an example use `ast` meanwhile.
+    parsed = [(above, source, ast.parse(source)) for above, source in blocks(page.read_text(encoding="utf-8"))]
+    compared = sum(run_block(source, page, above, namespace, tree) for above, source, tree in parsed)
     assert compared, "a page with examples shows at least one result"
 
 

@@ -228,7 +228,7 @@ def last_of(items: Iterable[Any]) -> Any:
 def expected(name: str, case: Case, size: int) -> Any:
     """Return the last item, after a look at all of them."""
     items = case.items(size)
-    hand, chain = list(case.hand(items)), list(case._chain(items))
+    hand, chain = list(case.hand(items)), list(case.chain(items))
     if (len(hand) != len(chain)) if case.timed else hand != chain:
         message = f"{name}: {PENSTOCK} must give {short(hand)}, got {short(chain)}"
         raise WrongResultError(message)
@@ -261,7 +261,7 @@ def workload_of(name: str, case: Case) -> Workload:
         expected=lambda size: expected(name, case, size),
         contenders=(
             Contender(HAND, runs(case, case.hand), IN_HAND),
-            Contender(PENSTOCK, runs(case, case._chain), DEMAND),
+            Contender(PENSTOCK, runs(case, case.chain), DEMAND),
         ),
         targets=(Target(at_most=AT_MOST),),
     )

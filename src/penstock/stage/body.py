@@ -32,7 +32,6 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from penstock.stage.grammar import BodyReading, leaves
 
@@ -65,6 +64,8 @@ class Body:
     """Whether nothing gets through before the end."""
     calls_first: bool = field(init=False, repr=False)
     """Whether something of the stage's is called when a run begins."""
+    lines: tuple[tuple[int, str], ...] = field(init=False, repr=False)
+    """The lines of `do`, each with its depth; a word is a line of its own."""
 
     def __post_init__(self) -> None:
         variables: list[str] = []
@@ -91,11 +92,14 @@ class Body:
             drops=not do.words.isdisjoint({"skip", "stop"}),
             drops_all=leaves(statements),
             calls_first=calls_first,
+            lines=_lines_of(statements),
         )
 
-    @cached_property
-    def lines(self) -> tuple[tuple[int, str], ...]:
-        """The lines of `do`, each with its depth; a word is a line of its own."""
-        statements = BodyReading("do", self.do, dict(self.state), element=True).statements()
-        lines = ast.unparse(ast.Module(statements, [])).splitlines()
-        return tuple(((len(line) - len(line.lstrip())) // 4, line.lstrip()) for line in lines)
+
+def _lines_of(statements: list[ast.stmt]) -> tuple[tuple[int, str], ...]:
+    """Write statements as lines with their depth, when a body is made and not when a run begins.
+
+    Runs begin on many threads, and two threads that use `ast` at once may raise SystemError on CPython 3.11.
+    """
+    lines = ast.unparse(ast.Module(statements, [])).splitlines()
+    return tuple(((len(line) - len(line.lstrip())) // 4, line.lstrip()) for line in lines)
