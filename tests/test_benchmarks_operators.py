@@ -84,7 +84,7 @@ def operators_of(source: Source[object]) -> int:
 
 
 def test_the_chain_of_the_memory_run_has_twenty_operators() -> None:
-    chain = memory._chain(100)._chain
+    chain = memory.chain(100)._chain
     assert operators_of(chain.source) + len(chain.steps) >= 20
 
 
