@@ -68,7 +68,7 @@ class _BufferRun(Flood):
         if full and dropped is None:
             self.fail(
                 OverflowedError(
-                    f"on_backpressure_buffer: {step.size} elements wait and another came; nobody asks for them"
+                    f"on_backpressure_buffer: {step.size} elements wait and another came; no subscriber asks for them"
                 )
             )
             return
