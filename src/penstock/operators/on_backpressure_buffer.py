@@ -21,7 +21,7 @@ POLICIES = (Overflow.ERROR, Overflow.DROP, Overflow.LATEST)
 
 @dataclass(frozen=True, slots=True)
 class OnBackpressureBuffer(Joint[T, T]):
-    """Hold up to `size` elements that nobody has asked for; what comes then is decided by `overflow`.
+    """Hold up to `size` elements that downstream has not asked for; `overflow` decides what happens to more.
 
     Emits when downstream asks and there is an element. Backpressures never: it asks for everything. When `size`
     elements wait and another comes, the stream fails (ERROR), or the new one is left out (DROP), or the oldest one
