@@ -12,7 +12,7 @@ only the loop knows:
 
 A text is read when its body is made, and refused with a ValueError unless it keeps these rules:
 
-- A word is a statement of its own, on a line or after `if …:` or `else:`, and not inside a loop of the body, where it
+- A word is a whole statement, on its own line or after `if …:` or `else:`, and not inside a loop of the body, where it
   would mean that loop. `stop` needs `ends`.
 - Only `v` and variables of the state are assigned: everything else in the loop belongs to the engine or to other
   stages. Variables are set in order, each from those before it.
@@ -39,7 +39,7 @@ from penstock.stage.grammar import BodyReading, leaves
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """Hold the lines of one stage; equal only to itself, so that compiled loops are found by identity."""
+    """The lines of one stage; equal only to itself, so that compiled loops are found by identity."""
 
     do: str = ""
     state: tuple[tuple[str, str], ...] = ()
@@ -95,7 +95,7 @@ class Body:
 
     @cached_property
     def lines(self) -> tuple[tuple[int, str], ...]:
-        """The lines of `do`, each with its depth; a word is a line of its own."""
+        """The lines of `do`, each with its depth; a word is a separate line."""
         statements = BodyReading("do", self.do, dict(self.state), element=True).statements()
         lines = ast.unparse(ast.Module(statements, [])).splitlines()
         return tuple(((len(line) - len(line.lstrip())) // 4, line.lstrip()) for line in lines)
