@@ -171,7 +171,7 @@ def _watched(pipeline: Pipeline[Any], spark: Spark | None, checkpoint: str | Non
 
 
 class _Interrupts:
-    """The handler of SIGINT: the first stops, the second cancels; one during the start counts once the run has begun."""
+    """The handler of SIGINT: the first stops, the second cancels; one during the start counts once the run began."""
 
     def __init__(self) -> None:
         self._run: Run[Any] | None = None

@@ -137,7 +137,7 @@ class _Mailbox:
 
 
 class AsyncSubscriber(SyncSubscriber[T_contra]):
-    """A subscriber that takes elements one by one on an executor's threads and does not block the publisher (2.2).
+    """A subscriber that takes elements one by one on an executor's threads and does not block the publisher (rule 2.2).
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> from penstock import Stream

@@ -12,7 +12,7 @@ only the loop knows:
 
 A text is read when its body is made, and refused with a ValueError unless it keeps these rules:
 
-- A word is a whole statement, on its own line or after `if …:` or `else:`, and not inside a loop of the body, where it
+- A word is a statement by itself, on a line or after `if …:` or `else:`, and not inside a loop of the body, where it
   would mean that loop. `stop` needs `ends`.
 - Only `v` and variables of the state are assigned: everything else in the loop belongs to the engine or to other
   stages. Variables are set in order, each from those before it.
