@@ -393,7 +393,7 @@ def test_a_source_that_outruns_its_bound_fails(operator: str) -> None:
     probe.request(5)
     assert probe.elements == [0, 1]
     assert type(probe.error) is OverflowedError
-    assert str(probe.error) == f"{operator}: 2 elements wait and another came; nobody asks for them"
+    assert str(probe.error) == f"{operator}: 2 elements wait and another came; no subscriber asks for them"
     clock.advance(10.0)
     assert clock.pending == 0
 

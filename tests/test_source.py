@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import io
+import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +19,36 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 OPERATORS = sorted(path.stem for path in (PACKAGE / "operators").glob("*.py") if path.stem != "__init__")
 NAMES_THAT_SAY_NOTHING = {"utils", "helpers", "common", "base", "manager", "impl"}
 
+# What a class is, is said by a noun phrase. These verbs began the docstrings of classes that said what a class does.
+VERBS = {
+    "Add", "Answer", "Ask", "Attach", "Be", "Begin", "Bound", "Bring", "Build", "Call", "Carry", "Check", "Close",
+    "Collect", "Compare", "Convert", "Count", "Cut", "Decode", "Deliver", "Describe", "Drive", "Emit", "End", "Feed",
+    "Find", "Follow", "Give", "Hand", "Hide", "Hold", "Keep", "Know", "Let", "Make", "Mark", "Name", "Note", "Open",
+    "Own", "Pass", "Pick", "Provide", "Put", "Queue", "Read", "Receive", "Record", "Register", "Relay", "Remember",
+    "Report", "Return", "Run", "Save", "Say", "See", "Send", "Serve", "Set", "Show", "Signal", "Stand", "Start", "Stay",
+    "Stop", "Subscribe", "Take", "Tell", "Track", "Translate", "Try", "Turn", "Unpack", "Verify", "Wait", "Watch",
+    "Write",
+}  # fmt: skip
+# Words that leave the reader to guess who or what is meant.
+RIDDLES = re.compile(
+    r"\b(nobody|whoever|somebody|anybody|at\s+hand|of\s+(its|their)\s+own|another\s+make|other\s+makes|"
+    r"neither\s+here\s+nor\s+there)\b",
+    re.IGNORECASE,
+)
+NOT_YET_IN_PLAIN_WORDS = {"spark"}  # folders of src/penstock
+# Sentences that are data: the pages of rules and properties are written from them.
+RULES_AND_PROPERTIES = {
+    "properties_abortable.py", "properties_base.py", "properties_fault.py", "properties_intents.py",
+    "rules_intents.py", "rules_subscription.py",
+}  # fmt: skip
+IN_PLAIN_WORDS = [path for path in MODULES if path.relative_to(PACKAGE).parts[0] not in NOT_YET_IN_PLAIN_WORDS]
+
 each_module = pytest.mark.parametrize("module", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+
+
+each_module_in_plain_words = pytest.mark.parametrize(
+    "module", IN_PLAIN_WORDS, ids=lambda path: path.relative_to(PACKAGE).as_posix()
+)
 
 
 def caught_names(tree: ast.AST) -> Iterator[str]:
@@ -44,6 +76,59 @@ def test_nothing_catches_base_exception(module: Path) -> None:
 def test_nothing_sleeps(module: Path) -> None:
     calls = [node.func for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.Call)]
     assert "time.sleep" not in {ast.unparse(call) for call in calls}
+
+
+def operator_classes(module: Path, tree: ast.Module) -> set[str]:
+    """Return the classes that the reference of the operators is written from: what an operator does, it says itself."""
+    if module.parent != PACKAGE / "operators":
+        return set()
+    public = [node for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+    return {node.name for node in public if "dataclass" in "".join(map(ast.unparse, node.decorator_list))}
+
+
+def prose(text: str) -> Iterator[str]:
+    """Return the docstrings without their examples, the messages, and the comments, each run of them as one text."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield "\n".join(line for line in node.value.splitlines() if not line.lstrip().startswith((">>>", "...")))
+    lines: list[str] = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            lines.append(token.string.lstrip("# "))
+        elif token.type != tokenize.NL:
+            yield " ".join(lines)
+            lines = []
+
+
+@each_module_in_plain_words
+def test_a_class_is_described_by_what_it_is(module: Path) -> None:
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    first_words = {
+        node.name: (ast.get_docstring(node) or "The").split()[0].rstrip(",:;")
+        for node in classes
+        if node.name not in operator_classes(module, tree)
+    }
+    assert {name: word for name, word in first_words.items() if word in VERBS} == {}
+
+
+@each_module_in_plain_words
+def test_sentences_say_who_does_what(module: Path) -> None:
+    if module.name in RULES_AND_PROPERTIES:
+        return
+    assert [text for text in prose(module.read_text(encoding="utf-8")) if RIDDLES.search(text)] == []
+
+
+@pytest.mark.parametrize(
+    "line", ["x = 1  # nobody asks", "# of\n# its own", '"""Call whoever\nasks."""', 'f("at hand")']
+)
+def test_prose_is_read_wherever_it_stands(line: str) -> None:
+    assert any(RIDDLES.search(text) for text in prose(f"{line}\n"))
+
+
+@pytest.mark.parametrize("line", ["nobody()", 'NOBODY = "nobody"', 'f("""Say it.\n>>> nobody()\n""")'])
+def test_names_and_examples_are_not_prose(line: str) -> None:
+    assert not any(RIDDLES.search(text) for text in prose(f"{line}\n"))
 
 
 @pytest.mark.parametrize("operator", OPERATORS)

@@ -27,7 +27,7 @@ WELL, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 
 
 class NotStarted(Exception):
-    """Say why nothing was started."""
+    """The reason why nothing was started."""
 
 
 def add_run(commands: Any) -> None:
@@ -171,7 +171,7 @@ def _watched(pipeline: Pipeline[Any], spark: Spark | None, checkpoint: str | Non
 
 
 class _Interrupts:
-    """Stop at the first SIGINT, cancel at the second; one that comes while the run starts counts once it has."""
+    """The handler of SIGINT: the first stops, the second cancels; one during the start counts once the run began."""
 
     def __init__(self) -> None:
         self._run: Run[Any] | None = None

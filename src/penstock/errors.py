@@ -4,11 +4,11 @@ from __future__ import annotations
 
 
 class PenstockError(Exception):
-    """Be the root of every exception that penstock itself defines."""
+    """The root of every exception that penstock itself defines."""
 
 
 class ProtocolError(PenstockError):
-    """Report that a party broke a rule of the contract; `rule` is its id, as in `1.1`."""
+    """The error of a party that broke a rule of the contract; `rule` is its id, as in `1.1`."""
 
     def __init__(self, rule: str, message: str) -> None:
         super().__init__(f"rule {rule}: {message}")
@@ -20,16 +20,16 @@ class ProtocolError(PenstockError):
 
 
 class OverflowedError(PenstockError):
-    """Report that a source which cannot be slowed outran its bound and its policy is to fail."""
+    """The error of a source that cannot be slowed, outran its bound, and has the policy to fail."""
 
 
 class InterruptionError(PenstockError):
-    """Report that a KeyboardInterrupt or its like passed through the stream; it is neither resumed nor retried."""
+    """The error of a stream that a KeyboardInterrupt or its like passed through; it is neither resumed nor retried."""
 
 
 class EmptyError(PenstockError):
-    """Report that one value was asked of a stream that completed without any."""
+    """The error of a stream that was asked for one value and completed without any."""
 
 
 class RunCancelledError(PenstockError):
-    """Report that a run was cancelled before it had a result."""
+    """The error of a run that was cancelled before it had a result."""

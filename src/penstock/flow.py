@@ -30,13 +30,13 @@ R_co = TypeVar("R_co", covariant=True)
 B = TypeVar("B")
 C = TypeVar("C")
 R = TypeVar("R")
-X = TypeVar("X")  # static methods need variables of their own: the class's are unknown to pyright there
+X = TypeVar("X")  # static methods need their own variables: the class's are unknown to pyright there
 Y = TypeVar("Y")
 
 
 @dataclass(frozen=True, slots=True)
 class Hole(Source[Any]):
-    """Stand for the source that a Flow or a Sink does not have yet."""
+    """The place of the source that a Flow or a Sink does not have yet."""
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Refuse to run without a source."""
@@ -63,7 +63,7 @@ def _has_hole(chain: Chain) -> bool:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Flow(Generic[A_contra, B_co]):
-    """Be a chain without a source, recorded from a function; made by `@flow`.
+    """A chain without a source, recorded from a function; made by `@flow`.
 
     >>> @flow
     ... def odd(numbers: Stream[int]) -> Stream[int]:
@@ -154,7 +154,7 @@ def _element(hint: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Sink(Generic[A_contra, R_co]):
-    """Be the end of a pipeline: a chain without a source that comes down to one result."""
+    """The end of a pipeline: a chain without a source that comes down to one result."""
 
     _chain: Chain
     _parts: tuple[Any, ...] = field(default=(), compare=False, repr=False)
@@ -208,7 +208,7 @@ class Sink(Generic[A_contra, R_co]):
 
 @runtime_checkable
 class Engine(Protocol):
-    """Be where pipelines run that do not run in this process."""
+    """The party that runs pipelines outside of this process."""
 
     def run(self, pipeline: Pipeline[Any], checkpoint: str | Path | None, /) -> Run[Any]:
         """Start a pipeline."""
@@ -221,7 +221,7 @@ class Engine(Protocol):
 
 @runtime_checkable
 class Elsewhere(Protocol):
-    """Be a source that cannot run in this process, and knows where it can."""
+    """A source that cannot run in this process, and knows the engine that can run it."""
 
     def engine(self) -> Engine:
         """Return where it can run."""
@@ -242,7 +242,7 @@ def text_of(part: Any) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Pipeline(Generic[R_co]):
-    """Be a whole: a source, what happens on the way, and an end; a value that can be drawn and run."""
+    """A whole pipeline: a source, what happens on the way, and an end; a value that can be drawn and run."""
 
     _chain: Chain
     _parts: tuple[Any, ...] = field(default=(), compare=False, repr=False)
@@ -254,7 +254,7 @@ class Pipeline(Generic[R_co]):
     def run(self, spark: Engine | None = None, checkpoint: str | Path | None = None) -> Run[R_co]:
         """Start it and return a handle: `.wait()` blocks for the result.
 
-        It runs on the given Spark, or on one of its own if a part needs Spark; else in this process. `checkpoint` is a
+        It runs on the given Spark, or on a new one if a part needs Spark; else in this process. `checkpoint` is a
         folder from which a run on Spark goes on where the one before has ended.
 
         >>> (Stream.range(3) | Sink.count()).run().wait()

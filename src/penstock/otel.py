@@ -20,9 +20,9 @@ _NAME = "penstock"
 
 
 class Telemetry:
-    """Be a listener that makes a span of every run and counts its steps.
+    """A listener that makes a span of every run and counts its steps.
 
-    The span `penstock.run` is a child of the span at hand where the stream is run. The counters `penstock.requested`,
+    The span `penstock.run` is a child of the current span where the stream is run. The counters `penstock.requested`,
     `penstock.delivered`, `penstock.errors`, `penstock.seconds` and `penstock.waited` and the level `penstock.buffered`
     have the stream, the step and its place as attributes.
     """

@@ -217,7 +217,7 @@ def _chains(operator: str, flatten: type[Source[Any]], streams: tuple[object, ..
 
 
 class Running(Generic[T_co]):
-    """Be a running subscription: iterate over it in a `with` or an `async with`; leaving the block ends the run."""
+    """A running subscription: iterate over it in a `with` or an `async with`; leaving the block ends the run."""
 
     __slots__ = ("_async_iterator", "_chain", "_iterator", "_window")
 
@@ -246,7 +246,7 @@ class Running(Generic[T_co]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Stream(Iterated, Generic[T_co]):
-    """Describe a stream of elements; nothing runs until it is subscribed, iterated or awaited.
+    """A description of a stream of elements; nothing runs until it is subscribed, iterated or awaited.
 
     >>> list(Stream.range(10).filter(lambda n: n % 2).map(str))
     ['1', '3', '5', '7', '9']
@@ -529,7 +529,7 @@ class Stream(Iterated, Generic[T_co]):
 
     @staticmethod
     def from_callable(fn: Callable[[], T], *more: Callable[[], T]) -> Stream[T]:
-        """Emit what a function returns, which is called when somebody asks; of several one after the other.
+        """Emit what a function returns, called when downstream asks; several functions are called in turn.
 
         >>> list(Stream.from_callable(lambda: 6 * 7))
         [42]
@@ -552,7 +552,7 @@ class Stream(Iterated, Generic[T_co]):
         return Stream(Chain(Using(open, use, close)))
 
     @staticmethod
-    def subject(*, overflow: Overflow = Overflow.ERROR, size: int = 256, kept: int = 0) -> Subject[T]:  # pyright: ignore[reportInvalidTypeVarUse]  whoever annotates the subject says what T is
+    def subject(*, overflow: Overflow = Overflow.ERROR, size: int = 256, kept: int = 0) -> Subject[T]:  # pyright: ignore[reportInvalidTypeVarUse]  the annotation of the subject says what T is
         """Make a stream and hand elements to it, for everybody who is subscribed; `kept` are for those who come later.
 
         >>> orders = Stream.subject(kept=10)
@@ -565,7 +565,7 @@ class Stream(Iterated, Generic[T_co]):
 
     @staticmethod
     def from_publisher(publisher: Publisher[T]) -> Stream[T]:
-        """Take the elements of any publisher, whoever made it.
+        """Take the elements of any publisher, of any library.
 
         >>> list(Stream.from_publisher(Stream.just(1)))
         [1]
@@ -1516,7 +1516,7 @@ class Stream(Iterated, Generic[T_co]):
     def on_backpressure_buffer(
         self, size: int, *, overflow: Overflow = Overflow.ERROR, on_drop: Callable[[T_co], object] | None = None
     ) -> Stream[T_co]:
-        """Ask for everything and hold up to `size` elements that nobody has asked for.
+        """Ask for everything and hold up to `size` elements that downstream has not asked for.
 
         >>> list(Stream.range(5).on_backpressure_buffer(5))
         [0, 1, 2, 3, 4]
@@ -1524,7 +1524,7 @@ class Stream(Iterated, Generic[T_co]):
         return self._then(OnBackpressureBuffer(size, overflow, on_drop))
 
     def on_backpressure_drop(self, on_drop: Callable[[T_co], object] | None = None) -> Stream[T_co]:
-        """Ask for everything and leave out what nobody has asked for.
+        """Ask for everything and leave out what downstream has not asked for.
 
         >>> Stream.range(5).on_backpressure_drop().count().get()
         5
@@ -1540,7 +1540,7 @@ class Stream(Iterated, Generic[T_co]):
         return self._then(OnBackpressureLatest())
 
     def on_backpressure_error(self) -> Stream[T_co]:
-        """Ask for everything and fail when an element comes that nobody has asked for.
+        """Ask for everything and fail when an element comes that downstream has not asked for.
 
         >>> Stream.range(5).on_backpressure_error().count().get()
         5
@@ -1548,7 +1548,7 @@ class Stream(Iterated, Generic[T_co]):
         return self._then(OnBackpressureError())
 
     def conflate(self, seed: Callable[[T_co], U], fn: Callable[[U, T_co], U]) -> Stream[U]:
-        """Ask for everything and merge what nobody has asked for into one element.
+        """Ask for everything and merge what downstream has not asked for into one element.
 
         >>> Stream.range(5).conflate(lambda n: [n], lambda some, n: [*some, n]).flatten().count().get()
         5
@@ -1910,7 +1910,7 @@ class Stream(Iterated, Generic[T_co]):
         return Stream(Chain(Observed(self._chain, Observer(listener, seconds_of("observed", "every", every), clock))))
 
     def checked(self) -> Stream[T_co]:
-        """Watch the contract at this place and report whoever breaks it, by rule.
+        """Watch the contract at this place and report each breach with its rule, and who broke it.
 
         >>> list(Stream.range(3).checked())
         [0, 1, 2]
@@ -1920,7 +1920,7 @@ class Stream(Iterated, Generic[T_co]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GroupedStream(Stream[T_co], Generic[K_co, T_co]):
-    """Be the stream of the elements that have one key."""
+    """A stream of the elements that have one key."""
 
     key: K_co = field(kw_only=True)
 
@@ -1934,7 +1934,7 @@ def _grouped(key: K, chain: Chain) -> GroupedStream[K, Any]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Connectable(Stream[T_co]):
-    """Be a stream whose one run begins when it is told to; made by `publish`."""
+    """A stream whose one run begins when it is told to; made by `publish`."""
 
     def connect(self) -> Connection:
         """Begin the run for those who are subscribed and those to come; return it, to be cancelled."""
@@ -1945,7 +1945,7 @@ class Connectable(Stream[T_co]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Subject(Stream[T]):
-    """Be a stream and the hand that feeds it, from any thread; made by `Stream.subject`."""
+    """A stream that a program feeds, from any thread; made by `Stream.subject`."""
 
     @property
     def _source(self) -> SubjectSource[T]:
@@ -1964,10 +1964,10 @@ class Subject(Stream[T]):
         return self._source.hot.requested
 
     def emit(self, element: T) -> EmitResult:
-        """Pass an element on to everybody, or say why not.
+        """Pass an element on to all subscribers, or say why not.
 
-        OK: all have got it, or it is kept. OVERFLOW: somebody has not. CANCELLED: nobody listens. TERMINATED: the
-        subject has ended.
+        OK: all have got it, or it is kept. OVERFLOW: at least one has not. CANCELLED: there are no subscribers.
+        TERMINATED: the subject has ended.
         """
         source = self._source
         return source.hot.emit(element, source.overflow, source.kept)

@@ -81,7 +81,7 @@ def test_what_nobody_asked_for_is_treated_by_the_policy(overflow: Overflow, elem
     assert probe.elements == elements
     if overflow is Overflow.ERROR:
         assert type(probe.error) is OverflowedError
-        assert str(probe.error) == "from_observable: 2 elements wait and another came; nobody asks for them"
+        assert str(probe.error) == "from_observable: 2 elements wait and another came; no subscriber asks for them"
         assert source.disposed == 1
     else:
         assert not probe.ended

@@ -151,7 +151,7 @@ def test_frames_for_other_streams_are_ignored_and_reported_once(dropped: list[Dr
     assert (probe.elements, probe.completed) == ([1], True)
     [found] = dropped
     dropped.clear()
-    assert "a Payload frame for stream 3, which nobody has opened" in str(found.error)
+    assert "a Payload frame for stream 3, which was not opened" in str(found.error)
 
 
 def test_requests_of_a_server_are_refused() -> None:

@@ -297,7 +297,7 @@ def test_frames_for_streams_that_nobody_opened_are_ignored_and_reported_once(
     with raw_consumer(server) as raw:
         raw.send(RequestN(9, 5), Cancel(7), Payload(0, b"1"), ErrorFrame(11, 1, "?"))
         assert goes_on(raw, 1)
-    reported(dropped, FrameError, "a RequestN frame for stream 9, which nobody has opened")
+    reported(dropped, FrameError, "a RequestN frame for stream 9, which was not opened")
 
 
 def test_frames_that_were_on_their_way_when_a_stream_ended_are_ignored(server: Server, numbers: Tracked[int]) -> None:

@@ -90,7 +90,7 @@ def test_error_fails_the_stream_after_what_waits() -> None:
     probe.request(9)
     assert probe.elements == [0, 1, 2]
     assert type(probe.error) is OverflowedError
-    assert str(probe.error) == "create: 2 elements wait and another came; nobody asks for them"
+    assert str(probe.error) == "create: 2 elements wait and another came; no subscriber asks for them"
 
 
 def test_after_the_end_nothing_is_taken(dropped: list[Dropped]) -> None:

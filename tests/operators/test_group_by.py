@@ -207,7 +207,7 @@ def test_a_slow_group_holds_the_others_back_and_lets_them_go_again() -> None:
 # What cannot go on, and says so.
 
 CURE = (
-    "group_by: 4 elements wait in streams that nobody has subscribed to, the group of 0 among them, and others wait "
+    "group_by: 4 elements wait in streams without a subscriber, the group of 0 among them, and others wait "
     "for elements; subscribe to each as it comes: flat_map(fn, concurrency=n) with n >= the number open at a time, or "
     "say group_by(..., size=n) with n > 4"
 )
@@ -297,7 +297,7 @@ def test_a_thousand_keys_and_too_little_concurrency_fail_with_the_message() -> N
     error = failure_of(sums.flat_map(lambda group: group.scan(operator.add, 0), concurrency=500, prefetch=1))
     assert type(error) is OverflowedError
     assert re.fullmatch(
-        r"group_by: 4 elements wait in streams that nobody has subscribed to, the group of \d+ among them, and .*",
+        r"group_by: 4 elements wait in streams without a subscriber, the group of \d+ among them, and .*",
         str(error),
     )
 
@@ -375,7 +375,7 @@ def test_a_group_that_nobody_had_subscribed_to_is_gone_with_the_cancel() -> None
     late = groups.take(0, 5)
     assert type(late.error) is PenstockError
     assert str(late.error) == (
-        "group_by: nobody had subscribed to the group of 1 when all were cancelled; subscribe to each as it comes, as "
+        "group_by: the group of 1 had no subscriber when all were cancelled; subscribe to each as it comes, as "
         "flat_map does"
     )
 

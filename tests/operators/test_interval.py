@@ -83,7 +83,7 @@ def test_error_fails_the_stream() -> None:
     probe.request(9)
     assert probe.elements == [0, 1]
     assert type(probe.error) is OverflowedError
-    assert str(probe.error) == "interval: 2 elements wait and another came; nobody asks for them"
+    assert str(probe.error) == "interval: 2 elements wait and another came; no subscriber asks for them"
     assert clock.pending == 0
 
 

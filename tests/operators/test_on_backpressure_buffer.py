@@ -53,7 +53,7 @@ def test_one_too_many_fails_after_what_waits() -> None:
     probe.request(9)
     assert probe.elements == [1, 2]
     assert type(probe.error) is OverflowedError
-    assert str(probe.error) == "on_backpressure_buffer: 2 elements wait and another came; nobody asks for them"
+    assert str(probe.error) == "on_backpressure_buffer: 2 elements wait and another came; no subscriber asks for them"
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def test_asks_for_everything_and_fails_when_too_much_comes() -> None:
     assert not probe.ended
     upstream.next(3)
     assert type(probe.error) is OverflowedError
-    assert str(probe.error) == "on_backpressure_error: an element came that nobody has asked for"
+    assert str(probe.error) == "on_backpressure_error: an element came that was not asked for"
     assert upstream.cancelled
 
 

@@ -98,7 +98,7 @@ def test_a_slow_one_fails_and_the_others_go_on() -> None:
     slow.request(99)
     assert slow.elements == [0, 1]
     assert type(slow.error) is OverflowedError
-    assert str(slow.error) == "subject: 2 elements wait and another came; nobody asks for them"
+    assert str(slow.error) == "subject: 2 elements wait and another came; no subscriber asks for them"
 
 
 def test_a_slow_one_misses_elements() -> None:

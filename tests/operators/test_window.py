@@ -174,7 +174,7 @@ def test_windows_that_nobody_subscribes_to_fail_with_the_cure() -> None:
     windows.clock.advance(0.1)
     assert type(windows.outer.error) is OverflowedError
     assert str(windows.outer.error) == (
-        "window: 4 elements wait in streams that nobody has subscribed to, window 1 among them, and others wait for "
+        "window: 4 elements wait in streams without a subscriber, window 1 among them, and others wait for "
         "elements; subscribe to each as it comes: flat_map(fn, concurrency=n) with n >= the number open at a time, or "
         "say window(..., size=n) with n > 4"
     )
@@ -232,8 +232,7 @@ def test_a_window_that_nobody_had_subscribed_to_is_gone_with_the_cancel() -> Non
     late = windows.take(0, 5)
     assert type(late.error) is PenstockError
     assert str(late.error) == (
-        "window: nobody had subscribed to window 1 when all were cancelled; subscribe to each as it comes, as flat_map "
-        "does"
+        "window: window 1 had no subscriber when all were cancelled; subscribe to each as it comes, as flat_map does"
     )
 
 

@@ -144,7 +144,7 @@ def test_a_source_is_read_once():
     publisher.subscribe(Probe(9))
     second = Probe(9)
     publisher.subscribe(second)
-    assert str(second.error) == "to_publisher: a source is read once, and somebody reads this one"
+    assert str(second.error) == "to_publisher: a source is read once, and this one is read already"
 
 
 def test_a_source_that_breaks_the_protocol_is_reported_by_property():

@@ -405,7 +405,7 @@ def test_an_error_that_nobody_asks_a_result_for_is_not_swallowed():
         pull.pull(pull.error(ValueError("of its own")), pull.collect())
         gc.collect()
     assert [(each.what, str(each.error)) for each in reported] == [
-        ("pull: a stream failed and nobody asked for the result of collect", "of its own")
+        ("pull: a stream failed and no caller asked for the result of collect", "of its own")
     ]
 
 

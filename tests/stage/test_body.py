@@ -15,7 +15,7 @@ from penstock import Stream
 from penstock.stage import Body, Stage
 
 NOT_HERE = "a body cannot say this: write a method of the stage, and call it"
-WORDS = "skip, stop and none are statements, each on a line of its own or after `if …:`"
+WORDS = "skip, stop and none are statements, each on its own line or after `if …:`"
 BRACES = "braces are for placeholders: write set((…,)) for a set, and % for an f-string"
 LEFT = (("left", "0"),)
 

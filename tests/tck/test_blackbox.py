@@ -15,7 +15,7 @@ from tests.tck.broken_subscribers_sound import Asynchronous, Greedy, Sound, Stop
 ALWAYS_OPEN = {
     "subscriber.slow_work_does_not_block": "its work cannot be held up from outside: verify it whitebox",
     "subscriber.signals_are_processed_in_order": "what it processes cannot be seen from outside: verify it whitebox",
-    "publisher.on_subscribe_at_most_once": "it binds whoever calls on_subscribe: verify the publisher",
+    "publisher.on_subscribe_at_most_once": "it binds the publisher, which calls on_subscribe: verify that",
 }
 NO_STOP = {"blackbox.unneeded_subscription_is_cancelled": "no hook was given that makes it stop wanting elements"}
 NO_CANCEL = {"blackbox.takes_elements_after_cancel": "no hook was given that makes it stop wanting elements"}

@@ -20,7 +20,7 @@ def left_open(report: Report) -> dict[str, str]:
 
 
 SYNCHRONOUS = [make for make in SOUND if make is not Asynchronous]
-ALWAYS_OPEN = {"publisher.on_subscribe_at_most_once": "it binds whoever calls on_subscribe: verify the publisher"}
+ALWAYS_OPEN = {"publisher.on_subscribe_at_most_once": "it binds the publisher, which calls on_subscribe: verify that"}
 
 
 @pytest.mark.parametrize("make", SYNCHRONOUS)

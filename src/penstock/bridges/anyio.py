@@ -41,7 +41,7 @@ _ONCE = "give a clone() to each"
 
 
 class MemoryReceiver(Protocol[T_co]):
-    """Be the receiving end: anyio's MemoryObjectReceiveStream or trio's MemoryReceiveChannel."""
+    """The receiving end: anyio's MemoryObjectReceiveStream or trio's MemoryReceiveChannel."""
 
     def __aiter__(self) -> AsyncIterator[T_co]: ...
     async def __anext__(self) -> T_co: ...
@@ -51,7 +51,7 @@ class MemoryReceiver(Protocol[T_co]):
 
 
 class MemorySender(Protocol[T_contra]):
-    """Be the sending end: anyio's MemoryObjectSendStream or trio's MemorySendChannel."""
+    """The sending end: anyio's MemoryObjectSendStream or trio's MemorySendChannel."""
 
     async def send(self, item: T_contra, /) -> None:
         """Hand an item over, waiting for room."""
@@ -74,7 +74,7 @@ def _gone() -> tuple[type[Exception], ...]:
 
 @dataclass(frozen=True, slots=True)
 class FromMemoryStream(Source[T]):
-    """Emit what is received; see `from_memory_stream`."""
+    """A source that emits what is received; see `from_memory_stream`."""
 
     receiver: MemoryReceiver[T]
     home: Home = field(compare=False, repr=False)
@@ -118,7 +118,7 @@ def from_memory_stream(receiver: MemoryReceiver[T]) -> Stream[T]:
 
 
 class _SenderBasin:
-    """Send elements, then the failure if there is one, and close."""
+    """A basin that sends elements, then the failure if there is one, and closes."""
 
     __slots__ = ("_closed", "_home", "_sender")
 
@@ -133,7 +133,7 @@ class _SenderBasin:
             await self._sender.send(packed(element))
         except _gone():
             self._close()
-            return False  # whoever receives has said that nothing more is wanted
+            return False  # the receiver has said that it wants nothing more
         return True
 
     async def end(self, error: Exception | None, /) -> None:
@@ -153,7 +153,7 @@ class _SenderBasin:
     def _give_up(self) -> None:
         try:
             self._sender.send_nowait(Failed(RunCancelledError("to_memory_stream: cancelled before the end")))
-        except Exception:  # noqa: BLE001  full, or nobody receives: the close has to say it all
+        except Exception:  # noqa: BLE001  full, or there is no receiver: it only sees the close
             return
         finally:
             self._close()

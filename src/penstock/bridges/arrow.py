@@ -33,7 +33,7 @@ BATCH_ROWS = 1024
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FromArrow(Source[Any]):
-    """Read batches one at a time, and take each apart into rows."""
+    """A source that reads batches one at a time, and takes each apart into rows."""
 
     source: Any
     rows: Rows | None = field(repr=False)
@@ -169,7 +169,7 @@ def to_reader(stream: Stream[Any], schema: Any, *, batch_rows: int | None = BATC
     with `batch_rows=None` elements are record batches already. The stream is subscribed to when the first batch is
     read, and asked for `batch_rows` elements at a time. A row that does not fit raises SchemaError, which names it; an
     error of the stream is raised by the read, as it is. The run is cancelled when the reader is dropped; Arrow's own
-    `close()` does not tell anybody, so use `open_reader` where that must happen at a certain time.
+    `close()` does not cancel it, so use `open_reader` where that must happen at a certain time.
 
     >>> import pyarrow as pa
     >>> rows = Stream.range(3).map(lambda n: {"n": n})
@@ -252,7 +252,7 @@ def to_table(stream: Stream[Any], schema: Any = None) -> Stream[Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Broken:
-    """Stand at the place where a stream has failed, so that what came before it is not lost."""
+    """The mark of the place where a stream has failed, so that what came before it is not lost."""
 
     error: Exception
 

@@ -30,7 +30,7 @@ _SHUT_DOWN: Any = getattr(asyncio, "QueueShutDown", ())  # Python 3.13
 
 @dataclass(frozen=True, slots=True)
 class FromQueue(Source[T]):
-    """Emit what comes out of a queue; see `from_queue`."""
+    """A source that emits what comes out of a queue; see `from_queue`."""
 
     queue: asyncio.Queue[Any]
     home: Home = field(compare=False, repr=False)
@@ -75,7 +75,7 @@ def from_queue(queue: asyncio.Queue[T]) -> Stream[T]:
 
 
 class _QueueBasin:
-    """Put elements into a queue, then the end."""
+    """A basin that puts elements into a queue, then the end."""
 
     __slots__ = ("_end", "_home", "_queue")
 
@@ -96,7 +96,7 @@ class _QueueBasin:
         try:
             await self._queue.put(item)
         except _SHUT_DOWN:
-            return False  # whoever takes has said that nothing more is wanted
+            return False  # the consumer has said that it wants nothing more
         return True
 
     def left(self) -> None:
@@ -125,7 +125,7 @@ def to_queue(queue: asyncio.Queue[T], *, end: bool = True) -> Sink[T, int]:
 
 @dataclass(frozen=True, slots=True)
 class FromReader(Source[bytes]):
-    """Emit what is read; see `from_reader`."""
+    """A source that emits what is read; see `from_reader`."""
 
     reader: asyncio.StreamReader
     size: int | None
@@ -164,7 +164,7 @@ def from_reader(reader: asyncio.StreamReader, *, size: int | None = None) -> Str
 
 
 class _WriterBasin:
-    """Write elements and wait for them to drain."""
+    """A basin that writes elements and waits for them to drain."""
 
     __slots__ = ("_eof", "_home", "_writer")
 

@@ -28,7 +28,7 @@ _NONE = type(None)
 
 
 class SchemaError(PenstockError):
-    """Report a schema that cannot be used, or a row that does not fit one: `row`, `field`, `expected` and `value`."""
+    """The error of an unusable schema, or of a row that does not fit one: `row`, `field`, `expected` and `value`."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ def _rebuilt(message: str, row: int | None, field: str | None, expected: str, va
 
 
 class Misfit(Exception):
-    """Say which nested field a value does not fit, before the row is known."""
+    """The error of a value that does not fit a nested field, before the row is known."""
 
     def __init__(self, path: str, expected: str, value: object) -> None:
         super().__init__(path, expected, value)

@@ -68,7 +68,7 @@ def to_cpp(stream: Publisher[T]) -> CppStream[T]:
 
 
 class _Heard(Tongue):
-    """What a publisher sees of a run: the three signals, and on_subscribe for one that is of another text after all."""
+    """The view that a publisher has of a run: the three signals, and on_subscribe for a publisher of another text."""
 
     __slots__ = ("OnSubscribe", "on_subscribe")
 

@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class _ProcessorFromDotnet(Generic[T_contra, T_co]):
-    """Be a processor with the names of the JVM text over one with those of the .NET text."""
+    """A processor with the names of the JVM text over one with those of the .NET text."""
 
     __slots__ = ("__weakref__", "_back", "_front")
 
@@ -61,7 +61,7 @@ class _ProcessorFromDotnet(Generic[T_contra, T_co]):
 
 
 class _ProcessorToDotnet(Generic[T_contra, T_co]):
-    """Be a processor with the names of the .NET text over one with those of the JVM text."""
+    """A processor with the names of the .NET text over one with those of the JVM text."""
 
     __slots__ = ("__weakref__", "_back", "_front")
 
@@ -96,7 +96,7 @@ def from_dotnet(party: DotnetSubscription, /) -> Subscription: ...
 def from_dotnet(party: Any, /) -> Any:
     """Make a Stream of a .NET publisher, a Subscriber of a .NET subscriber, a Processor of what is both.
 
-    Emits when the publisher does; it is held to the contract, as every publisher of another make. Backpressures by
+    Emits when the publisher does; it is held to the contract, as every publisher of another library. Backpressures by
     `Request`. Completes and fails as the publisher does. Cancels by `Cancel`.
 
     >>> from penstock import Stream

@@ -40,7 +40,7 @@ def _opened(file: Any, mode: str) -> tuple[Any, bool]:
 
 @dataclass(frozen=True, slots=True)
 class FromFile(Source[Any]):
-    """Emit the lines or chunks of a file; see `from_file`."""
+    """A source that emits the lines or chunks of a file; see `from_file`."""
 
     file: Any
     size: int | None
@@ -86,7 +86,7 @@ def from_file(file: Any, *, size: int | None = None) -> Stream[Any]:
 
 
 class _FileBasin:
-    """Write elements to a file, which is closed when nobody writes any more."""
+    """A basin that writes elements to a file, which is closed once no write is under way."""
 
     __slots__ = ("_file", "_lock", "_ours", "_over", "_writing")
 
@@ -146,7 +146,7 @@ def to_file(file: Given[Any]) -> Sink[Any, int]:
 
     A path is opened anew for each run, as text in UTF-8 with line ends as they come; a function opens what it likes;
     either is closed when the run is over. A file that is open is flushed at the end and left open. Asks for the next
-    element when one was written, 16 ahead, and writes in a thread of its own. Cancels by closing, which writes out what
+    element when one was written, 16 ahead, and writes in a separate thread. Cancels by closing, which writes out what
     is buffered; a write under way is not waited for. A file carries no failure: what was written stays, and the run
     fails.
 

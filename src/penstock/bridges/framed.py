@@ -11,7 +11,7 @@ from penstock.stage import LoopGate, Opener, Source
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FromFrame(Source[Any]):
-    """Cut off `size` rows when they are asked for, and emit what they are made into."""
+    """A source that cuts off `size` rows when they are asked for, and emits what they are made into."""
 
     frame: Any = field(repr=False)
     count: int

@@ -91,7 +91,7 @@ def submit(executor: Executor, fn: Callable[[A], B], *, concurrency: int = 16, o
 
 
 class _Settling:
-    """Be the subscriber that settles a future with the first element."""
+    """The subscriber that settles a future with the first element."""
 
     __slots__ = ("_future", "_link", "_notified")
 

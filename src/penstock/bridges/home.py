@@ -8,7 +8,7 @@ from penstock.engine.places.event_loops import loop_here
 
 
 class Home:
-    """Remember the event loop on which something was handed over, which is the only one that may use it."""
+    """The event loop on which something was handed over, which is the only one that may use it."""
 
     __slots__ = ("_loop", "_what")
 

@@ -1,4 +1,4 @@
-"""pouring: the end of a pipeline that hands its elements to somebody else and says how many there were.
+"""pouring: the end of a pipeline that hands its elements to another library and says how many there were.
 
 A basin is what one run pours into. `put` takes an element and tells whether the other side wants more; if it does not,
 that is a cancel which comes from below, and the pipeline ends well with what was taken. `end` is told how the stream
@@ -37,7 +37,7 @@ _NAME = "penstock-sink"
 
 
 class Basin(Protocol):
-    """Take elements, one at a time, on a thread that may wait."""
+    """A taker of elements, one at a time, on a thread that may wait."""
 
     def put(self, element: Any, /) -> bool:
         """Take an element; tell whether more are wanted."""
@@ -53,7 +53,7 @@ class Basin(Protocol):
 
 
 class AsyncBasin(Protocol):
-    """Take elements, one at a time, in a task."""
+    """A taker of elements, one at a time, in a task."""
 
     async def put(self, element: Any, /) -> bool:
         """Take an element; tell whether more are wanted."""
@@ -77,7 +77,7 @@ def _let_go(basin: Basin | AsyncBasin) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Pour(Joint[T, int]):
-    """Emit how many elements a basin has taken; see the module."""
+    """A step that emits how many elements a basin has taken; see the module."""
 
     make: Callable[[], Basin]
 
@@ -86,7 +86,7 @@ class _Pour(Joint[T, int]):
 
 
 class _PourRun(Relay[Any]):
-    """Put what arrives, in the thread that brings it; the count follows as a stream of one element."""
+    """A run that puts what arrives, in the thread that brings it; the count follows as a stream of one element."""
 
     def __init__(self, downstream: Subscriber[int], basin: Basin) -> None:
         super().__init__(downstream)
@@ -145,7 +145,7 @@ class _PourRun(Relay[Any]):
 
 @dataclass(frozen=True, slots=True)
 class _PourAsync(Joint[T, int]):
-    """Emit how many elements an asynchronous basin has taken; see the module."""
+    """A step that emits how many elements an asynchronous basin has taken; see the module."""
 
     make: Callable[[], AsyncBasin]
 
@@ -154,7 +154,7 @@ class _PourAsync(Joint[T, int]):
 
 
 class _PourAsyncRun:
-    """Put what arrives from a task on an event loop; signals come on any thread, the rest happens on the loop."""
+    """A run that puts what arrives from a task on a loop; signals come on any thread, the rest happens on the loop."""
 
     def __init__(self, downstream: Subscriber[int], basin: AsyncBasin) -> None:
         self._basin = basin
@@ -271,7 +271,7 @@ class _PourAsyncRun:
 
 
 def pour(make: Callable[[], Basin]) -> Sink[Any, int]:
-    """Return a sink that pours into a basin made for each run, from a thread of its own; the result is the count."""
+    """Return a sink that pours into a basin made for each run, from a separate thread; the result is the count."""
     return Sink.of(lambda stream: Stream(stream.publish_on(thread(_NAME), prefetch=AHEAD)._chain.then(_Pour(make))))
 
 

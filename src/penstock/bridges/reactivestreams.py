@@ -40,7 +40,7 @@ MOST_REQUESTED = 2**31 - 1
 
 
 class _Entering(Subscriber):  # type: ignore[misc]
-    """Be their subscriber before one of ours: hold their publisher to the contract and ask it in small numbers."""
+    """Their subscriber before one of ours: it holds their publisher to the contract and asks it in small numbers."""
 
     def __init__(self, downstream: interfaces.Subscriber[Any], initial: int) -> None:
         self.outlet: Outlet[Any] = Outlet(downstream)
@@ -197,7 +197,7 @@ class _Entering(Subscriber):  # type: ignore[misc]
 
 
 class _Leaving:
-    """Be our subscriber before one of theirs."""
+    """Our subscriber before one of theirs."""
 
     def __init__(self, subscriber: Subscriber) -> None:
         self._subscriber = subscriber
@@ -219,7 +219,7 @@ class _Leaving:
 
 
 class _TheirSubscription(Subscription):  # type: ignore[misc]
-    """Be one of our subscriptions in their shape."""
+    """A subscription of ours in their shape."""
 
     def __init__(self, subscription: interfaces.Subscription) -> None:
         self._subscription = subscription
@@ -234,7 +234,7 @@ class _TheirSubscription(Subscription):  # type: ignore[misc]
 
 
 class _Entrance:
-    """Be one of their publishers in our shape."""
+    """A publisher of theirs in our shape."""
 
     def __init__(self, publisher: Publisher, initial: int) -> None:
         self._publisher = publisher
@@ -245,7 +245,7 @@ class _Entrance:
 
 
 class _Exit(Publisher):  # type: ignore[misc]
-    """Be a stream in the shape of their publishers."""
+    """A stream in the shape of their publishers."""
 
     def __init__(self, stream: interfaces.Publisher[Any]) -> None:
         self._stream = stream
@@ -280,7 +280,7 @@ def from_publisher(publisher: Publisher, initial: int = 0) -> Stream[Any]:
 
 
 def to_publisher(stream: interfaces.Publisher[Any]) -> Publisher:
-    """Give a stream as one of their publishers; each subscriber has a run of its own.
+    """Give a stream as one of their publishers; each subscriber has its own run.
 
     Emits, completes and fails as the stream does, on the threads that the stream does; nothing is held. The flag of
     `on_next` is never set: `on_complete` follows the last element. rsocket-py wants to be called on its loop: put

@@ -1,9 +1,9 @@
 """reactivex: Observables in and out.
 
-An Observable has no backpressure: it sends what it has, and nobody can ask it for less. So from there the policy for an
-element that nobody asked for must be said, and to there a stream is asked for everything. What can be carried on the
-side is carried if it is told: `requests` takes the demand of a stream as an Observer of numbers, and gives it to a
-stream as an Observable of them; one Subject does both.
+An Observable has no backpressure: it sends what it has, and cannot be asked for less. So a stream that is made of one
+needs a policy for elements that were not asked for, and a stream that becomes one is asked for everything. Demand can
+be carried separately: `requests` takes the demand of a stream as an Observer of numbers, and gives it to a stream as an
+Observable of them; one Subject does both.
 
 What is not carried: demand, without `requests`. An observer that raises is cut off and its error goes to the hook for
 what cannot be delivered, while other Observables would raise it wherever the element came from.
@@ -47,7 +47,7 @@ def _error_of(who: str, error: Any) -> Exception:
 
 
 class _Observer:
-    """Hand what an Observable sends to an emitter, and hold it to the contract."""
+    """An observer that hands what an Observable sends to an emitter, and holds it to the contract."""
 
     __slots__ = ("_emitter",)
 
@@ -69,7 +69,7 @@ class _Observer:
 
 @dataclass(frozen=True, slots=True)
 class FromObservable(Source[T]):
-    """Emit what an Observable sends; see `from_observable`."""
+    """A source that emits what an Observable sends; see `from_observable`."""
 
     observable: ObservableBase[T]
     overflow: Overflow
@@ -102,7 +102,7 @@ class FromObservable(Source[T]):
 
 
 class _Asking:
-    """Tell an observer of the demand, from when there is somebody who may hear of it, and make room for what comes."""
+    """The party that tells an observer of demand once the Observable is subscribed, and makes room for what comes."""
 
     __slots__ = ("_emitter", "_observer", "_open", "_outlet", "_waiting")
 
@@ -150,14 +150,14 @@ def from_observable(
     requests: ObserverBase[int] | None = None,
     scheduler: SchedulerBase | None = None,
 ) -> Stream[T]:
-    """Emit what an Observable sends, with a policy for what nobody has asked for.
+    """Emit what an Observable sends, with a policy for elements that were not asked for.
 
     Emits when downstream asks and an element is there. Backpressures by `overflow`, which has to be said: elements are
     dropped, the latest replaces the one that waits, or the stream fails with OverflowedError once `size` of them wait.
     `requests` is told of demand, for an Observable that can be asked; what was asked for always has room, and `size` is
-    for what comes beyond. Completes and fails as the Observable does.
-    Cancels by disposing of the subscription. An Observable that sends while it is being subscribed keeps the thread
-    that subscribes; one without end should have a scheduler of its own.
+    for what comes beyond. Completes and fails as the Observable does. Cancels by disposing of the subscription. An
+    Observable that sends while it is being subscribed keeps the thread that subscribes; one without end should have its
+    own scheduler.
 
     >>> import reactivex
     >>> from penstock import Overflow
@@ -182,7 +182,7 @@ def from_observable(
 
 
 class _Sending:
-    """Be the subscriber that hands elements to an observer."""
+    """The subscriber that hands elements to an observer."""
 
     __slots__ = ("_at_first", "_link", "_observer")
 
@@ -209,7 +209,7 @@ class _Sending:
 
 
 def to_observable(stream: Publisher[T], *, requests: ObservableBase[int] | None = None) -> Observable[T]:
-    """Offer a stream as an Observable, of which each subscription is a run of its own.
+    """Offer a stream as an Observable, of which each subscription is a separate run.
 
     Sends everything as fast as the observers take it, or, given `requests`, as many elements as that Observable says.
     Completes and fails as the stream does. Disposing cancels the run, from any thread. The run starts on the scheduler

@@ -37,7 +37,7 @@ def columns_of(names: tuple[str, ...], rows: Sequence[Any], first: int) -> Seque
         return [[part[index][0] for part in parts] for index in range(len(names))]
     kind: type[Any] = kinds.pop()
     if issubclass(kind, tuple) and all(hasattr(row, "__fields__") for row in rows):
-        return columns_of(names, [row.asDict() for row in rows], first)  # of Spark, each with names of its own
+        return columns_of(names, [row.asDict() for row in rows], first)  # of Spark, each with its own names
     if issubclass(kind, Mapping):
         if set(map(len, rows)) == {len(names)}:
             with suppress(KeyError):
@@ -103,7 +103,7 @@ def as_tuples(batch: pa.RecordBatch) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class AsRecords:
-    """Read rows as instances of a dataclass or NamedTuple class.
+    """A function that reads the rows of a batch as instances of a dataclass or NamedTuple class.
 
     What its hints ask for is found out where it is made: an executor may not know the module that they are read in.
     """

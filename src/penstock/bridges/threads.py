@@ -39,7 +39,7 @@ _STOPPED = object()
 
 
 class AnyQueue(Protocol[T]):
-    """Be a queue between threads or processes: `queue.Queue`, `SimpleQueue`, `multiprocessing.Queue` and their like."""
+    """A queue between threads or processes: `queue.Queue`, `SimpleQueue`, `multiprocessing.Queue` and their like."""
 
     def get(self, block: bool = True, timeout: float | None = None) -> T:
         """Take the next item, or raise queue.Empty."""
@@ -51,7 +51,7 @@ class AnyQueue(Protocol[T]):
 
 
 class _Waiting:
-    """Wait for a queue on behalf of one run, until `stop` is called."""
+    """The wait for a queue on behalf of one run, until `stop` is called."""
 
     __slots__ = ("_owned", "_poll", "_queue", "_stopped", "run")
 
@@ -61,16 +61,16 @@ class _Waiting:
         self._poll = poll
         self._stopped = False
         self.run: Relay[Any] | None = None
-        """Whose end is known here before `stop` is called, so that nothing is taken that nobody gets."""
+        """The run; its end is seen here before `stop` is called, so that no item is taken that would be lost."""
 
     @property
     def stopped(self) -> bool:
-        """Tell whether nobody wants anything any more."""
+        """Tell whether the run wants nothing any more."""
         run = self.run
         return self._stopped or (run is not None and run.over)
 
     def stop(self) -> None:
-        """Let go of whoever waits; from any thread."""
+        """Wake the thread that waits; from any thread."""
         self._stopped = True
         self.run = None
         queue: Any = self._queue
@@ -91,7 +91,7 @@ class _Waiting:
                         queue.not_empty.wait()
                 if not self.stopped:
                     return queue.get_nowait()
-            except queues.Empty:  # somebody else was faster
+            except queues.Empty:  # another consumer was faster
                 continue
         return _STOPPED
 
@@ -134,7 +134,7 @@ class _Waiting:
 
 
 class _Interrupted(Relay[Any]):
-    """Stop the waiting when the run is over, however that came."""
+    """A relay that stops the waiting when the run is over, whatever ended it."""
 
     def __init__(self, downstream: Subscriber[Any], waiting: _Waiting) -> None:
         super().__init__(downstream)
@@ -147,7 +147,7 @@ class _Interrupted(Relay[Any]):
 
 @dataclass(frozen=True, slots=True)
 class FromQueue(Source[T]):
-    """Emit what comes out of a queue; see `from_queue`."""
+    """A source that emits what comes out of a queue; see `from_queue`."""
 
     queue: AnyQueue[T]
     poll: float
@@ -157,7 +157,7 @@ class FromQueue(Source[T]):
         return lambda _: _Waiting(self.queue, self.poll).items()
 
     def connect(self, downstream: Subscriber[T], /) -> None:
-        """Wait in a thread of its own."""
+        """Wait in a new thread."""
         waiting = _Waiting(self.queue, self.poll)
         chain = Chain(SubscribeOn(Chain(Items(waiting.items())), thread(_NAME)))
         _Interrupted(downstream, waiting).attach(lambda leg: connect(chain, leg))
@@ -194,7 +194,7 @@ def from_queue(queue: AnyQueue[T], *, poll: float = POLL) -> Stream[T]:
 
 
 class _QueueBasin:
-    """Put elements into a queue, then the end."""
+    """A basin that puts elements into a queue, then the end."""
 
     __slots__ = ("_end", "_local", "_waiting")
 
@@ -214,7 +214,7 @@ class _QueueBasin:
         try:
             return self._waiting.put(item)
         except _SHUT_DOWN:
-            return False  # whoever takes has said that nothing more is wanted
+            return False  # the consumer has said that it wants nothing more
 
     def left(self) -> None:
         self._waiting.stop()
@@ -232,7 +232,7 @@ def _picklable(error: Exception) -> Exception:
 def to_queue(queue: AnyQueue[T], *, end: bool = True, poll: float = POLL) -> Sink[T, int]:
     """Put elements into a `queue.Queue` or another queue between threads or processes; the result is how many.
 
-    Asks for the next element when there is room, 16 ahead; a full queue makes a thread of its own wait. Puts
+    Asks for the next element when there is room, 16 ahead; a full queue makes a separate thread wait. Puts
     `Completed()` or `Failed(error)` behind the last element, unless `end` is false (several may fill one queue). Ends
     when the queue is shut down. Cancels at once with a `queue.Queue`, within `poll` seconds with others; no mark is put
     then. An error that does not pickle reaches another process as a PenstockError with its name and message.

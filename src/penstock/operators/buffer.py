@@ -39,8 +39,8 @@ _OVERLAPPING = Body(
 class Buffer(Stage[T, list[T]]):
     """Emit lists of `count` elements, one beginning every `step` elements; those at the end may be shorter.
 
-    Emits when `count` elements have come, or upstream completes with some at hand. Backpressures when downstream does;
-    it holds fewer than `count` elements. Completes when upstream completes. Cancels when downstream cancels.
+    Emits when `count` elements have come, or upstream completes while elements are held. Backpressures when downstream
+    does; it holds fewer than `count` elements. Completes when upstream completes. Cancels when downstream cancels.
     """
 
     count: int

@@ -19,9 +19,9 @@ T = TypeVar("T")
 class BufferTimeout(Joint[T, list[T]]):
     """Emit lists of `count` elements, or of fewer when `seconds` have passed since the first of them.
 
-    Emits when `count` elements have come, when the time of those at hand is up, or upstream completes with some at
-    hand. Backpressures when downstream does: at most `count` elements are held; a list whose time is up while nobody
-    asks goes on to fill. Completes when upstream completes. Cancels when downstream cancels.
+    Emits when `count` elements have come, when the time of those held is up, or upstream completes while elements are
+    held. Backpressures when downstream does: at most `count` elements are held; a list whose time is up while
+    downstream asks for nothing goes on to fill. Completes when upstream completes. Cancels when downstream cancels.
     """
 
     count: int
@@ -39,7 +39,7 @@ class BufferTimeout(Joint[T, list[T]]):
 
 
 class _BufferTimeoutRun(Timed):
-    """Keep a list, for which the alarm is set when its first element comes."""
+    """A run that holds one list; the alarm is set when the list's first element comes."""
 
     def __init__(self, step: BufferTimeout[Any], downstream: Subscriber[Any]) -> None:
         super().__init__(downstream, step.clock, step.count)
@@ -48,7 +48,7 @@ class _BufferTimeoutRun(Timed):
         self._sizes: deque[int] = deque()
         """How many elements the lists in the queue have."""
         self._late = False
-        """Whether the list at hand has been due since a time when nobody asked."""
+        """Whether the time of the list was up while downstream asked for nothing."""
         self.outlet.also_held = lambda: len(self._items)
 
     def came(self, element: Any) -> None:
@@ -80,7 +80,7 @@ class _BufferTimeoutRun(Timed):
         self.outlet.complete(error)
 
     def _emit(self) -> None:
-        """Queue the list at hand; under the lock."""
+        """Queue the list that is held; under the lock."""
         items, self._items = self._items, []
         self._late = False
         self._sizes.append(len(items))

@@ -17,7 +17,7 @@ T = TypeVar("T")
 class BufferUntil(Stage[T, list[T]]):
     """Emit lists that each end with an element for which the predicate is true; the last may end otherwise.
 
-    Emits when the predicate is true for an element, or upstream completes with some at hand; fails with
+    Emits when the predicate is true for an element, or upstream completes while elements are held; fails with
     OverflowedError when a list would have more than `size` elements. Backpressures when downstream does; it holds
     `size` elements at the most. Completes when upstream completes. Cancels when downstream cancels.
     """

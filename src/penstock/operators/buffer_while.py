@@ -17,8 +17,8 @@ T = TypeVar("T")
 class BufferWhile(Stage[T, list[T]]):
     """Emit lists of neighbours for which the predicate is true; the elements between the lists are left out.
 
-    Emits when the predicate is false for the element after a list, or upstream completes with some at hand; fails with
-    OverflowedError when a list would have more than `size` elements. Backpressures when downstream does; it holds
+    Emits when the predicate is false for the element after a list, or upstream completes while elements are held; fails
+    with OverflowedError when a list would have more than `size` elements. Backpressures when downstream does; it holds
     `size` elements at the most. Completes when upstream completes. Cancels when downstream cancels.
     """
 

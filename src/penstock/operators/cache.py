@@ -17,9 +17,9 @@ class Cache(Source[Any]):
     """Run the stream for the first subscriber and keep all its elements for those who come later.
 
     Emits to each subscriber all elements from the first on. Backpressures when the most eager subscriber does; a slow
-    one holds nobody back. At most `size` elements are kept; one more fails it with OverflowedError. Completes when the
-    stream completes, which is kept too; a failure is not: whoever comes after it starts anew. Cancels the stream when
-    the last subscriber has cancelled before it completed.
+    one holds back no other. At most `size` elements are kept; one more fails it with OverflowedError. Completes when
+    the stream completes, which is kept too; a failure is not: the next subscriber after it starts anew. Cancels the
+    stream when the last subscriber has cancelled before it completed.
     """
 
     stream: Chain

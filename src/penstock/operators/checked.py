@@ -12,7 +12,7 @@ from penstock.stage import Source
 
 @dataclass(frozen=True, slots=True)
 class Checked(Source[Any]):
-    """Report whoever breaks a rule at this place, the stream above or the subscriber below, by the rule's name.
+    """Report a broken rule at this place by its name, and who broke it: the stream above or the subscriber below.
 
     Emits when the stream does. Backpressures when downstream does. Completes when the stream completes; fails with
     ProtocolError when the stream breaks a rule. Cancels the stream.

@@ -117,7 +117,7 @@ def _in_turns(openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator[tup
 
 
 class _CombineLatestRun(Lanes):
-    """Keep what came in the order of its arrival, ends included: None stands for one."""
+    """A run that holds what came in the order of its arrival, ends included: None stands for an end."""
 
     def __init__(self, downstream: Subscriber[Any], count: int, window: int) -> None:
         super().__init__(downstream, count, window)

@@ -19,9 +19,9 @@ from penstock.stage import LoopGate, Opener, Source
 class Concat(Source[Any]):
     """Emit all of the first stream, then all of the second, and so on.
 
-    Emits when the stream at hand does. Backpressures when downstream does; demand left over moves on to the next, which
-    is not subscribed before somebody asks for its elements. Completes when the last stream completes; fails with the
-    first failure. Cancels the stream at hand; those after it are never subscribed.
+    Emits when the current stream does. Backpressures when downstream does; demand left over moves on to the next, which
+    is not subscribed before downstream asks for its elements. Completes when the last stream completes; fails with the
+    first failure. Cancels the current stream; those after it are never subscribed.
     """
 
     streams: tuple[Chain, ...]

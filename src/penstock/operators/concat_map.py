@@ -25,10 +25,10 @@ B = TypeVar("B")
 class ConcatMap(Joint[A, B]):
     """Emit the elements of the publisher or iterable that the function returns for each element, in order.
 
-    Emits when the publisher at hand does. Backpressures when downstream does: it holds nothing, and asks upstream for
-    the next element when the publisher at hand has completed and somebody asks. Completes when upstream and the last
-    publisher have completed; fails if a publisher does, and with a failure of upstream after the publisher at hand.
-    Cancels upstream and the publisher at hand.
+    Emits when the current publisher does. Backpressures when downstream does: it holds nothing, and asks upstream for
+    the next element when the current publisher has completed and downstream asks. Completes when upstream and the last
+    publisher have completed; fails if a publisher does, and with a failure of upstream after the current publisher.
+    Cancels upstream and the current publisher.
     """
 
     fn: Callable[[A], Publisher[B] | Iterable[B] | AsyncIterable[B]]
@@ -43,7 +43,7 @@ class ConcatMap(Joint[A, B]):
 
 
 class _Outer(Part):
-    """Be the subscriber of the elements to be mapped."""
+    """The subscriber of the elements to be mapped."""
 
     __slots__ = ("_run", "done", "error", "height", "subscription")
 
@@ -85,7 +85,7 @@ class _Outer(Part):
 
 
 class _ConcatMapRun(Relay[Any]):
-    """Attach one publisher after the other; `_busy` says that one is at hand, or `_asked` for."""
+    """A relay over one publisher after the other; `_busy` says that there is a current one, or one is `_asked` for."""
 
     outer: _Outer
 
@@ -106,7 +106,7 @@ class _ConcatMapRun(Relay[Any]):
         self.go_on()
 
     def go_on(self) -> None:
-        """Ask for the next element if none is at hand and somebody asks, or end behind the last one."""
+        """Ask for the next element if there is no current publisher and downstream asks, or end after the last one."""
         outer = self.outer
         with self._guard:
             if self._busy:

@@ -1,4 +1,4 @@
-"""conflate: merge what nobody has asked for into one element."""
+"""conflate: merge elements that downstream has not asked for into one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ B = TypeVar("B")
 
 @dataclass(frozen=True, slots=True)
 class Conflate(Joint[A, B]):
-    """Emit what `seed` makes of an element; while nobody asks, `fn` merges those that follow into it.
+    """Emit what `seed` makes of an element; while downstream asks for nothing, `fn` merges those that follow into it.
 
     Emits when downstream has asked and an element has come since. Backpressures never: it asks for everything and holds
     one merged element. Completes when upstream completes, after what it holds; fails if a function raises. Cancels when

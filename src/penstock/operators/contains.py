@@ -37,7 +37,7 @@ class Contains(Stage[Any, bool]):
 
 @dataclass(frozen=True, slots=True)
 class EqualTo:
-    """Whether an element equals the one that is looked for, by a function; a value, unlike a partial call."""
+    """The test whether an element equals the one that is looked for, by a function; a value, unlike a partial call."""
 
     equal: Callable[[Any, Any], object]
     element: object

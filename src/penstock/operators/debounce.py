@@ -20,8 +20,8 @@ class Debounce(Joint[T, T]):
     """Emit the latest element when none has followed it for `seconds`.
 
     Emits when upstream has been quiet for `seconds`. Backpressures never: it asks for everything and holds, beyond what
-    was asked for, the latest element alone; one that nobody has asked for gives way to a newer one. Completes when
-    upstream completes, after the element at hand. Cancels when downstream cancels.
+    was asked for, the latest element alone; an element that was not asked for gives way to a newer one. Completes when
+    upstream completes, after the element that it holds. Cancels when downstream cancels.
     """
 
     seconds: float
@@ -37,7 +37,7 @@ class Debounce(Joint[T, T]):
 
 
 class _DebounceRun(Flood):
-    """Keep the latest element, for which the alarm is set."""
+    """A run that holds the latest element, for which the alarm is set."""
 
     def __init__(self, step: Debounce[Any], downstream: Subscriber[Any]) -> None:
         super().__init__(downstream)
@@ -48,7 +48,7 @@ class _DebounceRun(Flood):
         self.outlet.on_close = self._closed
 
     def came(self, element: Any) -> None:
-        latest = (element,)  # a tuple of its own tells two equal elements apart
+        latest = (element,)  # a new tuple tells two equal elements apart
         with self._lock:
             self._latest = latest
         self._alarm.set(self._seconds, latest)

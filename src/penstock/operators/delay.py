@@ -40,7 +40,7 @@ class Delay(Joint[T, T]):
 
 
 class _DelayRun(Timed):
-    """Keep elements, and the end behind them, in the order of their times; the alarm is set for the first."""
+    """A run that holds elements, and the end behind them, in the order of their times; the alarm is for the first."""
 
     def __init__(self, step: Delay[Any], downstream: Subscriber[Any]) -> None:
         super().__init__(downstream, step.clock, step.size)

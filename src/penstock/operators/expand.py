@@ -33,10 +33,10 @@ def _overflowed(size: int) -> OverflowedError:
 class Expand(Stage[T, T]):
     """Emit each element, the items that the function returns for it, the items of those, and so on, level by level.
 
-    Emits when the iterable at hand has another item. Backpressures when downstream does. At most `size` elements wait
+    Emits when the current iterable has another item. Backpressures when downstream does. At most `size` elements wait
     to be expanded; one more fails it with OverflowedError. Completes when upstream has completed and nothing is left to
     expand, for which the function is called once more than was asked for; one element of upstream is expanded to the
-    last before the next is asked for. Cancels when downstream cancels, closing the iterable at hand.
+    last before the next is asked for. Cancels when downstream cancels, closing the current iterable.
     """
 
     fn: Callable[[T], Iterable[T]]
@@ -106,10 +106,11 @@ class ExpandPublishers(Joint[T, T]):
 
 
 class _ExpandRun(Gather):
-    """Subscribe to the publisher of one waiting element after the other.
+    """A run that subscribes to the publisher of one waiting element after the other.
 
-    An element of upstream is emitted as that of a publisher of its own. A publisher has a place until its elements are
-    delivered; `_free` counts the places left. A place goes to an element that waits, or else upstream is asked for one.
+    An element of upstream is emitted as that of a publisher with one element. A publisher has a place until its
+    elements are delivered; `_free` counts the places left. A place goes to an element that waits, or else upstream is
+    asked for one.
     """
 
     def __init__(self, step: ExpandPublishers[Any], downstream: Subscriber[Any]) -> None:
@@ -203,7 +204,7 @@ class _ExpandRun(Gather):
             with self._guard:
                 idle = self._free == step.concurrency
                 over = self._done and idle and not self._waiting
-                # Nobody asks below: publishers without elements must not make this run ahead of demand.
+                # Downstream asks for nothing: publishers without elements must not make this run ahead of demand.
                 if (
                     not self._free
                     or not (self.outlet.demand or over or (self._done and not self.outlet.queue))

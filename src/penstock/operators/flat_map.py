@@ -24,9 +24,9 @@ B = TypeVar("B")
 class FlatMap(Stage[A, B]):
     """Emit the items of the iterable that the function returns for each element, in order.
 
-    Emits when the iterable at hand has another item. Backpressures when downstream does, in the middle of an iterable
-    if need be. Completes when upstream has completed and the last iterable is used up. Cancels when downstream
-    cancels, closing the iterable at hand.
+    Emits when the current iterable has another item. Backpressures when downstream does, in the middle of an iterable
+    if need be. Completes when upstream has completed and the last iterable is used up. Cancels when downstream cancels,
+    closing the current iterable.
     """
 
     fn: Callable[[A], Iterable[B]]
@@ -67,10 +67,11 @@ class FlatMapPublishers(Joint[A, B]):
 
 
 class _FlatMapRun(Gather):
-    """Subscribe to one publisher per element.
+    """A run that subscribes to one publisher per element.
 
-    One that has completed and whose elements are delivered makes room for the next element; it is asked for at once,
-    or, if nobody asks below, when somebody does: publishers without elements must not make this run ahead of demand.
+    A publisher that has completed and whose elements are delivered makes room for the next element. That is asked for
+    at once, or, if downstream asks for nothing, at its next request: publishers without elements must not make this run
+    ahead of demand.
     """
 
     def __init__(self, step: FlatMapPublishers[Any, Any], downstream: Subscriber[Any]) -> None:

@@ -16,9 +16,9 @@ T = TypeVar("T")
 class Flatten(Stage[Iterable[T], T]):
     """Emit the items of each element, one element after the other.
 
-    Emits when the element at hand has another item. Backpressures when downstream does, in the middle of an element if
+    Emits when the current element has another item. Backpressures when downstream does, in the middle of an element if
     need be. Completes when upstream has completed and its last element is used up. Cancels when downstream cancels,
-    closing the element at hand.
+    closing the current element.
     """
 
     sight: ClassVar[Sight] = Sight.ITEM

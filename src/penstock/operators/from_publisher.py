@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FromPublisher(Source[T]):
-    """Subscribe to a publisher of another make, and hold it to the contract.
+    """Subscribe to a publisher of another library, and hold it to the contract.
 
     Emits when the publisher does; an element that was not requested fails the stream by rule 1.1. Backpressures by
     passing demand on. Completes when the publisher completes. Cancels the publisher's subscription. A publisher of the

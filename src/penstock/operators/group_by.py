@@ -27,9 +27,9 @@ class GroupBy(Joint[T, G]):
     Emits a group when an element with a new key comes; the element is the first of the group. After a group was
     cancelled, the next element of its key begins a new one. Backpressures when neither elements of the groups nor more
     groups are asked for: at most `size` elements wait, for all groups together, and a slow group holds the others back.
-    Fails when more than `groups` are open, and when all that wait do so in groups that nobody has subscribed to, and
-    nobody does within `patience` seconds. Completes when upstream and the groups that are read have completed. Cancels
-    upstream when the stream of groups and all groups are cancelled; those that nobody had subscribed to are gone then.
+    Fails when more than `groups` are open, and when all elements that wait are in groups that have no subscriber and
+    get none within `patience` seconds. Completes when upstream and the groups that are read have completed. Cancels
+    upstream when the stream of groups and all groups are cancelled; groups without a subscriber are gone then.
     """
 
     key: Callable[[T], Hashable]
@@ -54,7 +54,7 @@ class GroupBy(Joint[T, G]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Group(Source[Any]):
-    """Be the source of one group."""
+    """The source of one group."""
 
     branch: Branch
 

@@ -17,8 +17,8 @@ from penstock.stage import Source
 class Interval(Source[int]):
     """Emit 0, 1, 2, … one every `seconds`, the first after `seconds`.
 
-    Emits when the clock ticks and downstream has asked. Backpressures by `overflow`: a clock cannot be slowed, so
-    ticks nobody asked for are replaced by the latest, dropped, held up to `size`, or fail the stream. Completes never.
+    Emits when the clock ticks and downstream has asked. Backpressures by `overflow`: a clock cannot be slowed, so ticks
+    that were not asked for are replaced by the latest, dropped, held up to `size`, or fail the stream. Completes never.
     Cancels the timer.
     """
 
@@ -43,7 +43,7 @@ class Interval(Source[int]):
 
 
 class _Ticker:
-    """Emit at each tick and set the alarm for the next; ticks are counted from the start, so they do not drift."""
+    """A run that emits at each tick and sets the alarm for the next; ticks count from the start, without drift."""
 
     __slots__ = ("_alarm", "_emitter", "_seconds", "_start", "_tick")
 

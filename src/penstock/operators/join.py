@@ -106,7 +106,7 @@ class Join(Source[Pair]):
 
 
 class _Match:
-    """Hold the elements of each side that may still find a match, by key.
+    """The elements of each side that may still find a match, by key.
 
     Elements of one key have found a match all or none, so it is enough to remember the keys. Where those without one
     are wanted (`_alone`), elements are kept in the order they came as well.

@@ -49,7 +49,7 @@ class KeepAlive(Joint[T, T | U], Generic[T, U]):
 
 
 class _KeepAliveRun(Timed):
-    """Set the alarm when something is asked for, and again when an element comes."""
+    """A run that sets the alarm when something is asked for, and again when an element comes."""
 
     def __init__(self, step: KeepAlive[Any, Any], downstream: Subscriber[Any]) -> None:
         super().__init__(downstream, step.clock, step.size)

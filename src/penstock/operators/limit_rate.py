@@ -57,7 +57,7 @@ class _LimitRun(Relay[Any]):
 
 
 class _Portions:
-    """Be what the relay takes for its upstream."""
+    """The subscription that the relay takes for its upstream; it asks upstream in portions."""
 
     __slots__ = ("_high", "_lock", "_low", "_owed", "_subscription", "_wanted", "cancel")
 

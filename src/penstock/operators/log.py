@@ -32,7 +32,7 @@ class Log(Joint[T, T]):
             raise TypeError(f"log: level must be a level of logging, got {self.level!r}")
 
     def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
-        """Put a relay in front of what follows, if anybody reads the log."""
+        """Put a relay in front of what follows, if the logger takes the level."""
         logger = logging.getLogger(f"penstock.{self.name}")
         if not logger.isEnabledFor(self.level):
             return downstream

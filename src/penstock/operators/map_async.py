@@ -49,7 +49,7 @@ class MapAsync(Joint[A, B]):
 
 
 class _Job:
-    """Be one element on its way to a result."""
+    """An element on its way to a result."""
 
     __slots__ = ("done", "element", "error", "key", "result")
 
@@ -62,7 +62,7 @@ class _Job:
 
 
 class _MapAsyncRun(Part):
-    """Feed up to `concurrency` workers, each a task that goes on while there are jobs.
+    """A run that feeds up to `concurrency` workers, each a task that goes on while there are jobs.
 
     Jobs are added on any thread; everything else happens on the loop's thread, so it needs no lock. A worker that has
     finished a job takes the next one at once: `_ready` holds those. Results are delivered together, once per turn of
@@ -124,7 +124,7 @@ class _MapAsyncRun(Part):
         self._lease.call(self._admit)
 
     def _begin(self, _: int) -> None:
-        """Ask for the first elements when somebody asks for the first result."""
+        """Ask for the first elements when downstream asks for the first result."""
         if not self._begun:
             with self._outlet.lock:
                 begun, self._begun = self._begun, True

@@ -27,7 +27,7 @@ _BATCHES = Body(
 class MapBatches(Stage[A, B]):
     """Emit, one by one, the results that the function returns for each `size` elements; the last batch may be shorter.
 
-    Emits when the batch at hand has another result; of what Arrow and pandas call a table these are its rows as
+    Emits when the current batch has another result; of what Arrow and pandas call a table these are its rows as
     dictionaries, of an array with one dimension its values, with more its rows. Backpressures when downstream does, in
     the middle of a batch if need be; demand counts elements, and upstream is asked for what fills the batches that
     would cover it. It holds fewer than `size` elements, or the results of one batch. Completes when upstream has

@@ -54,7 +54,7 @@ def _signals(opener: Opener[Any], gate: LoopGate | None) -> Iterator[Signal[Any]
 
 
 class _MaterializeRun(Relay[Any]):
-    """Let a stream of one element follow the one that has ended: the end, which waits for demand there."""
+    """A relay that lets a stream of one element follow the one that has ended: the end, which waits for demand."""
 
     def __init__(self, downstream: Subscriber[Any]) -> None:
         super().__init__(downstream)

@@ -19,9 +19,9 @@ from penstock.stage import LoopGate, Opener, Source
 class Merge(Source[Any]):
     """Emit the elements of all streams in the order they come; streams that can be iterated take turns.
 
-    Emits when any stream does. Backpressures when downstream does: at most `prefetch` elements of each stream are
-    held, and none before somebody asks. Completes when all streams have completed; fails with the first failure, after
-    what has come by then and ahead of what the others would still give. Cancels all streams.
+    Emits when any stream does. Backpressures when downstream does: at most `prefetch` elements of each stream are held,
+    and none before downstream asks. Completes when all streams have completed; fails with the first failure, after what
+    has come by then and ahead of what the others would still give. Cancels all streams.
     """
 
     streams: tuple[Chain, ...]

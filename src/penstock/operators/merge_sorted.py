@@ -122,7 +122,7 @@ def _by_key(step: MergeSorted, openers: list[Opener[Any]], gate: LoopGate | None
 
 
 class _MergeSortedRun(Lanes):
-    """Keep the key of each lane's next element in a heap."""
+    """A run that holds the key of each lane's next element in a heap."""
 
     def __init__(self, step: MergeSorted, downstream: Subscriber[Any]) -> None:
         super().__init__(downstream, len(step.streams), step.prefetch)

@@ -21,7 +21,7 @@ POLICIES = (Overflow.ERROR, Overflow.DROP, Overflow.LATEST)
 
 @dataclass(frozen=True, slots=True)
 class OnBackpressureBuffer(Joint[T, T]):
-    """Hold up to `size` elements that nobody has asked for; what comes then is decided by `overflow`.
+    """Hold up to `size` elements that downstream has not asked for; `overflow` decides what happens to more.
 
     Emits when downstream asks and there is an element. Backpressures never: it asks for everything. When `size`
     elements wait and another comes, the stream fails (ERROR), or the new one is left out (DROP), or the oldest one
@@ -68,7 +68,7 @@ class _BufferRun(Flood):
         if full and dropped is None:
             self.fail(
                 OverflowedError(
-                    f"on_backpressure_buffer: {step.size} elements wait and another came; nobody asks for them"
+                    f"on_backpressure_buffer: {step.size} elements wait and another came; no subscriber asks for them"
                 )
             )
             return

@@ -1,4 +1,4 @@
-"""on_backpressure_drop: leave out what nobody has asked for."""
+"""on_backpressure_drop: leave out elements that downstream has not asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""on_backpressure_error: fail when an element comes that nobody has asked for."""
+"""on_backpressure_error: fail when an element comes that downstream has not asked for."""
 
 from __future__ import annotations
 
@@ -36,4 +36,4 @@ class _ErrorRun(Flood):
         if taken:
             outlet.wake()
         else:
-            self.fail(OverflowedError("on_backpressure_error: an element came that nobody has asked for"))
+            self.fail(OverflowedError("on_backpressure_error: an element came that was not asked for"))

@@ -1,4 +1,4 @@
-"""on_backpressure_latest: hold the latest element that nobody has asked for."""
+"""on_backpressure_latest: hold the latest element that downstream has not asked for."""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ class OnErrorResume(Joint[T, T]):
     """Subscribe to what the function returns for the error, in place of the stream that failed.
 
     Emits when upstream, or what took its place, emits. Backpressures when downstream does; demand left over moves on.
-    Completes when upstream or its replacement completes; fails with an error that `when` does not name, if the
-    function raises, or if the replacement fails. Cancels the one at hand.
+    Completes when upstream or its replacement completes; fails with an error that `when` does not name, if the function
+    raises, or if the replacement fails. Cancels upstream or its replacement.
     """
 
     fn: Callable[[Exception], Publisher[T] | Iterable[T] | AsyncIterable[T]]

@@ -35,7 +35,7 @@ class Parallel(Joint[A, B]):
     Emits when a result is there: in the order of the elements if `ordered`, else as they come. Backpressures when
     downstream does: at most `prefetch` elements are under way, from being asked for to their last result being
     delivered. Completes when upstream has completed and all work is done; fails with the first failure, after the
-    results before it if `ordered`. Cancels all work behind the element at hand, and lets the workers go.
+    results before it if `ordered`. Cancels all work after the element that each worker is at, and lets the workers go.
     """
 
     rails: int
@@ -63,7 +63,7 @@ class Parallel(Joint[A, B]):
 
 
 class _Share:
-    """Be some elements on their way through the steps."""
+    """A part of the elements on their way through the steps."""
 
     __slots__ = ("error", "finished", "loop", "resting", "results", "size")
 
@@ -78,7 +78,7 @@ class _Share:
 
 
 class _ParallelRun(Part):
-    """Hand out shares of what waits to workers that are free, and deliver their results.
+    """A run that hands out shares of what waits to workers that are free, and delivers their results.
 
     What waits is divided evenly among the rails, so a lone element goes to a worker at once, and many go as few large
     shares. A worker takes up to MOST_RESULTS results of a share; if there are more, the share rests until those were
@@ -285,7 +285,7 @@ class _ParallelRun(Part):
         self._ask(0)
 
     def _ask(self, _: int) -> None:
-        """Ask for more once half of what may be under way is done with, and somebody asks below."""
+        """Ask for more once half of what may be under way is done with, and downstream asks."""
         with self._lock:
             upstream = self._upstream
             if upstream is None or self._done or self._gate.over:

@@ -17,7 +17,7 @@ from penstock.stage import Source
 
 @dataclass(frozen=True, slots=True)
 class Partition(Source[Any]):
-    """Be one of two streams over one run: that of the elements for which the predicate is true, or that of the others.
+    """Emit one side of one run: the elements for which the predicate is true, or the others.
 
     Emits when the stream does and the element is for this side. Backpressures when both sides do; elements that the
     other side has not asked for wait, up to `size`, also before it is subscribed. Then by `slow` that side fails with

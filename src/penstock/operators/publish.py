@@ -19,8 +19,8 @@ class Publish(Source[Any]):
 
     Emits to each subscriber what comes from the time it subscribed. Backpressures by `slow`: a subscriber that is
     `size` elements behind fails with OverflowedError, or misses elements, or holds back all others if told to WAIT;
-    while nobody is there nothing is read. Completes when the stream completes. Cancels the stream when the connection
-    is cancelled, whose subscribers then fail with RunCancelledError, and not when subscribers cancel.
+    while there is no subscriber nothing is read. Completes when the stream completes. Cancels the stream when the
+    connection is cancelled, whose subscribers then fail with RunCancelledError, and not when subscribers cancel.
     """
 
     stream: Chain

@@ -48,7 +48,7 @@ class Race(Source[Any]):
 
 
 class _Runner(Part):
-    """Be the subscriber of one of the streams."""
+    """The subscriber of one of the streams."""
 
     __slots__ = ("_field", "_leg", "asked", "done", "height", "subscription")
 
@@ -84,7 +84,7 @@ class _Runner(Part):
 
 
 class _Field:
-    """Be the relay's upstream: all streams until one has answered, then that one."""
+    """The relay's upstream: all streams until one has answered, then that one."""
 
     __slots__ = ("_lock", "_over", "_wanted", "runners", "winner")
 

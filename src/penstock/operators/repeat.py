@@ -21,8 +21,8 @@ from penstock.stage import LoopGate, Opener, Source
 class Repeat(Source[Any]):
     """Run the stream `times` times, or for ever, as long as `while_` is true after a run.
 
-    Emits when the stream does. Backpressures when downstream does: a further run is started when somebody asks.
-    Completes when the last run does; fails with the first failure. Cancels the run at hand.
+    Emits when the stream does. Backpressures when downstream does: a further run is started when downstream asks.
+    Completes when the last run does; fails with the first failure. Cancels the current run.
     """
 
     stream: Chain
@@ -87,7 +87,7 @@ class Repeat(Source[Any]):
 
 
 class _RepeatRun(Relay[Any]):
-    """Attach the stream anew when it has completed and somebody asks."""
+    """A relay that attaches the stream anew when it has completed and downstream asks."""
 
     def __init__(self, step: Repeat, downstream: Subscriber[Any]) -> None:
         super().__init__(downstream)

@@ -26,7 +26,7 @@ class Retry(Source[Any]):
     Emits when the stream does; what it emitted before a failure may come again. Backpressures when downstream does;
     demand left over moves on to the next attempt. Completes when an attempt completes; fails with the last error, or
     with the first that `when` does not name; the error of the first attempt is its cause, those between are not kept.
-    Cancels the attempt at hand or the wait for the next.
+    Cancels the current attempt or the wait for the next.
     """
 
     stream: Chain

@@ -19,8 +19,9 @@ class Sample(Source[Any]):
     """Emit the latest element of the stream whenever the other stream emits, if there has been one since.
 
     Emits when the other stream does. Backpressures never: it asks for everything and holds the latest element and one
-    that was sampled; one that nobody has asked for gives way to a newer one. Completes when either stream completes,
-    after the element at hand; fails with the first failure. Cancels both streams, also when it completes.
+    that was sampled; a sampled element that was not asked for gives way to a newer one. Completes when either stream
+    completes, after the element that it holds; fails with the first failure. Cancels both streams, also when it
+    completes.
     """
 
     stream: Chain
@@ -36,7 +37,7 @@ class Sample(Source[Any]):
 
 
 class _Hand(Part):
-    """Be the subscriber of one of the two streams, and ask it for everything."""
+    """The subscriber of one of the two streams, which it asks for everything."""
 
     __slots__ = ("_run", "_took", "height", "upstream")
 
@@ -89,7 +90,7 @@ class _SampleRun(Part):
         outlet.wake()
 
     def end(self, error: Exception | None) -> None:
-        """End with what is at hand, whichever stream has ended."""
+        """End with the element that is held, whichever stream has ended."""
         self._tick(None)
         self.outlet.complete(error)
         self._cancel()

@@ -25,7 +25,7 @@ class SequenceEqual(Source[bool]):
     """Emit True if both streams have equal elements in the same order and complete after as many, else False.
 
     Emits once: at the first difference, or when both have completed. Backpressures when downstream does; nothing is
-    compared before somebody asks, and at most `prefetch` elements of each stream are held. Completes with the answer;
+    compared before downstream asks, and at most `prefetch` elements of each stream are held. Completes with the answer;
     fails with the first failure. Cancels both streams, also when it completes.
     """
 
@@ -69,7 +69,7 @@ class SequenceEqual(Source[bool]):
             except Exception as error:  # noqa: BLE001  rule 1.4
                 raise self.blamed(error)  # noqa: B904  it is the same error, unless it was a stop
             if gate is not None and gate.over:
-                return False  # cancelled: nobody hears it
+                return False  # cancelled: the answer is not delivered
         return True
 
     def _same(self, iterators: list[Iterator[Any]]) -> bool:

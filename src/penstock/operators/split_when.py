@@ -17,9 +17,9 @@ T = TypeVar("T")
 class SplitWhen(Stage[T, list[T]]):
     """Emit lists of neighbours, cut wherever the predicate is true for an element and the one after it.
 
-    Emits when an element begins a new list, or upstream completes with some at hand; fails with OverflowedError when a
-    list would have more than `size` elements. Backpressures when downstream does; it holds `size` elements at the
-    most. Completes when upstream completes. Cancels when downstream cancels.
+    Emits when an element begins a new list, or upstream completes while elements are held; fails with OverflowedError
+    when a list would have more than `size` elements. Backpressures when downstream does; it holds `size` elements at
+    the most. Completes when upstream completes. Cancels when downstream cancels.
     """
 
     predicate: Callable[[T, T], object]

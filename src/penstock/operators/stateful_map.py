@@ -24,7 +24,7 @@ class StatefulMap(Stage[A, B]):
     Cancels when downstream cancels.
     """
 
-    fn: Callable[[Any, A], tuple[Any, B]]  # the state is nobody else's business
+    fn: Callable[[Any, A], tuple[Any, B]]  # only this function knows the type of the state
     create: Callable[[], Any]
     loop: ClassVar[Body] = Body(
         "if {kept} is None: {kept} = {create}()\n{kept}, v = {fn}({kept}, v)\nif v is None: none",

@@ -58,7 +58,7 @@ def _closing(signal: Callable[[Any], None], worker: Worker) -> Callable[[Any], N
 
 
 class _Elsewhere(Part):
-    """Stand before the subscriber: elements pass untouched, requests go by way of the worker."""
+    """The party before the subscriber: elements pass untouched, requests go by way of the worker."""
 
     __slots__ = ("_downstream", "_failure", "_worker", "height", "on_next")
 
@@ -88,7 +88,7 @@ class _Elsewhere(Part):
 
 
 class _Requests:
-    """Be the subscription handed on: requests run on the worker, a cancel at once."""
+    """The subscription handed on: requests run on the worker, a cancel at once."""
 
     __slots__ = ("_failure", "_subscription", "_worker")
 

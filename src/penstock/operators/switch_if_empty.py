@@ -18,8 +18,8 @@ from penstock.stage import LoopGate, Opener, Source
 class SwitchIfEmpty(Source[Any]):
     """Emit the stream, or if it completes without an element, the other one.
 
-    Emits when the stream at hand does. Backpressures when downstream does; demand moves on to the other one. Completes
-    when the stream does, or the other one in its place; fails with the first failure. Cancels the stream at hand; the
+    Emits when the current stream does. Backpressures when downstream does; demand moves on to the other one. Completes
+    when the stream does, or the other one in its place; fails with the first failure. Cancels the current stream; the
     other one is not subscribed before it is needed.
     """
 

@@ -26,7 +26,7 @@ class SwitchMap(Joint[A, B]):
 
     Emits when the newest publisher does; the one before is cancelled when an element comes. Backpressures the newest
     publisher when downstream does, of which at most `prefetch` elements are held; upstream is asked for everything,
-    once somebody asks. Completes when upstream and the newest publisher have completed; fails with the first failure.
+    once downstream asks. Completes when upstream and the newest publisher have completed; fails with the first failure.
     Cancels upstream and the newest publisher.
     """
 
@@ -43,7 +43,7 @@ class SwitchMap(Joint[A, B]):
 
 
 class _Inner(Part):
-    """Be the subscriber of one publisher; `owed` is what it was asked for and has not given."""
+    """The subscriber of one publisher; `owed` is what it was asked for and has not given."""
 
     __slots__ = ("_run", "done", "height", "owed", "subscription")
 
@@ -81,7 +81,7 @@ class _Inner(Part):
 
 
 class _SwitchMapRun(Part):
-    """Keep the newest publisher; the outlet's lock guards which one it is and what it owes."""
+    """The run over the newest publisher; the outlet's lock guards which one it is and what it owes."""
 
     def __init__(self, step: SwitchMap[Any, Any], downstream: Subscriber[Any]) -> None:
         self.height = height_of(downstream) + 1
@@ -130,7 +130,7 @@ class _SwitchMapRun(Part):
             self._outlet.complete()
 
     def _requested(self, n: int) -> None:
-        """Ask upstream for everything when somebody asks for the first, and the newest for what is asked for."""
+        """Ask upstream for everything when downstream asks for the first, and the newest for what is asked for."""
         if not self._begun:
             with self._outlet.lock:
                 begun, self._begun = self._begun, True

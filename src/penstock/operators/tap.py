@@ -68,7 +68,7 @@ class _TapRun(Relay[Any]):
         if fn is not None:
             try:
                 fn(*args)
-            except Exception as error:  # noqa: BLE001  these signals carry no failure of their own
+            except Exception as error:  # noqa: BLE001  these signals cannot carry a failure
                 drop("tap: a function raised", error)
 
     def subscribed(self, leg: Leg, subscription: Subscription) -> None:

@@ -46,7 +46,7 @@ class Throttle(Joint[T, T]):
 
 
 class _ThrottleRun(Relay[Any]):
-    """Give out `count` tickets for demand; one that was used comes back `per` seconds after its element came."""
+    """A run with `count` tickets for demand; one that was used comes back `per` seconds after its element came."""
 
     def __init__(self, step: Throttle[Any], downstream: Subscriber[Any]) -> None:
         super().__init__(downstream)
@@ -107,7 +107,7 @@ class _ThrottleRun(Relay[Any]):
 
 
 class _Rationed:
-    """Be what the relay takes for its upstream."""
+    """The subscription that the relay takes for its upstream; it passes on the demand that has tickets."""
 
     __slots__ = ("_run", "cancel")
 

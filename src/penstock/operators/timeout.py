@@ -36,7 +36,7 @@ class Timeout(Joint[T, T]):
 
 
 class _TimeoutRun(Relay[Any]):
-    """Set the alarm while something is asked for; an element only moves it."""
+    """A run that sets the alarm while something is asked for; an element only moves it."""
 
     def __init__(self, step: Timeout[Any], downstream: Subscriber[Any]) -> None:
         super().__init__(downstream)

@@ -81,7 +81,7 @@ def _reads_nothing(given: Any) -> bool:
 
 
 class _Held:
-    """Hold the resource; closing it again does nothing."""
+    """The resource; closing it again does nothing."""
 
     __slots__ = ("_lock", "_resource", "_step", "used")
 
@@ -109,7 +109,7 @@ class _Held:
                 raise blamed(error, self._step, self._step.close)  # noqa: B904  it is the same error, or was a stop
 
     def close_quietly(self) -> None:
-        """Close it where an error is on its way already, or nobody is left to be told."""
+        """Close it where an error is on its way already, or no subscriber is left to be told."""
         try:
             self.close()
         except Exception as error:  # noqa: BLE001
@@ -125,7 +125,7 @@ class _Held:
 
 @dataclass(frozen=True, eq=False)
 class _Items(Source[Any]):
-    """Be what was made, where it can be iterated."""
+    """The iterable that was made with the resource."""
 
     held: _Held
     made: Opener[Any]
@@ -160,7 +160,7 @@ class _Items(Source[Any]):
 
 @dataclass(frozen=True, eq=False)
 class _AsyncItems(Source[Any]):
-    """Be what was made, where it can be iterated asynchronously."""
+    """The asynchronous iterable that was made with the resource."""
 
     held: _Held
     made: AsyncIterable[Any]
@@ -190,7 +190,7 @@ class _AsyncItems(Source[Any]):
 
 
 class _UsingRun(Relay[Any]):
-    """Close the resource where no loop does: behind a publisher's end, or after it was cancelled."""
+    """A run that closes the resource where no loop does: behind a publisher's end, or after it was cancelled."""
 
     def __init__(self, downstream: Subscriber[Any], held: _Held) -> None:
         super().__init__(downstream)

@@ -32,11 +32,11 @@ def _bounds_given(size: int, patience: float, clock: Clock) -> None:
 class Window(Joint[T, W]):
     """Emit streams of `count` elements each; the last may be shorter.
 
-    Emits a window when its first element comes. Backpressures when neither the window at hand nor another one is asked
-    for: at most `size` elements wait, for all windows together. Fails when all that wait do so in windows that nobody
-    has subscribed to within `patience` seconds. Completes when upstream completes, and a window with its last element.
-    Cancels upstream when the stream of windows and the window at hand are cancelled; windows that nobody had subscribed
-    to by then are gone.
+    Emits a window when its first element comes. Backpressures when neither the current window nor another one is asked
+    for: at most `size` elements wait, for all windows together. Fails when all elements that wait are in windows that
+    get no subscriber within `patience` seconds. Completes when upstream completes, and a window with its last element.
+    Cancels upstream when the stream of windows and the current window are cancelled; windows without a subscriber by
+    then are gone.
     """
 
     count: int
@@ -59,11 +59,11 @@ class Window(Joint[T, W]):
 class WindowSeconds(Joint[T, W]):
     """Emit a stream for each `seconds` of time in which an element comes.
 
-    Emits a window when its first element comes. Backpressures when neither the window at hand nor another one is asked
-    for: at most `size` elements wait, for all windows together. Fails when all that wait do so in windows that nobody
-    has subscribed to within `patience` seconds. Completes when upstream completes, and a window when its time is over.
-    Cancels upstream when the stream of windows and the window at hand are cancelled; windows that nobody had subscribed
-    to by then are gone.
+    Emits a window when its first element comes. Backpressures when neither the current window nor another one is asked
+    for: at most `size` elements wait, for all windows together. Fails when all elements that wait are in windows that
+    get no subscriber within `patience` seconds. Completes when upstream completes, and a window when its time is over.
+    Cancels upstream when the stream of windows and the current window are cancelled; windows without a subscriber by
+    then are gone.
     """
 
     seconds: float
@@ -86,12 +86,12 @@ class WindowSeconds(Joint[T, W]):
 class WindowUntil(Source[Any]):
     """Emit a stream of the elements between two elements of another stream.
 
-    Emits a window when its first element comes. Backpressures when neither the window at hand nor another one is asked
+    Emits a window when its first element comes. Backpressures when neither the current window nor another one is asked
     for: at most `size` elements wait, for all windows together; the other stream is asked for everything. Fails when
-    all that wait do so in windows that nobody has subscribed to within `patience` seconds. Completes when the stream
-    completes, and a window when the other stream emits; once that one has completed, the window at hand stays open.
-    Cancels both streams when the stream of windows and the window at hand are cancelled; windows that nobody had
-    subscribed to by then are gone.
+    all elements that wait are in windows that get no subscriber within `patience` seconds. Completes when the stream
+    completes, and a window when the other stream emits; once that one has completed, the current window stays open.
+    Cancels both streams when the stream of windows and the current window are cancelled; windows without a subscriber
+    by then are gone.
     """
 
     stream: Chain
@@ -114,7 +114,7 @@ class WindowUntil(Source[Any]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pane(Source[Any]):
-    """Be the source of one window."""
+    """The source of one window."""
 
     branch: Branch
 
@@ -126,7 +126,7 @@ class _Pane(Source[Any]):
 
 
 class _WindowRun(Trunk):
-    """Put elements into the window at hand, and open one where there is none."""
+    """A run that puts elements into the current window, and opens one where there is none."""
 
     def __init__(self, step: Window[Any, Any] | WindowSeconds[Any, Any] | WindowUntil, downstream: Any) -> None:
         super().__init__("window", downstream, step.size, step.patience, step.clock)
@@ -138,7 +138,7 @@ class _WindowRun(Trunk):
         self.on_chunk([element])
 
     def on_chunk(self, elements: list[Any], /) -> None:
-        """Put several elements into the window at hand."""
+        """Put several elements into the current window."""
         while True:
             window = self._window
             if window is None or window.done:
@@ -167,7 +167,7 @@ class _WindowRun(Trunk):
         """Take note that a window has just been opened."""
 
     def cut(self) -> None:
-        """End the window at hand."""
+        """End the current window."""
         window = self._window
         if window is not None:
             self.finish(window)
@@ -195,7 +195,7 @@ class _CountedRun(_WindowRun):
 
 
 class _TimedRun(_WindowRun):
-    """Close windows on the grid of times that begins with the subscription, setting a timer only while one is open."""
+    """A run that closes windows on a grid of times from the subscription on; a timer is set while one is open."""
 
     def __init__(self, step: WindowSeconds[Any, Any], downstream: Subscriber[Any]) -> None:
         super().__init__(step, downstream)
@@ -221,7 +221,7 @@ class _CutRun(_WindowRun):
 
 
 class _Cuts(Part):
-    """Be the subscriber of the other stream."""
+    """The subscriber of the other stream."""
 
     __slots__ = ("_run", "height", "upstream")
 

@@ -86,7 +86,7 @@ def _stepping(context: Context, open_run: Callable[[], Iterator[Any]]) -> Iterat
 
 
 class _Below(Part):
-    """Stand before the subscriber: pass each signal on in the subscriber's own context."""
+    """The party before the subscriber: it passes each signal on in the subscriber's own context."""
 
     __slots__ = ("_context", "_downstream", "_inner", "height", "on_chunk")
 
@@ -116,7 +116,7 @@ class _Below(Part):
 
 
 class _Above:
-    """Be the subscription handed on: requests and a cancel go up in the context of the stream."""
+    """The subscription handed on: requests and a cancel go up in the context of the stream."""
 
     __slots__ = ("_context", "_subscription")
 

@@ -88,7 +88,7 @@ def _beside_one(openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator[t
 
 
 class _Other(Part):
-    """Be the subscriber of one of the others: keep its latest element."""
+    """The subscriber of one of the others; it keeps the latest element."""
 
     __slots__ = ("_run", "done", "height", "latest", "subscription")
 

@@ -22,8 +22,9 @@ class Zip(Source[tuple[Any, ...]]):
     """Emit tuples of the first elements, the second elements, and so on.
 
     Emits when every stream has one more element. Backpressures when downstream does: at most `prefetch` elements of
-    each stream are held, and none before somebody asks. Completes as soon as one stream has completed and its elements
-    are used up; fails when one has failed and its elements are used up. Cancels all streams, also when it completes.
+    each stream are held, and none before downstream asks. Completes as soon as one stream has completed and its
+    elements are used up; fails when one has failed and its elements are used up. Cancels all streams, also when it
+    completes.
     """
 
     streams: tuple[Chain, ...]
@@ -111,7 +112,7 @@ def _looked_through(openers: list[Opener[Any]], gate: LoopGate | None) -> Iterat
 
 
 class _ZipRun(Lanes):
-    """Make a tuple of one element of each lane."""
+    """A run that makes a tuple of one element of each lane."""
 
     hasty = True
     side_by_side = True

@@ -8,7 +8,7 @@ from penstock.engine.words.arguments import function_given as plain_function_giv
 
 
 def function_given(name: str, parameter: str, value: object) -> None:
-    """Refuse what cannot be called, and what would give a coroutine that nobody awaits."""
+    """Refuse what cannot be called, and what would give a coroutine that is never awaited."""
     if inspect.iscoroutinefunction(value):
         raise TypeError(f"{name}: {parameter} must not be a coroutine function, got {value!r}; async_map awaits one")
     plain_function_given(name, parameter, value)

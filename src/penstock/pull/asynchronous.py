@@ -23,11 +23,11 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class StreamEnd(PenstockError):
-    """Say that a stream is done: there is no value for this ask."""
+    """The end of a stream: there is no value for this ask."""
 
 
 class Asked(Protocol[T_co]):
-    """Be a source in the dataflow form."""
+    """A source in the dataflow form."""
 
     def ask(self) -> Awaitable[T_co]:
         """Return the next value, or raise StreamEnd or the stream's error."""
@@ -39,7 +39,7 @@ class Asked(Protocol[T_co]):
 
 
 class Dataflow(Generic[T]):
-    """Read a source by awaiting: `await ask()`, `await abort()`, on one event loop.
+    """A reader of a source by awaiting: `await ask()`, `await abort()`, on one event loop.
 
     An ask that is cancelled leaves its value to the next one: nothing is lost.
     """
@@ -49,7 +49,7 @@ class Dataflow(Generic[T]):
     def __init__(self, read: Read) -> None:
         self._read = read
         self._ready: deque[tuple[End | None, Any]] = deque()
-        """Answers that nobody has taken yet."""
+        """Answers that no ask has taken yet."""
         self._waiting: deque[asyncio.Future[None]] = deque()
         """Asks, in order; each is woken when there is an answer for it, and takes the oldest there is."""
         self._out = 0
@@ -67,14 +67,14 @@ class Dataflow(Generic[T]):
             end, found = self._ready.popleft()
         finally:
             self._waiting.remove(turn)
-            self._wake()  # whoever is cancelled leaves its turn to the next
+            self._wake()  # an ask that is cancelled leaves its turn to the next
         if end is None:
             value: T = found
             return value
         raise StreamEnd("pull: the stream is done") if end is True else end
 
     def _send(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Ask the source, whose answer goes to whoever has waited longest by then."""
+        """Ask the source; the answer goes to the ask that has waited longest by then."""
         waits = True
 
         def arrived(found: tuple[End | None, Any]) -> None:
@@ -111,14 +111,14 @@ class Dataflow(Generic[T]):
         confirmed: asyncio.Future[End | None] = loop.create_future()
 
         def settle(end: End | None) -> None:
-            if not confirmed.done():  # whoever awaited it may have been cancelled
+            if not confirmed.done():  # the task that awaited it may have been cancelled
                 confirmed.set_result(end)
 
         def answer(end: bool | Exception | None, value: Any = None, /) -> None:
             _on(loop, settle, end_of(end))
 
         reason: End = error if error is not None else True
-        # Property A10: values that nobody has taken are dropped; who was to take one is told the end.
+        # Property A10: values that no ask has taken are dropped; an ask that was to take one is told the end.
         self._ready = deque((reason, None) for _ in zip(self._waiting, self._ready, strict=False))
         self._read(reason, answer)
         failed = failure(await confirmed)
@@ -188,7 +188,7 @@ async def _iterated(asked: Dataflow[T]) -> AsyncIterator[T]:
 
 
 class _Awaited:
-    """Answer asks by awaiting one value after the other on the event loop that asks."""
+    """A source that answers asks by awaiting one value after the other on the event loop that asks."""
 
     def __init__(self, name: str, source: Asked[Any]) -> None:
         self._name = name
@@ -216,7 +216,7 @@ class _Awaited:
         except Exception as error:  # noqa: BLE001  property F1
             end = error
         except asyncio.CancelledError:
-            if not self._stopping:  # the loop comes to its end: whoever waits is told
+            if not self._stopping:  # the loop comes to its end: each ask that waits is told
                 self._task = None
                 self.desk.turn.run(self.desk.finish, RuntimeError(f"{self._name}: the work under way was cancelled"))
             raise
@@ -236,7 +236,7 @@ class _Awaited:
 
         async def close() -> None:
             if task is not None:
-                task.cancel()  # property A4: nobody waits for a value that may never come
+                task.cancel()  # property A4: an abort does not wait for a value that may never come
                 await asyncio.wait([task])
             failed: bool | Exception = True
             try:
@@ -272,7 +272,7 @@ def from_dataflow(source: Asked[T]) -> PullSource[T]:
 
 
 class _Iterating:
-    """Be an async iterable in the dataflow form."""
+    """An async iterable in the dataflow form."""
 
     def __init__(self, items: AsyncIterable[Any]) -> None:
         self._items = items

@@ -10,7 +10,7 @@ from penstock.pull.reader import SourceReader
 
 
 class Between:
-    """Pass values on as they come; what is made of it says what else becomes of them, and of the end."""
+    """A module that passes values on as they come; its subclasses say what else becomes of them, and of the end."""
 
     def __init__(self, read: Read) -> None:
         self.desk = desk = Desk(self.wanted, self.close)

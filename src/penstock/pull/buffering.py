@@ -20,7 +20,7 @@ B = TypeVar("B")
 
 
 class _Batch(Between):
-    """Collect values until there are enough, or it has taken long enough."""
+    """A collector of values until there are enough, or it has taken long enough."""
 
     def __init__(self, read: Read, size: int | None, seconds: float | None, clock: Clock) -> None:
         super().__init__(read)
@@ -77,7 +77,7 @@ def batch(
 
 
 class _Sliding(Between):
-    """Keep the last values."""
+    """A holder of the last values."""
 
     def __init__(self, read: Read, fn: Callable[[list[Any]], Any], width: int) -> None:
         super().__init__(read)
@@ -105,7 +105,7 @@ def sliding(fn: Callable[[list[A]], B], width: int) -> PullThrough[A, B]:
 
 
 class _Buffer(Between):
-    """Read ahead between two marks."""
+    """A buffer that reads ahead between two marks."""
 
     def __init__(self, read: Read, high: int, low: int) -> None:
         super().__init__(read)

@@ -9,7 +9,7 @@ from penstock.tck.pull.checker import PullChecker
 
 
 class Checker(PullChecker, PullThrough[Any, Any]):
-    """Be a through that changes nothing and looks at everything; wired once.
+    """A through that changes nothing and looks at everything; wired once.
 
     What breaks the protocol is kept from the other neighbour and put into `faults`; `verify()` raises the first.
     """

@@ -28,7 +28,7 @@ def _reads(name: str, sources: Iterable[Any]) -> list[Read]:
 
 
 class _Cat:
-    """Read one source to its end, then the next."""
+    """A source that reads one source to its end, then the next."""
 
     def __init__(self, reads: list[Read]) -> None:
         self.desk = Desk(self._wanted, self._close)
@@ -64,9 +64,9 @@ def cat(sources: Iterable[PullSource[T] | None]) -> PullSource[T]:
 
 
 class Many(PullSource[T]):
-    """Give the values of any number of sources as they come.
+    """A source that gives the values of any number of sources as they come.
 
-    Each source that has nothing held is asked when somebody waits, so that of each one value at most is held. Sources
+    Each source that has nothing held is asked when the reader waits, so that of each one value at most is held. Sources
     may be added while it runs; it ends when all have ended and `cap()` was called, or when the sources were all given
     at the beginning. If one fails the others are aborted with its error, and what is held is dropped.
     """
@@ -145,9 +145,9 @@ def many(sources: Iterable[PullSource[T]] | None = None) -> Many[T]:
 
 
 class _Aligned:
-    """Ask every source for one value and go on when all have answered: the ground of merge and zip_sources.
+    """A reader that asks every source for one value and goes on when all have answered: merge and zip_sources use it.
 
-    `decide` makes of the values at hand what is given next; a source that has none has ended.
+    `decide` makes of these values what is given next; a source that has none has ended.
     """
 
     def __init__(self, reads: list[Read], decide: Callable[[_Aligned], None]) -> None:
@@ -220,7 +220,7 @@ def merge(sources: Iterable[PullSource[T]], key: Callable[[T], Any] | None = Non
 
 
 class LengthError(PenstockError, ValueError):
-    """Report that sources that must be of equal length are not."""
+    """The error of sources that must be of equal length and are not."""
 
 
 def zip_sources(

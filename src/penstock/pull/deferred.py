@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class Deferred:
-    """Keep requests, in order, until there is a source; an abort meanwhile ends it, and the source when it comes."""
+    """A queue of requests until there is a source; an abort meanwhile ends it, and the source when it comes."""
 
     __slots__ = ("_closing", "_end", "_line", "_on_ask", "_target", "_waiting", "upstream")
 
@@ -319,7 +319,7 @@ def cont(start: Awaitable[PullSource[T]] | Callable[..., Any]) -> PullSource[T]:
 
 
 class _Found:
-    """What is told the source, once."""
+    """The function that is told the source, once."""
 
     __slots__ = ("_told", "_waits")
 

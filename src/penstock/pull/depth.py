@@ -20,7 +20,7 @@ MOST = 12
 
 
 class Stack:
-    """What is under way on one thread."""
+    """The calls that are under way on one thread."""
 
     __slots__ = ("calls", "depth")
 
@@ -86,6 +86,6 @@ def whole(fn: Callable[..., object], *arguments: Any) -> None:
 
 
 def level_above(read: Any) -> int:
-    """Return how many modules of this package stand in a row above somebody who reads this, since the last landing."""
+    """Return how many modules of this package stand in a row above the reader of this one, since the last landing."""
     level = getattr(getattr(read, "__self__", None), "level", None)
     return level + 1 if isinstance(level, int) else 0

@@ -1,9 +1,9 @@
 """desk: the ground of modules that answer in their own time.
 
 A desk keeps the requests that wait, in order, and gives each its value once there is one. It never calls for more than
-was asked: `wanted` is called while somebody waits and nothing is ready, and tells whether there is nothing to do but
+was asked: `wanted` is called while a request waits and nothing is ready, and tells whether there is nothing to do but
 wait; if not, it is called again. An abort drops what is ready, asks `close` to let go of whatever stands behind, and
-answers everybody when that is confirmed. The first end stays.
+answers every request when that is confirmed. The first end stays.
 
 Requests and whatever else happens to the module run in its turn; `give`, `finish`, `stop` and `serve` are called there.
 """
@@ -24,7 +24,7 @@ Confirm = Callable[[bool | Exception | None], object]
 
 
 class Desk:
-    """Answer requests in order: values as they come, then the end for ever."""
+    """A queue of requests that are answered in order: values as they come, then the end for ever."""
 
     __slots__ = ("_close", "_closing", "_on_end", "_serving", "end", "level", "ready", "turn", "waiting", "wanted")
 
@@ -42,10 +42,10 @@ class Desk:
         self.level = 0
         """How many modules of this package stand above it in a row, since the last landing."""
         self.wanted = wanted
-        """What is called when somebody waits and nothing is ready."""
+        """What is called when a request waits and nothing is ready."""
         self._close = close
         self._on_end = on_end
-        """What is told when the end is first given to somebody."""
+        """What is told when the end is first given as an answer."""
         self._closing = False
         self._serving = False
 
@@ -103,14 +103,14 @@ class Desk:
         finally:
             self._serving = False
             if waiting:
-                self.serve()  # somebody asked or aborted from inside
+                self.serve()  # the reader asked or aborted from inside
             turn.owner = 0
             turn.token.append(True)
             if turn.queue:
                 turn.let_in()
 
     def give(self, value: Any) -> None:
-        """Have a value ready for whoever waits."""
+        """Have a value ready for the request that waits longest."""
         if not self._closing and self.end is None:
             self.ready.append(value)
             if not self._serving and self.waiting:
@@ -145,7 +145,7 @@ class Desk:
         self.serve()
 
     def serve(self) -> None:
-        """Answer whoever can be answered."""
+        """Answer the requests that can be answered."""
         if self._serving:
             return
         self._serving = True

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Drain(PullSink[T, None]):
-    """Ask for one value after the other; calling it with a source starts it.
+    """A sink that asks for one value after the other; calling it with a source starts it.
 
     `op` gets each value; if it returns False the source is aborted and the end is a good one; if it raises, the source
     is aborted with that.
@@ -79,7 +79,7 @@ class Drain(PullSink[T, None]):
         else:
             self._loop()
 
-    # A source whose values are at hand is looped over.
+    # A source that can be iterated is looped over.
 
     def _run(self, iterated: IteratedSource) -> None:
         op, queue = self._op, self._turn.queue

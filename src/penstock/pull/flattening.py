@@ -27,7 +27,7 @@ _ROWS = (list, tuple)
 
 
 class _Flatten(Between):
-    """Read one inner source after the other."""
+    """A reader of one inner source after the other."""
 
     def __init__(self, read: Read) -> None:
         super().__init__(read)
@@ -96,7 +96,7 @@ def flat_map(fn: Callable[[A], Iterable[B] | PullSource[B]]) -> PullThrough[A, B
 
 
 class Queue:
-    """Take what a function has to give for one value: nothing, or any number of values, or the end."""
+    """The queue for what a function has to give for one value: nothing, or any number of values, or the end."""
 
     __slots__ = ("_queued",)
 

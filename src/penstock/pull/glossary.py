@@ -74,7 +74,7 @@ TERMS: tuple[PullTerm, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """Who does something, in a sequence of events."""
+    """The party that does something, in a sequence of events."""
 
     name: str
     meaning: str

@@ -1,7 +1,7 @@
 """iterated: the ground of sources that are iterated over, alone or through steps.
 
-Where a source has its values at hand, the steps behind it need no requests of their own: source and steps are one loop,
-and what follows cannot tell. A drain over such a source is a loop over its values.
+Where a source can be iterated, the steps behind it need no requests: source and steps are one loop, and what follows
+cannot tell the difference. A drain over such a source is a loop over its values.
 
 A function of the loop may abort the stream, or ask for more, while the loop runs. A request that comes then waits until
 the loop has come to its next value; an abort is noted at once, so that no function gets a value any more.
@@ -22,7 +22,7 @@ from penstock.pull.weaving import Hooks, JoinedRun, Step
 
 
 class IteratedSource:
-    """Answer each ask with the next item; the iterator is closed at the end, whoever causes it."""
+    """A source that answers each ask with the next item; the iterator is closed at the end, whatever causes it."""
 
     __slots__ = (
         "_halted", "_hooks", "_iterator", "_line", "_loop", "_next", "_on_abort", "_open", "_run", "_steps", "end",
@@ -47,7 +47,7 @@ class IteratedSource:
         self.level = 0
 
     def through(self, steps: tuple[Step, ...]) -> IteratedSource | None:
-        """Return what further steps make of it, in its place; None if somebody has read it."""
+        """Return what further steps make of it, in its place; None if it was read already."""
         if self._iterator is not None or self.end is not None or self._halted is not None:
             return None
         return IteratedSource(self._open, self._on_abort, (*self._steps, *steps))

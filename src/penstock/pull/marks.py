@@ -1,8 +1,8 @@
 """marks: what modules of this package say to each other by what a function returns, where a value may be anything.
 
-A module that reads another one of this package does not give it a function to answer with if the answer is at hand: it
-calls `at_once(later)`, which returns the value, or a mark. OVER: there is an end, in `end`. LATER: `later()` was called
-for an answer function, which is called when there is an answer, and may have been already.
+A module that reads another one of this package needs no answer function if the answer is ready: it calls
+`at_once(later)`, which returns the value, or a mark. OVER: there is an end, in `end`. LATER: `later()` was called for
+an answer function, which is called when there is an answer, and may have been already.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STOP: Final = Mark("STOP")
 FAIL: Final = Mark("FAIL")
 """A function raised."""
 HALT: Final = Mark("HALT")
-"""The stream was aborted by one of its own functions."""
+"""The stream was aborted by a function of the stream."""
 OVER: Final = Mark("OVER")
 """There is an end."""
 LATER: Final = Mark("LATER")

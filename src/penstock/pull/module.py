@@ -39,11 +39,11 @@ class Duplex(Protocol[A, B]):
 
 
 class CompositionError(PenstockError, TypeError):
-    """Report modules that do not fit together."""
+    """The error of modules that do not fit together."""
 
 
 class PullSource(Generic[A]):
-    """Be a module that is read, by one reader; calling it is reading it, `|` composes it."""
+    """A module that is read, by one reader; calling it is reading it, `|` composes it."""
 
     __slots__ = ("_wired", "iterated", "name", "read")
 
@@ -52,7 +52,7 @@ class PullSource(Generic[A]):
         """Ask for a value, or abort."""
         self.name = name
         self.iterated = iterated
-        """How its values are iterated over, where they are at hand."""
+        """How its values are iterated over, where they can be."""
         self._wired = False
 
     def __repr__(self) -> str:
@@ -93,7 +93,7 @@ class PullSource(Generic[A]):
 
 
 class PullThrough(Generic[A, B]):
-    """Be a module that is read and reads; calling it with a source gives a source, `|` composes it.
+    """A module that is read and reads; calling it with a source gives a source, `|` composes it.
 
     One that handles each value by itself has `steps` instead of a function: neighbours of that kind become one module.
     """
@@ -144,7 +144,7 @@ class PullThrough(Generic[A, B]):
 
 
 class PullSink(Generic[A, R]):
-    """Be a module that reads to the end; calling it with a source starts it and returns what it gives back."""
+    """A module that reads to the end; calling it with a source starts it and returns what it gives back."""
 
     __slots__ = ("apply", "name", "takes_source")
 
@@ -221,7 +221,7 @@ def _parameters(fn: Callable[..., Any]) -> int:
 
 
 def _fused(modules: list[Any]) -> list[Any]:
-    """Make one module of neighbours that handle each value by itself, before anybody reads."""
+    """Make one module of neighbours that handle each value by itself, before they are read."""
     found: list[Any] = []
     for module in modules:
         joined = _joined(found[-1], module) if found else None

@@ -1,7 +1,7 @@
 """plain: hand-written modules among ours: what they ask for from inside an answer is asked when that has returned.
 
 A hand-written sink asks for the next value where it is given the last one, and a hand-written source answers where it
-is asked: without anybody between them each value would take a few frames of the stack, and the stack is short.
+is asked: without a module between them each value would take a few frames of the stack, and the stack is short.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Plain:
             self._line.run(self._read, abort, answer)
 
     def _afterwards(self, abort: Abort, answer: Answer | None) -> None:
-        """Make a request for somebody who cannot be raised to any more."""
+        """Make a request whose caller has returned, so that no error can be raised to it."""
         once = None if answer is None else AnswerOnce(answer)
         try:
             self._read(abort, once)

@@ -1,7 +1,7 @@
 """protocol: what every module of the package says and hears; the words themselves are in penstock.spec.pull_interfaces.
 
 Failures are answers (property F10): an answer function that raises is a consumer's fault, goes to the hook for what
-cannot be delivered and harms nobody else; a read that raises is a producer's fault, and ends the stream.
+cannot be delivered and harms no other module; a read that raises is a producer's fault, and ends the stream.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ Done = Callable[[Exception | None], object]
 
 
 def answer_given(answer: Answer | None) -> Answer:
-    """Refuse an ask that nobody waits for."""
+    """Refuse an ask that has no answer function."""
     if answer is None:
         raise PullError("B6", "an ask came without an answer function; only an abort may do without")
     return answer
 
 
 def give(answer: Answer, end: bool | Exception | None, value: Any = None) -> None:
-    """Answer; what the answer function raises is reported and harms nobody else."""
+    """Answer; what the answer function raises is reported and harms no other module."""
     try:
         if end is None:
             answer(None, value)
         else:
             answer(end)
     except RecursionError:
-        raise  # nobody's fault: a read further down, where there is room again, makes an end of it
+        raise  # no module's fault: a read with more room on the stack ends the stream
     except Exception as error:  # noqa: BLE001  property F10
         drop("property F10: an answer function raised", error)
 
 
 def told(hook: Done, end: End) -> None:
-    """Tell a hook that it is over; what it raises is reported and harms nobody else."""
+    """Tell a hook that it is over; what it raises is reported and harms no other module."""
     try:
         hook(failure(end))
     except Exception as error:  # noqa: BLE001  property F10
@@ -47,7 +47,7 @@ def told(hook: Done, end: End) -> None:
 
 
 def unheard(reason: End) -> Answer:
-    """Return the answer function of an abort whose confirmation nobody waits for; a failed close is reported."""
+    """Return the answer function of an abort whose confirmation no reader waits for; a failed close is reported."""
 
     def confirmed(end: bool | Exception | None, value: Any = None, /) -> None:
         error = failure(end)

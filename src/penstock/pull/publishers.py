@@ -46,7 +46,7 @@ B = TypeVar("B")
 
 
 class _Unread:
-    """Be the subscription of one who came second: a source is read once."""
+    """The subscription of a second subscriber: a source is read once."""
 
     def request(self, n: int, /) -> None:
         pass
@@ -56,7 +56,7 @@ class _Unread:
 
 
 class _Pulled:
-    """Be a source as a publisher of one subscriber."""
+    """A source as a publisher of one subscriber."""
 
     def __init__(self, read: Read, concurrency: int) -> None:
         self._read: Read | None = read
@@ -66,13 +66,13 @@ class _Pulled:
         read, self._read = self._read, None
         if read is None:
             subscriber.on_subscribe(_Unread())
-            subscriber.on_error(RuntimeError("to_publisher: a source is read once, and somebody reads this one"))
+            subscriber.on_error(RuntimeError("to_publisher: a source is read once, and this one is read already"))
             return
         _Reading(read, subscriber, self._concurrency).start()
 
 
 class _Reading:
-    """Ask the source for what was requested, at most `concurrency` values at a time."""
+    """A reader that asks the source for what was requested, at most `concurrency` values at a time."""
 
     def __init__(self, read: Read, downstream: Subscriber[Any], concurrency: int) -> None:
         self._read = read
@@ -197,7 +197,7 @@ def to_publisher(source: Read, concurrency: int = 1) -> Stream[Any]:
 
 
 class _Subscribed:
-    """Be the subscriber that answers asks with the elements of a publisher; it holds none."""
+    """The subscriber that answers asks with the elements of a publisher; it holds none."""
 
     def __init__(self, publisher: Publisher[Any], source: Read | None = None) -> None:
         self._publisher = publisher
@@ -213,7 +213,7 @@ class _Subscribed:
         """Whether there is or was a subscription."""
         self._end: End | None = None
         self._unseen: End | None = None
-        """How the publisher ended, while nobody asked: an end is an answer, and an abort may come first."""
+        """How the publisher ended while no ask waited: an end is an answer, and an abort may come first."""
         self._closing = False
 
     def read(self, abort: Abort, answer: Answer | None = None, /) -> None:
@@ -255,7 +255,7 @@ class _Subscribed:
                 self._subscribed(subscription)
 
     def _leave(self, source: Read, end: End, answer: Answer | None) -> None:
-        """Abort the source that nobody has read: the publisher, not being subscribed to, cannot tell it."""
+        """Abort a source that was never read: the publisher has no subscription through which it could be told."""
         self._end, self._closing = end, True
         if answer is not None:
             self._waiting.append(answer)
@@ -362,7 +362,7 @@ def through_flow(flow: Flow[A, B]) -> PullThrough[A, B]:
 
 
 class _Flowed(_Subscribed):
-    """What a Flow makes of a source."""
+    """A source made by a Flow of another source."""
 
     def __init__(self, flow: Flow[Any, Any], upstream: Read) -> None:
         super().__init__(to_publisher(upstream).via(flow), upstream)
@@ -371,7 +371,7 @@ class _Flowed(_Subscribed):
 
     @property
     def fresh(self) -> bool:
-        """Tell whether nobody has read it."""
+        """Tell whether it was not read yet."""
         return not self._started and self._end is None
 
 

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Pushable(PullSource[T]):
-    """Give what was pushed; what nobody has asked for yet is kept, without bound, in `buffer`."""
+    """A source of what was pushed; what was not asked for yet is kept, without bound, in `buffer`."""
 
     __slots__ = ("_desk", "_on_close")
 

@@ -15,7 +15,7 @@ from penstock.pull.turn import Turn
 
 
 class SourceReader:
-    """Stand before a source: ask for nothing while an answer is out, and for nothing after the end.
+    """The reader in front of a source: it asks for nothing while an answer is out, and for nothing after the end.
 
     What the source answers is passed on in the turn of the module that reads. A second answer is reported and ignored.
     """

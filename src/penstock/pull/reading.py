@@ -170,7 +170,7 @@ class ByteReader(PullSink[Any, None]):
         self._go_on()
 
     def _go_on(self) -> None:
-        """Tell whoever can be told, and ask for more as long as somebody waits."""
+        """Tell the callers whose piece has come, and ask for more as long as a caller waits."""
         if self._pumping:
             return
         self._pumping = True

@@ -30,7 +30,7 @@ from penstock.pull.protocol import (
 
 
 class Schedule:
-    """Keep what is due until somebody lets it happen."""
+    """A queue of what is due, until the test lets it happen."""
 
     __slots__ = ("_at_once", "_due")
 
@@ -94,7 +94,7 @@ def probe(log: list[tuple[Any, ...]]) -> PullThrough[Any, Any]:
 
 
 class RefSource(PullSource[int]):
-    """Give 1 .. n and then an end, each answer by the schedule; keep the books."""
+    """A source that gives 1 .. n and then an end, each answer by the schedule; it counts what it was asked and gave."""
 
     __slots__ = ("_end", "_last", "_waiting", "aborts", "asked", "given", "n", "schedule")
 
@@ -148,7 +148,7 @@ def ref_source(n: int | None = None, end: End = True, sync: bool = True, schedul
 
 
 class RefSink:
-    """Make `r` requests, from the one of number `index` on terminations; keep the answers."""
+    """A sink that makes `r` requests, from the one of number `index` on terminations; it keeps the answers."""
 
     def __init__(
         self, r: int | None, index: int | None, abort: End, answer: bool, sync: bool, cont: bool, done: Done | None

@@ -1,4 +1,4 @@
-"""result: what a sink comes to, for somebody who waits for it and gave no function to be told."""
+"""result: what a sink comes to, for a caller that waits for it and gave no function to be told."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class SinkResult(Generic[T_co]):
-    """What a sink comes to: `await` it, or `get()` it; either raises what the stream failed with.
+    """The result of a sink: `await` it, or `get()` it; either raises what the stream failed with.
 
-    An error that nobody asks for goes to the hook for what cannot be delivered.
+    An error that no caller asks for goes to the hook for what cannot be delivered.
     """
 
     __slots__ = ("_arrived", "_asked", "_error", "_found", "_name", "_waiting")
@@ -92,4 +92,4 @@ class SinkResult(Generic[T_co]):
 
     def __del__(self) -> None:
         if self._error is not None and not self._asked:
-            drop(f"pull: a stream failed and nobody asked for the result of {self._name}", self._error)
+            drop(f"pull: a stream failed and no caller asked for the result of {self._name}", self._error)

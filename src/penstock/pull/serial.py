@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Serial:
-    """Run functions one after the other; one that comes while another runs waits for it, and nobody is held up."""
+    """A queue of functions that run one after the other; a caller does not wait while another function runs."""
 
     __slots__ = ("_busy", "_lock", "_queue")
 

@@ -1,4 +1,4 @@
-"""sources: modules that have their values at hand: values, keys, once, count, infinite, empty, error, from_iter."""
+"""sources: modules whose values can be iterated: values, keys, once, count, infinite, empty, error, from_iter."""
 
 from __future__ import annotations
 

@@ -2,10 +2,10 @@
 
 Adjacent steps become one module. If every step gives one value for one, asks are passed on as they come, so a source
 that can work on several is given several. If a step may drop a value or stop, there is one ask at a time upstream, and
-no value is pulled that nobody gets.
+no value is pulled that the reader does not get.
 
 What happens to the module happens one thing after the other: a request or an answer that comes while a function of the
-stream runs, or while somebody is being answered, waits for that. So nothing nests, however many values pass.
+stream runs, or while a reader is being answered, waits for that. So nothing nests, however many values pass.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from penstock.pull.weaving import Hooks, JoinedRun, Step, one_to_one
 
 
 class Fused:
-    """Read from upstream through steps."""
+    """A reader of upstream through steps."""
 
     __slots__ = (
         "_aborted", "_answers", "_asked", "_asking", "_box", "_closing", "_concurrent", "_hooks", "_line", "_number",
@@ -72,7 +72,7 @@ class Fused:
         """Whether upstream was aborted and has not yet confirmed it; answers wait for that."""
 
     def through(self, steps: tuple[Step, ...]) -> Fused | None:
-        """Return what further steps make of it, in its place; None if somebody has read it."""
+        """Return what further steps make of it, in its place; None if it was read already."""
         if self._asked or self.end is not None or self._waiting:
             return None
         return Fused(self._upstream, (*self._steps, *steps))
@@ -163,7 +163,7 @@ class Fused:
             if line.queue:
                 line.let_in()
             if self._waiting and self.end is None:
-                line.run(self._go_on)  # somebody asked from inside
+                line.run(self._go_on)  # the reader asked from inside
 
     def _opened(self) -> JoinedRun:
         self._run = JoinedRun(self._steps, looped=False)
@@ -172,7 +172,7 @@ class Fused:
     # Asking.
 
     def _go_on(self) -> None:
-        """Ask as long as somebody waits and answers come at once."""
+        """Ask as long as the reader waits and answers come at once."""
         run = self._run or self._opened()
         waiting = self._waiting
         while self.end is None:
@@ -307,7 +307,7 @@ class Fused:
         heard = bool(self._waiting)
         self._settle()
         if isinstance(error, RecursionError) and not heard:
-            raise error  # somebody further out has room to hear of it
+            raise error  # a caller further out has room on the stack to handle it
 
     # The end.
 

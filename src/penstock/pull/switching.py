@@ -53,7 +53,7 @@ class _Switched(Between):
         self._on_end = on_end
 
     def request(self, abort: Abort, answer: Answer | None = None, /) -> None:
-        if self.aborted is not None:  # nobody has asked until now
+        if self.aborted is not None:  # this is the first request
             end, self.aborted = self.aborted, None
             self.stop(end)
         self.desk.read(abort, answer)
@@ -80,7 +80,7 @@ class _Switched(Between):
 
 
 class Abortable(PullThrough[A, A]):
-    """Be a through that can be ended from outside, from any thread; wired once."""
+    """A through that can be ended from outside, from any thread; wired once."""
 
     __slots__ = ("_aborted", "_on_end", "_switched")
 
@@ -94,11 +94,11 @@ class Abortable(PullThrough[A, A]):
         if self._switched is not None:
             raise PullError("B15", "abortable reads from a source already; make one for each pipeline")
         self._switched = switched = _Switched(read, self._on_end)
-        switched.aborted = self._aborted  # whoever aborts meanwhile says so first, and then looks for what is wired
+        switched.aborted = self._aborted  # `abort` sets this first, and then looks for what is wired
         return switched.desk.read if self._aborted is None else switched.request
 
     def abort(self, error: Exception | None = None) -> None:
-        """End at once, with an error or well; whoever waits is answered, and upstream is aborted."""
+        """End at once, with an error or well; a reader that waits is answered, and upstream is aborted."""
         if self._aborted is None:
             self._aborted = error if error is not None else True
             if self._switched is not None:

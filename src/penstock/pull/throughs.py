@@ -84,7 +84,7 @@ def non_unique(key: Callable[[A], Hashable] | None = None) -> PullThrough[A, A]:
 
 
 def through(op: Callable[[A], object] | None = None, on_end: Done | None = None) -> PullThrough[A, A]:
-    """Call a function with each value on its way, and another once at the end, whoever causes it."""
+    """Call a function with each value on its way, and another once at the end, whichever side causes it."""
     if op is not None:
         function_given("through", "op", op)
     if on_end is not None:

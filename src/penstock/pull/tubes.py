@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Pair(Generic[T]):
-    """Be a tube: what its sink reads, its source gives, one value for one ask."""
+    """A tube: what its sink reads, its source gives, one value for one ask."""
 
     __slots__ = ("sink", "source")
 
@@ -39,7 +39,7 @@ def pair() -> Pair[Any]:
 
 
 class Notify(Generic[T]):
-    """Give each value to every listener; each has a buffer of its own, without bound."""
+    """A source of values for every listener; each listener has its own buffer, without bound."""
 
     __slots__ = ("_end", "_listeners")
 

@@ -1,7 +1,7 @@
-"""turn: let one thread at a time work in a module, and keep nobody waiting.
+"""turn: let one thread at a time work in a module, without making other threads wait.
 
 An answer may come from another thread while the read that asked for it has not yet returned. What another thread brings
-is put into a queue, which the thread at work empties before it leaves, and, in a long loop, as it goes. Nobody waits
+is put into a queue, which the thread at work empties before it leaves, and, in a long loop, as it goes. No thread waits
 for a lock. What comes from the thread that is at work, from inside a function of the stream for example, runs at once
 in a `Turn`, and in a `Line` when what runs now has returned: a line nests nothing.
 
@@ -22,7 +22,7 @@ Left = deque[tuple[Callable[..., object], tuple[Any, ...]]]
 
 
 class Turn:
-    """Run functions one at a time, those of one thread in its order; the thread at work is never kept waiting."""
+    """A queue that runs functions one at a time, those of one thread in its order; the thread at work never waits."""
 
     __slots__ = ("owner", "queue", "token")
 
@@ -47,7 +47,7 @@ class Turn:
             self.let_in()
 
     def begin(self) -> bool:
-        """Take the turn, if nobody has it."""
+        """Take the turn, if no thread has it."""
         try:
             self.token.pop()
         except IndexError:
@@ -81,7 +81,7 @@ class Turn:
 
 
 class Line(Turn):
-    """Run functions one after the other; one that comes while another runs is run when that has returned."""
+    """A queue that runs functions one after the other; one that comes while another runs waits until that returns."""
 
     __slots__ = ()
 

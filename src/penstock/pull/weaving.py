@@ -1,8 +1,8 @@
 """weaving: what is done with each value by itself, as data, and the one text that both ways to run it are woven from.
 
 A step is a verb and a function: keep the value if the function says so, put what it makes in its place, and so on. The
-steps of a chain become the lines of one function. Over values that are at hand that is a generator, which loops; over
-a source that is asked it is a function of one value. Both have the same lines, and differ only in how a line says
+steps of a chain become the lines of one function. Over values that can be iterated that is a generator, which loops;
+over a source that is asked it is a function of one value. Both have the same lines, and differ only in how a line says
 "nothing for this value" or "no more": what is joined does what its parts do.
 
 A function of the stream may abort the stream it stands in. So after each call of one the woven function looks whether
@@ -67,7 +67,7 @@ def step_failed(error: Exception, step: Step) -> Exception:
 
 
 class JoinedRun:
-    """One run of steps: the woven function, and where and why it came to its end."""
+    """A run of steps: the woven function, and where and why it came to its end."""
 
     __slots__ = ("at", "error", "go", "halt", "last", "steps")
 

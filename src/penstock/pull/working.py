@@ -96,7 +96,7 @@ def _takes_one(fn: Any) -> bool:
 
 
 class _Job:
-    """Be the work on one value, and what came of it."""
+    """The work on one value, and what came of it."""
 
     __slots__ = ("cancel", "done", "error", "result")
 
@@ -108,7 +108,7 @@ class _Job:
 
 
 class _Working(Between):
-    """Keep up to `width` values at work or finished and not yet given."""
+    """A pool of up to `width` values that are at work, or finished and not yet given."""
 
     def __init__(
         self, name: str, fn: Work, start: Start, width: int | None, *, in_order: bool, ahead: bool, read: Read
@@ -157,7 +157,7 @@ class _Working(Between):
 
     def _has_room(self) -> bool:
         if self._width is None:
-            return not self.desk.ready  # without a bound, but not for results that nobody has asked for
+            return not self.desk.ready  # without a bound, but not while results wait to be asked for
         return len(self._jobs) + len(self.desk.ready) < self._width
 
     def arrived(self, value: Any) -> None:

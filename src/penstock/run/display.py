@@ -73,7 +73,7 @@ def _count(value: float) -> str:
 
 
 class Recent:
-    """Remember the latest reports: how fast rows came, on average and from one to the next."""
+    """The latest reports: how fast rows came, on average and from one to the next."""
 
     def __init__(self) -> None:
         self._moments: deque[tuple[float, int]] = deque([(0.0, 0)])

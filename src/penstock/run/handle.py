@@ -24,7 +24,7 @@ Settle = Callable[[Any, Exception | None], object]
 
 
 class Controls(Protocol):
-    """Be what a run has its hands on."""
+    """What a run is controlled by: it can be started, stopped, cancelled, looked at and closed."""
 
     def start(self, settle: Settle, /) -> None:
         """Begin; the result or the failure goes to `settle`, now or later."""
@@ -48,7 +48,7 @@ class Controls(Protocol):
 
 
 class Run(Generic[R]):
-    """Be a pipeline that runs, on a thread of its own.
+    """A pipeline that runs on its own thread.
 
     `wait()` blocks for the result and `await run` awaits it; a failure is raised there. `stop()` takes nothing more in
     and lets what is inside come to the end; `cancel()` ends at once.
@@ -100,7 +100,7 @@ class Run(Generic[R]):
             self._controls.stop()
 
     def cancel(self) -> None:
-        """End at once; whoever waits gets RunCancelledError."""
+        """End at once; a caller that waits gets RunCancelledError."""
         if self._settle(None, RunCancelledError("run: cancelled before there was a result")):
             self._controls.cancel()
 
@@ -147,7 +147,7 @@ class Run(Generic[R]):
     def _work(self) -> None:
         try:
             self._controls.start(self._settle)
-        except Exception as error:  # noqa: BLE001  whoever waits gets it
+        except Exception as error:  # noqa: BLE001  a caller that waits gets it
             self._settle(None, error)
         self._settled.wait()
         last = None
@@ -168,7 +168,7 @@ class Run(Generic[R]):
 
 
 class ResultSubscriber:
-    """Be the subscriber at the end: ask for one element, which is the result."""
+    """The subscriber at the end; it asks for one element, which is the result."""
 
     def __init__(self, name: str, settle: Settle) -> None:
         self._name = name
@@ -210,7 +210,7 @@ class ResultSubscriber:
 
 
 class InProcess:
-    """Run a chain in this process."""
+    """The controls of a chain that runs in this process."""
 
     def __init__(self, chain: Chain) -> None:
         self._valve = Valve()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PlannedPart:
-    """Be one part of a pipeline: where it runs, what it does, and what bounds it."""
+    """A part of a pipeline: where it runs, what it does, and what bounds it."""
 
     where: str
     what: str
@@ -16,7 +16,7 @@ class PlannedPart:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Plan:
-    """Be the parts of a pipeline in their order; `str` reads it, `mermaid` draws it."""
+    """The parts of a pipeline in their order; `str` reads it, `mermaid` draws it."""
 
     places: tuple[PlannedPart, ...]
     title: str = ""

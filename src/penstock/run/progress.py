@@ -15,7 +15,7 @@ from penstock.stage import Source
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Say how far a run is; what cannot be known of it is None."""
+    """How far a run is; what cannot be known of it is None."""
 
     rows_in: int = 0
     """Rows that came from the source."""
@@ -38,7 +38,7 @@ class Progress:
 
 
 class ProgressSource(Protocol):
-    """Be what progress is reported of."""
+    """The run whose progress is reported."""
 
     @property
     def clock(self) -> Clock:
@@ -55,7 +55,7 @@ class ProgressSource(Protocol):
 
 
 class _Reporter:
-    """Report to one subscriber."""
+    """The reporter to one subscriber."""
 
     def __init__(self, run: ProgressSource, every: float, downstream: Subscriber[Any]) -> None:
         outlet = self._outlet = Outlet(downstream)
@@ -87,7 +87,7 @@ class _Reporter:
     def _tick(self) -> None:
         outlet = self._outlet
         with self._lock:
-            if not self._over and outlet.demand > len(outlet.queue):  # nobody needs old news
+            if not self._over and outlet.demand > len(outlet.queue):  # reports that are not asked for are left out
                 outlet.queue.append(self._report())
         outlet.wake()
         self._later()
@@ -110,7 +110,7 @@ class _Reporter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reports(Source[Progress]):
-    """Report the progress of a run.
+    """The progress of a run, as a source of reports.
 
     Emits when the time has come and downstream asks. Backpressures by leaving reports out. Completes with the run,
     after a last report, whose rate is that of the whole run. Cancels nothing but itself.

@@ -17,7 +17,7 @@ from penstock.stage import Opener, Source
 
 
 class Valve:
-    """Count the elements of one run's source, and end it when told."""
+    """A valve that counts the elements of one run's source, and ends it when told."""
 
     __slots__ = ("_taps", "closed", "lock", "rows")
 
@@ -69,7 +69,7 @@ class Valve:
 
 
 class _Tap(Part):
-    """Be the valve on one subscription."""
+    """The valve on one subscription."""
 
     def __init__(self, valve: Valve, downstream: Subscriber[Any]) -> None:
         outlet = self._outlet = Outlet(downstream)
@@ -118,7 +118,7 @@ class _Tap(Part):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Valved(Source[Any]):
-    """Put a valve behind a chain.
+    """A chain with a valve behind it.
 
     Emits when the chain does. Backpressures when downstream does. Completes when the chain does or the valve is closed.
     Cancels the chain.

@@ -9,7 +9,7 @@ from penstock.spec.interfaces import Subscription, T_co, T_contra
 
 @runtime_checkable
 class CppSubscriber(Protocol[T_contra]):
-    """Receive `on_next* (on_error | on_complete)?`, and be let go of then."""
+    """A receiver of `on_next* (on_error | on_complete)?`, which is let go of then."""
 
     def on_next(self, element: T_contra, /) -> None:
         """Take one element that was asked for."""
@@ -23,7 +23,7 @@ class CppSubscriber(Protocol[T_contra]):
 
 @runtime_checkable
 class CppPublisher(Protocol[T_co]):
-    """Provide elements to subscribers that have no on_subscribe."""
+    """A provider of elements to subscribers that have no on_subscribe."""
 
     def subscribe(self, subscriber: CppSubscriber[T_co], /) -> Subscription:
         """Take the subscriber over and return its subscription; to let go of that is to cancel."""
@@ -32,7 +32,7 @@ class CppPublisher(Protocol[T_co]):
 
 @runtime_checkable
 class CppProcessor(CppSubscriber[T_contra], Protocol[T_contra, T_co]):
-    """Be a subscriber of one stream and a publisher of another; the text has no name for it."""
+    """A subscriber of one stream and a publisher of another; the text has no name for it."""
 
     def subscribe(self, subscriber: CppSubscriber[T_co], /) -> Subscription:
         """Take the subscriber over and return its subscription; to let go of that is to cancel."""

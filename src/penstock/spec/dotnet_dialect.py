@@ -18,7 +18,7 @@ PUBLISHER_NAMES = ("Subscribe",)
 
 
 class DotnetSubscription(Protocol):
-    """Carry one subscriber's demand and its cancellation to one publisher."""
+    """The way of one subscriber's demand and its cancellation to one publisher."""
 
     def Request(self, n: int, /) -> None:  # noqa: N802
         """Ask for `n` more elements."""
@@ -28,7 +28,7 @@ class DotnetSubscription(Protocol):
 
 
 class DotnetSubscriber(Protocol[T_contra]):
-    """Receive `OnSubscribe OnNext* (OnError | OnComplete)?`."""
+    """A receiver of `OnSubscribe OnNext* (OnError | OnComplete)?`."""
 
     def OnSubscribe(self, subscription: DotnetSubscription, /) -> None:  # noqa: N802
         """Take the subscription; the first signal of all."""
@@ -44,18 +44,18 @@ class DotnetSubscriber(Protocol[T_contra]):
 
 
 class DotnetPublisher(Protocol[T_co]):
-    """Provide elements to subscribers, as many as each has asked for."""
+    """A provider of elements to subscribers, as many as each has asked for."""
 
     def Subscribe(self, subscriber: DotnetSubscriber[T_co], /) -> None:  # noqa: N802
         """Start sending to `subscriber`, beginning with OnSubscribe."""
 
 
 class DotnetProcessor(DotnetSubscriber[T_contra], DotnetPublisher[T_co], Protocol[T_contra, T_co]):
-    """Be a subscriber of one stream and a publisher of another."""
+    """A subscriber of one stream and a publisher of another."""
 
 
 class SubscriptionFromDotnet:
-    """Call `Request` and `Cancel` where the JVM text says `request` and `cancel`."""
+    """A subscription that calls `Request` and `Cancel` where the JVM text says `request` and `cancel`."""
 
     __slots__ = ("__weakref__", "_subscription")
 
@@ -72,7 +72,7 @@ class SubscriptionFromDotnet:
 
 
 class SubscriptionToDotnet:
-    """Call `request` and `cancel` where the .NET text says `Request` and `Cancel`."""
+    """A subscription that calls `request` and `cancel` where the .NET text says `Request` and `Cancel`."""
 
     __slots__ = ("__weakref__", "_subscription")
 
@@ -89,7 +89,7 @@ class SubscriptionToDotnet:
 
 
 class SubscriberFromDotnet(Generic[T_contra]):
-    """Pass signals of the JVM text on to a subscriber with the names of the .NET text."""
+    """A subscriber that passes signals of the JVM text on to one with the names of the .NET text."""
 
     __slots__ = ("__weakref__", "_subscriber")
 
@@ -115,7 +115,7 @@ class SubscriberFromDotnet(Generic[T_contra]):
 
 
 class SubscriberToDotnet(Generic[T_contra]):
-    """Pass signals of the .NET text on to a subscriber with the names of the JVM text."""
+    """A subscriber that passes signals of the .NET text on to one with the names of the JVM text."""
 
     __slots__ = ("__weakref__", "_subscriber", "subscribed")
 
@@ -143,7 +143,7 @@ class SubscriberToDotnet(Generic[T_contra]):
 
 
 class PublisherFromDotnet(Generic[T_co]):
-    """Call `Subscribe` where the JVM text says `subscribe`."""
+    """A publisher that calls `Subscribe` where the JVM text says `subscribe`."""
 
     __slots__ = ("__weakref__", "_publisher")
 
@@ -160,7 +160,7 @@ class PublisherFromDotnet(Generic[T_co]):
 
 
 class PublisherToDotnet(Generic[T_co]):
-    """Call `subscribe` where the .NET text says `Subscribe`."""
+    """A publisher that calls `subscribe` where the .NET text says `Subscribe`."""
 
     __slots__ = ("__weakref__", "_publisher")
 

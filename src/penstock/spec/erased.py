@@ -21,7 +21,7 @@ from penstock.spec.strangers import cure_for, library_of
 
 
 class _Ignoring:
-    """Be a subscription of nothing, to which every call is lost."""
+    """A subscription of nothing, which ignores every call."""
 
     __slots__ = ()
 
@@ -75,7 +75,7 @@ class _Meeting:
 
 
 class AnyPublisher(Generic[T_co]):
-    """Hide the concrete type of a publisher, of the JVM text or of the C++ text.
+    """A publisher that hides the concrete type of another, of the JVM text or of the C++ text.
 
     A subscriber with on_subscribe gets its subscription by that, whichever the hidden publisher is. One without, as
     the C++ text has it, gets it from `subscribe`; to drop that is to cancel.
@@ -125,7 +125,7 @@ def _subscribed_cpp(publisher: Any, subscriber: CppSubscriber[Any]) -> AnySubscr
 
 
 class AnySubscriber(Generic[T_contra]):
-    """Hide the concrete type of a subscriber; what hides one of the C++ text has no on_subscribe either."""
+    """A subscriber that hides the concrete type of another; one over the C++ text has no on_subscribe either."""
 
     __slots__ = ("__weakref__", "_subscriber")
 
@@ -162,7 +162,7 @@ class AnySubscriber(Generic[T_contra]):
 
 
 class _AnyHeaded(AnySubscriber[T_contra]):
-    """Hide the concrete type of a subscriber with on_subscribe."""
+    """A subscriber that hides the concrete type of another one with on_subscribe."""
 
     __slots__ = ()
 
@@ -172,7 +172,7 @@ class _AnyHeaded(AnySubscriber[T_contra]):
 
 
 class AnySubscription:
-    """Hide the concrete type of a subscription; made without one, ignore every call."""
+    """A subscription that hides the concrete type of another; made without one, it ignores every call."""
 
     __slots__ = ("__weakref__", "_subscription")
 

@@ -21,7 +21,7 @@ _log = logging.getLogger("penstock")
 
 
 class Submitting(Protocol):
-    """What runs functions elsewhere, such as a concurrent.futures.Executor."""
+    """A party that runs functions elsewhere, such as a concurrent.futures.Executor."""
 
     def submit(self, fn: Callable[..., object], /) -> object:
         """Run a function soon."""
@@ -86,14 +86,14 @@ class SyncSubscriber(ABC, Generic[T_contra]):
             self._finish()
 
     def on_error(self, error: Exception, /) -> None:
-        """Hear of the failure, and call nobody (rule 2.3)."""
+        """Hear of the failure, and call neither subscription nor publisher (rule 2.3)."""
         _given("on_error", error)
         if not self._done:
             self._done = True  # rule 2.4
             self.when_failed(error)
 
     def on_complete(self) -> None:
-        """Hear of the end, and call nobody (rule 2.3)."""
+        """Hear of the end, and call neither subscription nor publisher (rule 2.3)."""
         if not self._done:
             self._done = True  # rule 2.4
             self.when_complete()
@@ -105,7 +105,7 @@ class SyncSubscriber(ABC, Generic[T_contra]):
 
 
 class _Mailbox:
-    """What one party is told, worked off one after the other on the threads of an executor."""
+    """The messages to one party, worked off one after the other on the threads of an executor."""
 
     def __init__(self, executor: Submitting) -> None:
         self._executor = executor
@@ -137,7 +137,7 @@ class _Mailbox:
 
 
 class AsyncSubscriber(SyncSubscriber[T_contra]):
-    """A subscriber that takes elements one by one on the threads of an executor, and so holds up nobody (rule 2.2).
+    """A subscriber that takes elements one by one on an executor's threads and does not block the publisher (rule 2.2).
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> from penstock import Stream

@@ -14,7 +14,7 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 @runtime_checkable
 class Subscription(Protocol):
-    """Carry one subscriber's demand and its cancellation to one publisher."""
+    """The way of one subscriber's demand and its cancellation to one publisher."""
 
     def request(self, n: int, /) -> None:
         """Ask for `n` more elements."""
@@ -25,7 +25,7 @@ class Subscription(Protocol):
 
 @runtime_checkable
 class Subscriber(Protocol[T_contra]):
-    """Receive `on_subscribe on_next* (on_error | on_complete)?`, never more elements than asked for."""
+    """A receiver of `on_subscribe on_next* (on_error | on_complete)?`, never of more elements than asked for."""
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         """Take the subscription; the first signal of all."""
@@ -42,7 +42,7 @@ class Subscriber(Protocol[T_contra]):
 
 @runtime_checkable
 class Publisher(Protocol[T_co]):
-    """Provide elements to subscribers, as many as each has asked for."""
+    """A provider of elements to subscribers, as many as each has asked for."""
 
     def subscribe(self, subscriber: Subscriber[T_co], /) -> None:
         """Start sending to `subscriber`, beginning with `on_subscribe`."""
@@ -50,4 +50,4 @@ class Publisher(Protocol[T_co]):
 
 @runtime_checkable
 class Processor(Subscriber[T_contra], Publisher[T_co], Protocol[T_contra, T_co]):
-    """Be a subscriber of one stream and a publisher of another, bound by the rules of both."""
+    """A subscriber of one stream and a publisher of another, bound by the rules of both."""

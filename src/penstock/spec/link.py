@@ -10,7 +10,7 @@ from penstock.spec.interfaces import Subscription
 
 
 class Link:
-    """A way for demand and a cancel to a run, which may begin later; it knows nobody but the run."""
+    """A way for demand and a cancel to a run, which may begin later; it refers only to the run."""
 
     __slots__ = ("_illegal", "_lock", "_pending", "_subscription", "over")
 

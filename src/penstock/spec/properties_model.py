@@ -10,7 +10,7 @@ from penstock.spec.rules_model import Level
 
 
 class Layer(Enum):
-    """Name one of the three layers of the protocol; each adds to the one before it."""
+    """The three layers of the protocol; each adds to the one before it."""
 
     BASE = "base"
     ABORTABLE = "abortable"
@@ -19,7 +19,7 @@ class Layer(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """Hold one property: what it asks of modules, which tests show it and where to look if they fail."""
+    """A property: what it asks of modules, which tests show it and where to look if they fail."""
 
     id: str
     layer: Layer

@@ -7,7 +7,7 @@ from penstock.spec.properties import property_of
 
 
 class PullError(PenstockError):
-    """Report that a module broke a property of the protocol; `property_id` is its id, as in `B3`.
+    """The error of a module that broke a property of the protocol; `property_id` is its id, as in `B3`.
 
     A note says what the property asks.
 

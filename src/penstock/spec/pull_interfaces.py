@@ -1,8 +1,9 @@
 """pull_interfaces: what two pull-stream modules say to each other.
 
 A module reads from the one before it by `read(abort, answer)`. With `abort` None (or False) it asks for a value; with
-True it aborts; with an exception it aborts and says why. Without `answer` an abort is an indication: nobody waits for
-it to be confirmed. Every request that has an answer function gets exactly one answer, in the order of the requests:
+True it aborts; with an exception it aborts and says why. Without `answer` an abort is an indication: the reader does
+not wait for it to be confirmed. Every request that has an answer function gets exactly one answer, in the order of the
+requests:
 `answer(None, value)`, or an end, which is `answer(True)` (done) or `answer(error)`. After its first end an interface
 has nothing but ends. A value may be anything, None, 0 and False included, so requests and answers are told apart by
 identity.
@@ -21,7 +22,7 @@ Abort: TypeAlias = bool | Exception | None
 
 
 class Answer(Protocol):
-    """Be told the outcome of one request."""
+    """A function that is told the outcome of one request."""
 
     def __call__(self, end: bool | Exception | None, value: Any = None, /) -> object:
         """Take a value (`end` is None or False) or an end."""
@@ -29,7 +30,7 @@ class Answer(Protocol):
 
 
 class Read(Protocol):
-    """Be what a module is read by."""
+    """A function that a module is read by."""
 
     def __call__(self, abort: Abort, answer: Answer | None = None, /) -> object:
         """Ask for a value, or abort."""

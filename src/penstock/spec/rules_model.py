@@ -10,7 +10,7 @@ from penstock.spec.rules_intents import INTENTS, SUBSTANCE, VERSIONS
 
 
 class Dialect(Enum):
-    """Name a text that states the contract."""
+    """The texts that state the contract."""
 
     JVM = "JVM"
     DOTNET = ".NET"
@@ -18,7 +18,7 @@ class Dialect(Enum):
 
 
 class Level(Enum):
-    """Say how far a rule binds, by the strongest word in it."""
+    """How far a rule binds, by the strongest word in it."""
 
     MUST = "MUST"
     SHOULD = "SHOULD"
@@ -26,7 +26,7 @@ class Level(Enum):
 
 
 class Party(Enum):
-    """Name the party that a rule is about."""
+    """The party that a rule is about."""
 
     PUBLISHER = "publisher"
     SUBSCRIBER = "subscriber"
@@ -36,7 +36,7 @@ class Party(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Tell a rule's id in one dialect, `None` if it has no such rule, and in what that text differs."""
+    """A rule's id in one dialect, `None` if it has no such rule, and in what that text differs."""
 
     dialect: Dialect
     id: str | None
@@ -45,7 +45,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Hold one rule: what it asks, in every dialect, which tests show it and where to look if they fail.
+    """A rule: what it asks, in every dialect, which tests show it and where to look if they fail.
 
     The id is that of the JVM text, or `C++ 1.11` for a rule that only another text has. Sentences speak of Python: a
     missing value is `None`, refused with TypeError, and a bad number is refused with ValueError.

@@ -12,7 +12,7 @@ only the loop knows:
 
 A text is read when its body is made, and refused with a ValueError unless it keeps these rules:
 
-- A word is a statement of its own, on a line or after `if …:` or `else:`, and not inside a loop of the body, where it
+- A word is a statement by itself, on a line or after `if …:` or `else:`, and not inside a loop of the body, where it
   would mean that loop. `stop` needs `ends`.
 - Only `v` and variables of the state are assigned: everything else in the loop belongs to the engine or to other
   stages. Variables are set in order, each from those before it.
@@ -38,7 +38,7 @@ from penstock.stage.grammar import BodyReading, leaves
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """Hold the lines of one stage; equal only to itself, so that compiled loops are found by identity."""
+    """The lines of one stage; equal only to itself, so that compiled loops are found by identity."""
 
     do: str = ""
     state: tuple[tuple[str, str], ...] = ()
@@ -65,7 +65,7 @@ class Body:
     calls_first: bool = field(init=False, repr=False)
     """Whether something of the stage's is called when a run begins."""
     lines: tuple[tuple[int, str], ...] = field(init=False, repr=False)
-    """The lines of `do`, each with its depth; a word is a line of its own."""
+    """The lines of `do`, each with its depth; a word is a separate line."""
 
     def __post_init__(self) -> None:
         variables: list[str] = []

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-# Iterators that know how many items they have left, exactly and without running anybody's code.
+# Iterators that know how many items they have left, exactly and without running a user's code.
 SIZED: frozenset[type] = frozenset(
     map(type, (iter([]), iter(()), iter(range(0)), iter(""), iter(b""), iter({}), iter(set()), iter(deque())))
 )
@@ -22,7 +22,7 @@ def _nothing() -> int:
 
 
 class LoopGate:
-    """Tell a run's loops to stop (`over`) and that nobody asks (`rested`); be told whether anything is left to read."""
+    """What a run says to its loops: stop (`over`), no demand (`rested`); and what they know of what is left to read."""
 
     __slots__ = ("_places", "leave", "left", "over", "rested")
 
@@ -30,7 +30,7 @@ class LoopGate:
         self.over = False
         self.rested = False
         self.left: Callable[[], object] | None = None
-        """What tells, if anybody knows, whether the source has more; it reads nothing and runs no code of a user's."""
+        """Tells whether the source has more, where that is known; it reads nothing and runs no code of a user."""
         self.leave: Callable[[], object] = _nothing
         """What to call when a loop that is fed by signals reads nothing more of them."""
         self._places: list[LoopPlace] = []
@@ -67,7 +67,7 @@ class LoopGate:
 
 
 class InnerGate(LoopGate):
-    """Stop with the run a loop is part of; what is left to read there is another matter."""
+    """The gate of a loop inside another run: it is over when that run is, and has its own count of what is left."""
 
     __slots__ = ("_outer",)
 
@@ -75,7 +75,7 @@ class InnerGate(LoopGate):
         self._outer = outer
         self.left, self.leave = None, _nothing
         self._places = []
-        self.rested = True  # whoever asks there is not the one that this loop gives its elements to
+        self.rested = True  # demand of that run is not demand for the elements of this loop
 
     @property
     def over(self) -> bool:  # type: ignore[override]
@@ -84,7 +84,7 @@ class InnerGate(LoopGate):
 
 
 class LoopPlace:
-    """Where one loop is: in the middle of which iterators, and whether it reads upstream no more."""
+    """The place where one loop is: in the middle of which iterators, and whether it reads upstream no more."""
 
     __slots__ = ("done", "inners")
 

@@ -17,7 +17,7 @@ _BUILTINS = frozenset({"deque", *dir(builtins)})
 _MARK = "placeholder_"
 _MISPLACED = {
     "v": "v is the element, which only do and each have",
-    **dict.fromkeys(_WORDS, "skip, stop and none are statements, each on a line of its own or after `if …:`"),
+    **dict.fromkeys(_WORDS, "skip, stop and none are statements, each on its own line or after `if …:`"),
 }
 _ANYWHERE = frozenset({
     ast.Module, ast.Assert, ast.Assign, ast.AugAssign, ast.Delete, ast.If, ast.Pass, ast.Raise, ast.With, ast.withitem,
@@ -28,7 +28,7 @@ _NOT_HERE = "a body cannot say this: write a method of the stage, and call it"
 
 
 class BodyReading:
-    """Read one text of a body: refuse what it must not say, and keep what it names and does."""
+    """The reading of one text of a body: it refuses what the text must not say, and keeps what it names and does."""
 
     def __init__(self, part: str, text: str, variables: Collection[str], *, element: bool = False) -> None:
         self._part = part

@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Sight(Enum):
-    """Say whether a step treats each element alone, or whether order and neighbours matter."""
+    """Whether a step treats each element alone, or whether order and neighbours matter."""
 
     ITEM = "item"
     STREAM = "stream"

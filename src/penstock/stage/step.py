@@ -20,7 +20,7 @@ AsyncOpener = Callable[[LoopGate | None], AsyncIterator[T]]
 
 
 class Stage(Generic[A_contra, B_co]):
-    """Be a synchronous step: a frozen dataclass with a body that the engine weaves into a loop."""
+    """A synchronous step: a frozen dataclass with a body that the engine weaves into a loop."""
 
     __slots__ = ()
     loop: ClassVar[Body]
@@ -58,7 +58,7 @@ class Stage(Generic[A_contra, B_co]):
 
 
 class Joint(Generic[A_contra, B_co]):
-    """Be a step that sees signals and demand: time, other threads, several inputs, sharing."""
+    """A step that sees signals and demand: time, other threads, several inputs, sharing."""
 
     __slots__ = ()
     sight: ClassVar[Sight] = Sight.STREAM
@@ -69,17 +69,17 @@ class Joint(Generic[A_contra, B_co]):
 
 
 class Source(Generic[T]):
-    """Be where elements come from: by iteration, by asynchronous iteration, or by signals."""
+    """The place where elements come from: by iteration, by asynchronous iteration, or by signals."""
 
     __slots__ = ()
     clean: ClassVar[bool] = False
-    """Whether None can never be among the elements, so that nobody has to look."""
+    """Whether None can never be among the elements, so that no loop has to look for it."""
     passes: ClassVar[bool] = False
     """Whether it emits nothing, and needs no request to end, where that holds for the stream in its field `stream`."""
 
     @property
     def may_hold_none(self) -> bool:
-        """Tell whether somebody has to look for None in this very source."""
+        """Tell whether a loop has to look for None in this very source."""
         return not self.clean
 
     @property

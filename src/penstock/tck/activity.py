@@ -20,7 +20,7 @@ class Activity:
     def __init__(self) -> None:
         self.changed = threading.Condition()
         self.misses = 0
-        self.waiting = 0  # those who wait here: they have a bound of their own, so they do not stand still
+        self.waiting = 0  # the trials that wait here: each has its own bound, so they do not stand still
         self.slowest = 0.0  # seconds that an element took, in the slowest trial
         self._seconds = 0.0
         self._elements = 0

@@ -218,7 +218,7 @@ class Operator:
 
 
 class _Above:
-    """What an operator is given to subscribe to."""
+    """The publisher that an operator is given to subscribe to."""
 
     __slots__ = ("_operator",)
 

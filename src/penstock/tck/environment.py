@@ -31,19 +31,19 @@ _ENOUGH = 100  # elements, at the least, for that
 
 
 class NotApplicable(Exception):
-    """Say that a trial cannot be held against this subject, and why."""
+    """The reason why a trial cannot be held against this subject."""
 
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """Record that a rule was seen broken, whichever rule the trial was about."""
+    """The record of a rule that was seen broken, whichever rule the trial was about."""
 
     rule: str
     message: str
 
 
 class Environment:
-    """Hold the probes and the findings of one trial."""
+    """The probes and the findings of one trial."""
 
     def __init__(
         self, limits: Limits, activity: Activity | None = None, settle: Callable[[], object] | None = None
@@ -54,7 +54,7 @@ class Environment:
         self.failures: list[str] = []
         self.kept: list[object] = []  # what must outlive the trial's own references
         self.breaches: list[Breach] = []
-        self.stuck = False  # given up on: whoever still signals is to be stopped
+        self.stuck = False  # given up on: a party that still signals is to be stopped
         self.rested = True
         self.sent_at = 0.0  # when the trial last sent its subject an element
         self.events = 0  # signals that came and calls that were made in this trial
@@ -176,13 +176,13 @@ class Environment:
         self.stay_alive()
 
     def elsewhere(self, call: Callable[[], R]) -> OtherThread[R]:
-        """Start `call` on a thread of its own."""
+        """Start `call` on a new thread."""
         running = OtherThread(self, call)
         self._running.append(running)
         return running
 
     def returns(self, call: Callable[[], R], what: str) -> R:
-        """Run `call` on a thread of its own and fail the trial when it does not return in time, or raises."""
+        """Run `call` on a new thread and fail the trial when it does not return in time, or raises."""
         running = self.elsewhere(call)
         self.wait_until(lambda: running.done, f"{what} did not return within {self.limits.timeout:g} s")
         if running.error is not None:
@@ -227,7 +227,7 @@ def rest(environments: Iterable[Environment]) -> None:
 
 
 class OtherThread(Generic[R]):
-    """Run one call on a daemon thread of its own and keep what came of it."""
+    """A daemon thread that runs one call and keeps what came of it."""
 
     result: R
 

@@ -38,7 +38,7 @@ def monitor(publisher: Publisher[T], on_breach: OnBreach | None = None) -> Publi
 
 
 class _Monitored:
-    """Put a joint between the publisher and each subscriber."""
+    """A publisher that puts a joint between the real publisher and each subscriber."""
 
     def __init__(self, publisher: Publisher[Any], on_breach: OnBreach | None) -> None:
         self._publisher = publisher
@@ -68,7 +68,7 @@ def _count(n: object) -> int:
 
 
 class MonitoredJoint:
-    """Stand between one publisher, as its subscriber, and one subscriber, as its subscription."""
+    """The joint between one publisher, as its subscriber, and one subscriber, as its subscription."""
 
     def __init__(self, subscriber: Subscriber[Any], on_breach: OnBreach | None) -> None:
         self._downstream: Subscriber[Any] | None = subscriber

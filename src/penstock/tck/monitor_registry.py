@@ -7,7 +7,7 @@ import weakref
 
 
 class Known:
-    """Remember objects by identity without keeping them alive; what cannot be referred to weakly stays unknown."""
+    """A set of objects by identity that does not keep them alive; objects without weak references stay unknown."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # a collection may call _forget from anywhere, add included

@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Status(Enum):
-    """Say how one test of one rule ended."""
+    """How one test of one rule ended."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -16,7 +16,7 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Record one test of one rule: `detail` says what was seen, or why it does not apply.
+    """The record of one test of one rule: `detail` says what was seen, or why it does not apply.
 
     `rule` is the id in the JVM text, or that of a property of the pull-stream protocol; `hint` says what to look at
     when the test fails.
@@ -31,7 +31,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Every outcome of one verification of one subject, in one dialect, or as a module of pull-stream ("pull").
+    """The outcomes of one verification of one subject, in one dialect, or as a module of pull-stream ("pull").
 
     `not_run` says in a sentence why there are none: the factory raised, or made something else. `left_running` names
     the threads that the subject began and did not end: it may keep a few for all, but not one for each subscription.
@@ -69,7 +69,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bound a verification: elements per test, patience for what must come, quiet for what must not."""
+    """The bounds of a verification: elements per test, patience for what must come, quiet for what must not."""
 
     elements: int = 1100  # more than 1024, where many a buffer ends
     timeout: float = 2.0

@@ -18,7 +18,7 @@ _LATE = 0.1  # of a turn that took twice as long as it should
 
 
 class Patience:
-    """Wait for something until so many seconds have passed."""
+    """A wait for something until so many seconds have passed."""
 
     def __init__(self, seconds: float) -> None:
         self._turn = max(seconds / _TURNS, _SHORTEST)
@@ -26,7 +26,7 @@ class Patience:
         self.renew(seconds)
 
     def renew(self, seconds: float) -> None:
-        """Begin anew, while somebody waits too."""
+        """Begin anew, also while another thread waits."""
         self._until = self._passed + seconds
 
     def wait(self, wait: Callable[[float], bool]) -> bool:

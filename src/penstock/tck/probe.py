@@ -24,12 +24,12 @@ _EXCESS = 100  # signals that nothing entitles to, after which the publisher is 
 
 
 class Runaway(SystemExit):
-    """Stop a party that signals without end; a thread that lets it pass ends silently."""
+    """The exception that stops a party that signals without end; a thread that lets it pass ends silently."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """Record one signal; `inside` names the probe's own calls it came within, innermost last."""
+    """The record of one signal; `inside` names the probe's own calls it came within, innermost last."""
 
     kind: str
     value: Any = None
@@ -39,7 +39,7 @@ class Signal:
 
 
 class TrialProbe:
-    """Record what a publisher signals, and call its subscription on demand."""
+    """A probe that records what a publisher signals, and calls its subscription on demand."""
 
     def __init__(
         self,

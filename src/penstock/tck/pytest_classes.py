@@ -34,7 +34,7 @@ Optional = Any  # a method of the subclass, or None
 
 
 class PublisherVerification:
-    """Verify what `publisher` makes; the other members are the options of `verify_publisher`."""
+    """A verification of what `publisher` makes; the other members are the options of `verify_publisher`."""
 
     limits: ClassVar[Limits] = Limits()
     dialect: ClassVar[str] = "jvm"
@@ -76,7 +76,7 @@ class PublisherVerification:
 
 
 class SubscriberVerification:
-    """Verify, from inside, what `subscriber` makes around a probe; the other members are options."""
+    """A verification, from inside, of what `subscriber` makes around a probe; the other members are options."""
 
     limits: ClassVar[Limits] = Limits()
     asynchronous: ClassVar[bool] = False
@@ -111,7 +111,7 @@ class SubscriberVerification:
 
 
 class SubscriberBlackboxVerification:
-    """Verify, from outside, what `subscriber` makes; the other members are options."""
+    """A verification, from outside, of what `subscriber` makes; the other members are options."""
 
     limits: ClassVar[Limits] = Limits()
     expects: ClassVar[int] = 1
@@ -146,7 +146,7 @@ class SubscriberBlackboxVerification:
 
 
 class ProcessorVerification:
-    """Verify what `processor` makes, on both its sides; the other members are options of `verify_processor`."""
+    """A verification of both sides of what `processor` makes; the other members are options of `verify_processor`."""
 
     limits: ClassVar[Limits] = Limits()
     multicast: ClassVar[bool] = False
@@ -187,7 +187,7 @@ class ProcessorVerification:
 
 
 class PullSourceVerification:
-    """Verify the pull-stream sources that `source` makes; the other members are options of `verify_pull_source`."""
+    """A verification of the pull-stream sources that `source` makes; the other members are options."""
 
     limits: ClassVar[Limits] = Limits()
     exactly: ClassVar[int | None] = None
@@ -223,7 +223,7 @@ class PullSourceVerification:
 
 
 class PullThroughVerification:
-    """Verify the pull-stream throughs that `through` makes; the other members are options of `verify_pull_through`."""
+    """A verification of the pull-stream throughs that `through` makes; the other members are options."""
 
     limits: ClassVar[Limits] = Limits()
     eager: ClassVar[bool] = False
@@ -266,7 +266,7 @@ class PullThroughVerification:
 
 
 class PullSinkVerification:
-    """Verify the pull-stream sinks that `sink` makes; the other members are options of `verify_pull_sink`."""
+    """A verification of the pull-stream sinks that `sink` makes; the other members are options."""
 
     limits: ClassVar[Limits] = Limits()
     stopping: Optional = None

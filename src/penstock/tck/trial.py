@@ -30,7 +30,7 @@ Body = Callable[[C], "Steps | None"]
 
 @dataclass(frozen=True, slots=True)
 class Trial(Generic[C]):
-    """Name a test, the rule it shows, the dialects it belongs to, and what it does."""
+    """A test, the rule it shows, the dialects it belongs to, and what it does."""
 
     rule: str
     name: str
@@ -40,7 +40,7 @@ class Trial(Generic[C]):
 
 @dataclass(frozen=True, slots=True)
 class Trials(Generic[C]):
-    """Register trials as they are defined, under the name `<side>.<function>`."""
+    """A register of trials as they are defined, under the name `<side>.<function>`."""
 
     side: str
     members: list[Trial[C]] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Trials(Generic[C]):
 
 
 class _Run(Generic[C]):
-    """Carry one trial from start to outcome."""
+    """The way of one trial from start to outcome."""
 
     def __init__(self, trial: Trial[C], environment: Environment, open_context: Callable[[Environment], C]) -> None:
         self.trial = trial
@@ -89,7 +89,7 @@ class _Run(Generic[C]):
             self.conclude(Status.NOT_APPLICABLE, str(reason))
         except AssertionError as failure:
             self.conclude(Status.FAILED, str(failure))
-        except Runaway:  # whoever raised it noted the rule that was broken
+        except Runaway:  # the probe that raised it noted the rule that was broken
             for broken in self.environment.breaches[-1:]:
                 self.conclude(Status.NOT_APPLICABLE, f"the subject had to be stopped (rule {broken.rule})")
         except Exception as error:
@@ -114,7 +114,7 @@ class _Run(Generic[C]):
 
 
 class _Watched:
-    """Run steps on one thread that is watched, and on another once that one is stuck."""
+    """A runner of steps on one thread that is watched, and on another once that one is stuck."""
 
     def __init__(self) -> None:
         self._start()

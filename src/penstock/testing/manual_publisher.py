@@ -16,10 +16,10 @@ T = TypeVar("T")
 
 
 class PlannedBreach(Enum):
-    """Name a rule that a ManualPublisher may break, and how."""
+    """A rule that a ManualPublisher may break, and how."""
 
-    EXCEED_DEMAND = "rule 1.1: next sends elements that nobody has requested"
-    CONCURRENT_SIGNALS = "rule 1.3: next sends each of its elements on a thread of its own, all at once"
+    EXCEED_DEMAND = "rule 1.1: next sends elements that were not requested"
+    CONCURRENT_SIGNALS = "rule 1.3: next sends each of its elements on another thread, all at once"
     SIGNAL_AFTER_END = "rule 1.7: next, complete and fail go on after the end"
     IGNORE_CANCEL = "rule 1.8: signals go on after a cancel"
     NO_ON_SUBSCRIBE = "rule 1.9: subscribe does not signal on_subscribe"
@@ -33,7 +33,7 @@ class PlannedBreach(Enum):
 
 
 class ManualSubscription(Generic[T]):
-    """Record what one subscriber asked for."""
+    """The record of what one subscriber asked for."""
 
     def __init__(self, publisher: ManualPublisher[T], subscriber: Subscriber[T]) -> None:
         self.requests: list[int] = []
@@ -75,7 +75,7 @@ class ManualSubscription(Generic[T]):
 
 
 class ManualPublisher(Generic[T]):
-    """Send what the test says, to all subscribers; refuse to break a rule that is not among `breaches`.
+    """A publisher of what the test says, to all subscribers; it refuses to break a rule not among `breaches`.
 
     >>> from penstock import Stream
     >>> from penstock.testing import Probe
@@ -124,7 +124,7 @@ class ManualPublisher(Generic[T]):
 
     def _latest(self, what: str) -> ManualSubscription[T]:
         if not self.subscriptions:
-            raise VerificationError(f"manual_publisher: {what}: nobody has subscribed")
+            raise VerificationError(f"manual_publisher: {what}: there is no subscriber")
         return self.subscriptions[-1]
 
     def _wait(self, reached: Callable[[], bool], what: str, timeout: float) -> None:
@@ -200,7 +200,7 @@ class ManualPublisher(Generic[T]):
 
     def _listening(self, call: str) -> list[ManualSubscription[T]]:
         if not self.subscriptions:
-            raise VerificationError(f"manual_publisher: {call}: nobody has subscribed")
+            raise VerificationError(f"manual_publisher: {call}: there is no subscriber")
         open_ones = [
             subscription
             for subscription in self.subscriptions

@@ -2,9 +2,8 @@
 
 A diagram is read from left to right, one cell per unit of time; the first cell is the moment of subscription.
 
-    -        nothing happens in this cell
-    a        an element: any character without a meaning of its own; `values` says what it stands for
-    (ab)     several signals in one cell, in this order
+    -        nothing happens in this cell a        an element: any character without another meaning; `values` says what
+    it stands for (ab)     several signals in one cell, in this order
     |        the stream completes
     #        the stream fails with `error`
     space    means nothing, so that diagrams can be lined up
@@ -33,7 +32,7 @@ MOST_UNITS = 10_000
 
 
 class MarbleError(Exception):
-    """Be the failure that `#` stands for unless another is given."""
+    """The failure that `#` stands for unless another is given."""
 
     def __eq__(self, other: object) -> bool:
         return type(other) is MarbleError
@@ -107,7 +106,7 @@ def marble(
     error: Exception | None = None,
     unit: float = 1.0,
 ) -> Stream[Any]:
-    """Return a stream that does what a diagram shows, counted from each subscription on; what nobody asks for waits.
+    """Return a stream that does what a diagram shows, counted from each subscription on; elements wait for demand.
 
     >>> clock = VirtualClock()
     >>> record(marble("a-b|", clock=clock).map(str.upper), clock)

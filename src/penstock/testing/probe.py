@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Probe(Generic[T]):
-    """Record all signals, note every rule that they break, and wait for them (`patience` seconds) without sleeping.
+    """A subscriber that records all signals, notes every rule they break, and waits for them `patience` seconds.
 
     >>> from penstock import Stream
     >>> probe = Probe[int]()

@@ -12,7 +12,7 @@ PATIENCE = 30.0
 
 
 class VerificationError(AssertionError):
-    """Report that a stream did not do what was expected of it."""
+    """The error of a stream that did not do what was expected of it."""
 
 
 Signal = Next[Any] | Failed | Completed

@@ -17,14 +17,14 @@ from penstock.testing.signals import PATIENCE, Completed, Failed, Next, Signal, 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """Be one step: how it reads, and what it does."""
+    """A step: how it reads, and what it does."""
 
     text: str
     do: Callable[[_Course], None]
 
 
 class _Course:
-    """Be one run: the probe, and how many of its signals were expected so far."""
+    """A run: the probe, and how many of its signals were expected so far."""
 
     def __init__(self, verifier: StepVerifier) -> None:
         self.probe: Probe[Any] = Probe(verifier.first_request, patience=verifier.timeout)
@@ -46,7 +46,7 @@ class _Course:
 
 
 class StepVerifier:
-    """Check a stream against a script of steps; each step gives a new verifier, so a script can be extended and reused.
+    """A check of a stream by a script of steps; each step gives a new verifier, so a script can be extended and reused.
 
     An asynchronous stream is waited for, `timeout` seconds at most for each expectation; nothing sleeps. A clock that
     is given must be the one the stream uses.

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Tracked(Generic[T]):
-    """Be an iterable, and an asynchronous one, that counts its runs; it fails after its items if there is an error.
+    """An iterable, and an asynchronous one, that counts its runs; it fails after its items if there is an error.
 
     >>> items = Tracked([1, 2])
     >>> run = iter(items)
@@ -54,7 +54,7 @@ class Tracked(Generic[T]):
 
 
 class TrackedRun(Iterator[T]):
-    """Be one run over tracked items."""
+    """A run over tracked items."""
 
     def __init__(self, tracked: Tracked[T]) -> None:
         self._tracked = tracked
@@ -86,7 +86,7 @@ class TrackedRun(Iterator[T]):
 
 
 class TrackedAsyncRun(AsyncIterator[T]):
-    """Be one asynchronous run over tracked items."""
+    """An asynchronous run over tracked items."""
 
     def __init__(self, tracked: Tracked[T]) -> None:
         self._run = TrackedRun(tracked)

@@ -8,7 +8,7 @@ from penstock.errors import PenstockError
 
 
 class JavaError(PenstockError):
-    """Report a failure of Java's: the name of its class, its message, its stack trace, and the Throwable itself."""
+    """The error of a failure in Java: the name of its class, its message, its stack trace, and the Throwable itself."""
 
     def __init__(self, java_class: str, message: str | None, stack_trace: str = "", java_exception: Any = None) -> None:
         super().__init__(java_class if message is None else f"{java_class}: {message}")
@@ -23,11 +23,11 @@ class JavaError(PenstockError):
 
 
 class JavaValueError(JavaError, ValueError):
-    """Report an IllegalArgumentException."""
+    """The error of an IllegalArgumentException."""
 
 
 class JavaTypeError(JavaError, TypeError):
-    """Report a NullPointerException."""
+    """The error of a NullPointerException."""
 
 
 KINDS: dict[str, type[JavaError]] = {"V": JavaValueError, "T": JavaTypeError, "E": JavaError}

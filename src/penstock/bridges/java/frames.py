@@ -20,7 +20,7 @@ CARRIED = "bool, int, float, str, bytes, Decimal, lists, tuples, sets and dicts 
 
 
 class JavaFrame:
-    """Read what the JVM wrote."""
+    """A reader of what the JVM wrote."""
 
     __slots__ = ("_at", "_bytes", "_kept")
 

@@ -47,7 +47,7 @@ def from_flow_publisher(publisher: Any, gateway: Any = None, *, prefetch: int = 
 
 
 class FlowPublisher:
-    """Be a publisher of Java's, as one of Python's."""
+    """A publisher of Java's, as one of Python's."""
 
     def __init__(self, publisher: Any, client: Any, prefetch: int) -> None:
         self._publisher = publisher
@@ -63,7 +63,7 @@ class FlowPublisher:
 
 
 class Inflow:
-    """Be one run: the subscription, and the thread that hands on what the JVM holds."""
+    """A run: the subscription, and the thread that hands on what the JVM holds."""
 
     def __init__(self, inbox: Any, subscriber: Subscriber[Any]) -> None:
         self._inbox: Any = inbox

@@ -1,7 +1,7 @@
 """kept: exceptions of Python's that have crossed to the JVM, to be known again when they come back.
 
-Java gets an exception that carries a number, and the exception itself stays here. How long Java holds on to its own
-nobody can tell, so it is the latest that are kept; those before them come back as what Java knows of them.
+Java gets an exception that carries a number, and the exception itself stays here. It is not known how long Java keeps
+that exception, so only the latest are kept here; an older one comes back as what Java knows of it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """outflow: a Stream as a publisher in the JVM.
 
 What subscribers in the JVM ask for is put into a queue there (`Peer.Desk`), and a thread of the publisher takes it from
-there. Each run has a worker of its own, which subscribes and requests; so one that is slow holds up no other, and a
-cancel is not held up by any. Elements are delivered by calls into the JVM, from whichever thread they come on.
+there. Each run has its own worker, which subscribes and requests; so one that is slow holds up no other, and a cancel
+is not held up by any. Elements are delivered by calls into the JVM, from whichever thread they come on.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def outlet_of(stream: Publisher[Any], client: Any, prefetch: int = 0) -> Any:
 
 
 class _Attendant:
-    """Serve the subscribers of one publisher."""
+    """The thread's work for the subscribers of one publisher."""
 
     def __init__(self, stream: Publisher[Any], desk: Any, client: Any) -> None:
         self._stream = stream
@@ -74,7 +74,7 @@ class _Attendant:
         self._runs: dict[int, _Outflow] = {}
 
     def attend(self) -> None:
-        """Take what there is to be told until there is nobody left to tell it."""
+        """Take the subscribers' calls from the queue until it has ended."""
         ended = False
         try:
             while told := self._desk.take():
@@ -117,7 +117,7 @@ class _Attendant:
 
 
 class _Outflow(Part):
-    """Be the subscriber that delivers to one subscriber in the JVM."""
+    """The subscriber that delivers to one subscriber in the JVM."""
 
     def __init__(self, java: Any, client: Any, left: Callable[[], object]) -> None:
         self._java = java

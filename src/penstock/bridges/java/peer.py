@@ -1,6 +1,6 @@
 """peer: the JVM at the other end, and our own few classes in it.
 
-They are sent there as they are in `flow.jar`, when first needed, and loaded by a class loader of their own, so the JVM
+They are sent there as they are in `flow.jar`, when first needed, and loaded by a separate class loader, so the JVM
 needs nothing on its class path and no compiler. `Peer.java` is their source.
 """
 

@@ -31,7 +31,7 @@ Through = Callable[[Stream[Any]], Stream[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Remote(Source[Any]):
-    """Take a stream that somebody serves."""
+    """A source that takes a stream from a server."""
 
     target: Target
 
@@ -42,7 +42,7 @@ class Remote(Source[Any]):
 
 @dataclass(frozen=True, slots=True)
 class RemoteChannel(Joint[Any, Any]):
-    """Send elements through a flow that somebody serves."""
+    """A step that sends elements through a flow of a server."""
 
     target: Target
 
@@ -67,14 +67,14 @@ def serve(
     executor: AnyExecutor | None = None,
     ssl: SSLContext | None = None,
 ) -> Server:
-    """Serve streams and flows under names to whoever has the token; give a Server to be closed.
+    """Serve streams and flows under names to every consumer that has the token; give a Server to be closed.
 
-    Each consumer has a run of its own, on a worker of `executor` (a thread for each unless given). A stream is taken
-    from only as its consumer asks, and at most `window` elements are taken and not yet with the system's sockets. When
-    a stream ends or fails its consumer is told, with the type and message of the error. A consumer that cancels, is
-    lost, or is silent for the lifetime of `keep_alive` cancels its run; a loss goes to the hook for what cannot be
-    delivered. Closing fails every consumer and cancels every run. It listens on this host alone unless `host` says
-    otherwise; `token` is made up unless given.
+    Each consumer has its own run, on a worker of `executor` (a thread for each unless given). A stream is taken from
+    only as its consumer asks, and at most `window` elements are taken and not yet with the system's sockets. When a
+    stream ends or fails its consumer is told, with the type and message of the error. A consumer that cancels, is lost,
+    or is silent for the lifetime of `keep_alive` cancels its run; a loss goes to the hook for what cannot be delivered.
+    Closing fails every consumer and cancels every run. It listens on this host alone unless `host` says otherwise;
+    `token` is made up unless given.
 
     >>> from penstock import Stream
     >>> from penstock.bridges.rsocket import remote, serve
@@ -124,8 +124,8 @@ def remote(
     subscribed, else a thread. Backpressures by asking the server for what is asked for here, at most `window` elements
     that are on their way or wait. Completes, and fails, as the served stream does; builtin errors and those among
     `errors` keep their type, others are a RemoteError. Fails with ConnectionLostError when the server is gone or silent
-    for the lifetime of `keep_alive`. Cancels the run on the server. Each subscription has a connection of its own, made
-    with the first request.
+    for the lifetime of `keep_alive`. Cancels the run on the server. Each subscription has its own connection, made with
+    the first request.
 
     >>> from penstock import Stream
     >>> from penstock.bridges.rsocket import remote, serve

@@ -21,7 +21,7 @@ from penstock.spec.interfaces import Subscriber, Subscription
 
 
 class _AsksThere:
-    """Be the worker of the sending half: that of the call, which closes it."""
+    """The worker of the sending half, which is the call's worker; the call closes it."""
 
     def __init__(self, call: RemoteSubscription) -> None:
         self.submit = call.submit
@@ -31,7 +31,7 @@ class _AsksThere:
 
 
 class ChannelCall(RemoteSubscription):
-    """Be a subscriber of the stream before the channel, and one subscription to the stream behind it."""
+    """A subscriber of the stream before the channel, and a subscription to the stream behind it."""
 
     interaction = Kind.REQUEST_CHANNEL
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 @runtime_checkable
 class Codec(Protocol):
-    """Turn elements into bytes and bytes into elements; both sides use the same."""
+    """A codec that turns elements into bytes and bytes into elements; both sides use the same."""
 
     @property
     def mime(self) -> str:
@@ -27,7 +27,7 @@ class Codec(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JsonCodec:
-    """Carry what JSON can say: texts, numbers, booleans, lists and dicts with texts as keys."""
+    """A codec for what JSON can say: texts, numbers, booleans, lists and dicts with texts as keys."""
 
     mime: str = "application/json"
 
@@ -42,7 +42,7 @@ class JsonCodec:
 
 @dataclass(frozen=True, slots=True)
 class BytesCodec:
-    """Carry bytes as they are."""
+    """A codec that carries bytes as they are."""
 
     mime: str = "application/octet-stream"
 

@@ -48,7 +48,7 @@ _FAREWELL = 1.0
 
 
 class FrameSender(Protocol):
-    """Be told that frames of its own are written."""
+    """A sender that is told when its frames are written."""
 
     def written(self, count: int, /) -> None:
         """Count them as gone."""
@@ -56,7 +56,7 @@ class FrameSender(Protocol):
 
 
 class Exchange(Protocol):
-    """Be one stream on a connection; all of it on the I/O thread."""
+    """A stream on a connection; all of it on the I/O thread."""
 
     def received(self, frame: Payload | RequestN | Cancel | ErrorFrame, /) -> None:
         """Take a frame."""
@@ -68,7 +68,7 @@ class Exchange(Protocol):
 
 
 class PeerConnection:
-    """Be one end of a connection."""
+    """One end of a connection."""
 
     def __init__(self, wire: Wire, settings: Settings, *, lifetime: float, interval: float | None) -> None:
         self.exchanges: dict[int, Exchange] = {}
@@ -127,7 +127,7 @@ class PeerConnection:
         self._joiner.forget(stream)
 
     def close(self, farewell: ErrorFrame | None = None) -> None:
-        """End the connection when what waits is written, or soon if nobody reads it."""
+        """End the connection when what waits is written, or soon if the other side does not read it."""
         if self._closing:
             return
         if farewell is not None:
@@ -223,7 +223,7 @@ class PeerConnection:
     def _dispatch(self, frame: Frame) -> None:
         match frame:
             case Payload(stream) if stream not in self.exchanges and not self._joiner.holds(stream):
-                self._pass_on(frame)  # pieces that nobody waits for are not kept
+                self._pass_on(frame)  # pieces of a stream that is not open are not kept
             case Request() if self.on_request is None:
                 self._requested(frame)
             case Payload() | Request():
@@ -270,7 +270,7 @@ class PeerConnection:
         if exchange is not None:
             exchange.received(frame)
         elif frame.stream > self._latest or frame.stream % 2 == 0:
-            self._report(f"a {type(frame).__name__} frame for stream {frame.stream}, which nobody has opened")
+            self._report(f"a {type(frame).__name__} frame for stream {frame.stream}, which was not opened")
         # else it was on its way when the stream ended
 
     def _report(self, what: str) -> None:

@@ -15,7 +15,7 @@ from penstock.errors import EmptyError, OverflowedError, PenstockError, Protocol
 
 
 class RemoteError(PenstockError):
-    """Report a failure of the other side whose type is not known here; `type_name` and `message` say what it was."""
+    """The error of the other side, of a type not known here; `type_name` and `message` say what it was."""
 
     def __init__(self, type_name: str, message: str) -> None:
         super().__init__(f"{type_name}: {message}" if type_name and message else type_name or message)
@@ -27,15 +27,15 @@ class RemoteError(PenstockError):
 
 
 class ConnectionLostError(PenstockError, ConnectionError):
-    """Report that the other side is gone, was never there, or fell silent for longer than it may."""
+    """The error of another side that is gone, was never there, or fell silent for longer than it may."""
 
 
 class RejectedError(PenstockError):
-    """Report that the other side refuses: the token, the settings, or the name of a stream."""
+    """The error of a refusal by the other side: of the token, the settings, or the name of a stream."""
 
 
 class FrameError(PenstockError):
-    """Report that the other side sent what is no frame, or one that does not belong there."""
+    """The error of another side that sent what is no frame, or one that does not belong there."""
 
 
 Known = Mapping[str, type[Exception]]

@@ -27,7 +27,7 @@ def split(frame: Payload | Request) -> Iterator[Payload | Request]:
 
 
 class Joiner:
-    """Put pieces together, stream by stream."""
+    """A buffer that puts pieces together, stream by stream."""
 
     def __init__(self, largest: int, most: int) -> None:
         self._largest = largest

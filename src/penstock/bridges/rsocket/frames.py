@@ -25,7 +25,7 @@ _31_BITS = 2**31 - 1
 
 
 class Kind(IntEnum):
-    """Name the types of frames."""
+    """The types of frames."""
 
     SETUP = 1
     LEASE = 2
@@ -44,7 +44,7 @@ class Kind(IntEnum):
 
 
 class Code(IntEnum):
-    """Name the codes of errors."""
+    """The codes of errors."""
 
     INVALID_SETUP = 0x001
     UNSUPPORTED_SETUP = 0x002
@@ -60,7 +60,7 @@ class Code(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SetupFrame:
-    """Open a connection."""
+    """The frame that opens a connection."""
 
     interval: int
     """Milliseconds between two keep-alives."""
@@ -77,7 +77,7 @@ class SetupFrame:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Ask for a stream or open a channel."""
+    """The frame that asks for a stream or opens a channel."""
 
     stream: int
     kind: Kind
@@ -90,7 +90,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """Carry an element (`next`), the end (`complete`), or both."""
+    """The frame of an element (`next`), the end (`complete`), or both."""
 
     stream: int
     data: bytes = b""
@@ -102,7 +102,7 @@ class Payload:
 
 @dataclass(frozen=True, slots=True)
 class RequestN:
-    """Ask for more elements."""
+    """The frame that asks for more elements."""
 
     stream: int
     n: int
@@ -110,14 +110,14 @@ class RequestN:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Ask for no more elements."""
+    """The frame that asks for no more elements."""
 
     stream: int
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorFrame:
-    """End a stream, or with stream 0 the connection, by a failure."""
+    """The frame that ends a stream, or with stream 0 the connection, by a failure."""
 
     stream: int
     code: int
@@ -126,7 +126,7 @@ class ErrorFrame:
 
 @dataclass(frozen=True, slots=True)
 class KeepAliveFrame:
-    """Show that this side lives, and let the other side do so."""
+    """The frame that shows that this side lives, and lets the other side do so."""
 
     respond: bool
     data: bytes = b""
@@ -134,14 +134,14 @@ class KeepAliveFrame:
 
 @dataclass(frozen=True, slots=True)
 class MetadataPush:
-    """Say something about the connection."""
+    """The frame that says something about the connection."""
 
     metadata: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Uncarried:
-    """Stand for a frame of a kind that is understood and not carried: leases, resumption, single responses."""
+    """A frame of a kind that is understood and not carried: leases, resumption, single responses."""
 
     stream: int
     kind: Kind

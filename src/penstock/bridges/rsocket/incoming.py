@@ -26,7 +26,7 @@ Call = Callable[[Callable[[], object]], None]
 
 
 class _Decoding:
-    """Decode elements on their way to a subscriber."""
+    """A subscriber that decodes elements on their way to another one."""
 
     def __init__(self, downstream: Subscriber[Any], codec: Codec) -> None:
         self._downstream = downstream
@@ -56,7 +56,7 @@ class _Decoding:
 
 
 class Incoming:
-    """Queue what arrives, ask for more, and say when the subscriber has had enough."""
+    """The queue of what arrives; it asks for more, and says when the subscriber has had enough."""
 
     def __init__(self, downstream: Subscriber[Any], settings: Settings, submit: Submit, call: Call) -> None:
         decoding = _Decoding(downstream, settings.codec)
@@ -106,7 +106,7 @@ class Incoming:
             self.request(wanted)
 
     def first(self, data: bytes) -> None:
-        """Queue the element that opens a channel, which nobody has asked for."""
+        """Queue the element that opens a channel, which was not asked for."""
         with self._lock:
             self._credit.held += 1
         self.outlet.queue.append(data)

@@ -17,12 +17,12 @@ _shared: IoThread | None = None
 
 
 class IoThread:
-    """Run an event loop on a thread while anybody holds a lease."""
+    """A thread with an event loop, which runs while there is a lease."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self.leases = 0
-        self._tasks: set[asyncio.Task[None]] = set()  # a loop by itself keeps tasks only as long as somebody waits
+        self._tasks: set[asyncio.Task[None]] = set()  # a loop by itself does not keep its tasks alive
         self._thread = threading.Thread(target=self._run, name="penstock-rsocket", daemon=True)
         self._thread.start()
 
@@ -39,7 +39,7 @@ class IoThread:
     def call(self, fn: Callable[..., object], *arguments: Any) -> None:
         """Call something on the loop, in the order of the calls."""
         try:
-            # A context of its own: the loop must not keep alive what a caller's context holds.
+            # An empty context: the loop must not keep alive what a caller's context holds.
             self.loop.call_soon_threadsafe(fn, *arguments, context=Context())
         except RuntimeError:
             if not self.loop.is_closed():

@@ -25,7 +25,7 @@ _GRACE = 1.0
 
 
 class Outgoing:
-    """Take elements under demand, encode them, and hand them to `send` on the I/O thread."""
+    """A subscriber that takes elements under demand, encodes them, and hands them to `send` on the I/O thread."""
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ class Outgoing:
             self._worker.submit(self._ask)
 
     def stop(self, *, at_once: bool = False, behind: Callable[[Task], None] | None = None) -> None:
-        """Send nothing more and cancel the publisher, on the worker or a thread of its own unless `at_once` is said.
+        """Send nothing more and cancel the publisher, on the worker or a new thread unless `at_once` is said.
 
         With `behind`, which submits to the worker, the cancel comes behind something else, unless the worker is stuck.
         """

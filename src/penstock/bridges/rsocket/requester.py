@@ -28,7 +28,7 @@ STREAM = 1
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Say what is asked for, where, and how."""
+    """What is asked for, where, and how."""
 
     address: Endpoint
     name: str
@@ -54,7 +54,7 @@ def failure(frame: ErrorFrame, known: Known) -> Exception:
 
 
 class RemoteSubscription:
-    """Be one subscription to a stream of a server."""
+    """A subscription to a stream of a server."""
 
     interaction = Kind.REQUEST_STREAM
 

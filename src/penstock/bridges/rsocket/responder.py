@@ -1,6 +1,6 @@
 """responder: the side that answers: what becomes of one request, on the I/O thread of its server.
 
-The stream that was asked for runs on a worker of its own, so that a slow one holds up nobody else.
+The stream that was asked for runs on its own worker, so that a slow one holds up no other.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def invalid(stream: int, error: Exception) -> ErrorFrame:
 
 
 class StreamAnswer:
-    """Send one stream to one consumer."""
+    """The answer that sends one stream to one consumer."""
 
     def __init__(
         self, name: str, request: Request, connection: PeerConnection, io: IoThread, settings: Settings, worker: Worker
@@ -88,7 +88,7 @@ class StreamAnswer:
 
 
 class ChannelAnswer:
-    """Run one consumer's elements through a flow and send it what comes out."""
+    """The answer that runs one consumer's elements through a flow and sends it what comes out."""
 
     def __init__(
         self,

@@ -54,7 +54,7 @@ _CLOSING_TIME = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Say what is served, and how."""
+    """What is served, and how."""
 
     streams: Mapping[str, Callable[[], Stream[Any]]]
     channels: Mapping[str, Flow[Any, Any]]
@@ -64,7 +64,7 @@ class Offer:
 
 
 class _Refusal(Exception):
-    """Carry why a connection is not taken."""
+    """The reason why a connection is not taken."""
 
     def __init__(self, code: Code, text: str) -> None:
         super().__init__(text)
@@ -72,7 +72,7 @@ class _Refusal(Exception):
 
 
 class Server:
-    """Serve streams until it is closed; `address` and `token` are what a consumer needs."""
+    """A server of streams until it is closed; `address` and `token` are what a consumer needs."""
 
     def __init__(self, offer: Offer) -> None:
         self._offer = offer

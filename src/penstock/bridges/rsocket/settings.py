@@ -13,7 +13,7 @@ from penstock.engine.words.arguments import count_given
 
 @dataclass(frozen=True, slots=True)
 class Liveness:
-    """Say how often a consumer shows that it lives, and after how much silence either side counts as lost."""
+    """How often a consumer shows that it lives, and after how much silence either side counts as lost."""
 
     interval: float = 20.0
     """Seconds between two signs of life."""
@@ -33,7 +33,7 @@ class Liveness:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Hold what a connection has to know."""
+    """What a connection has to know."""
 
     codec: Codec
     window: int

@@ -17,7 +17,7 @@ _OVERHEAD = 2**14
 
 
 class UntrustedPeer(ServerConnection):
-    """Read a little, and the rest once it is trusted."""
+    """A connection that reads a little, and the rest once it is trusted."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)

@@ -28,7 +28,7 @@ _UNSEEN = 1
 
 
 class Wire(Protocol):
-    """Carry frames to one other side and back."""
+    """A carrier of frames to one other side and back."""
 
     limit: int
     """The most bytes that one frame may have."""
@@ -56,14 +56,14 @@ class Wire(Protocol):
 
 
 class TcpWire:
-    """Carry frames over TCP."""
+    """A wire over TCP."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limit: int) -> None:
         self.limit = limit
         self._reader = reader
         self._writer = writer
         name = writer.get_extra_info("peername")
-        self._peer = f"{name[0]}:{name[1]}" if name else "somebody"
+        self._peer = f"{name[0]}:{name[1]}" if name else "an unknown address"
         # Nothing waits here unseen: what was sent is with the system, which bounds it, or is still being sent.
         writer.transport.set_write_buffer_limits(high=_UNSEEN, low=0)
         raw = writer.get_extra_info("socket")
@@ -118,13 +118,13 @@ class TcpWire:
 
 
 class WebsocketWire:
-    """Carry frames as the binary messages of a websocket."""
+    """A wire that carries frames as the binary messages of a websocket."""
 
     def __init__(self, websocket: Websocket) -> None:
         self.limit = LARGEST_FRAME
         self._websocket = websocket
         name = websocket.remote_address
-        self._peer = f"{name[0]}:{name[1]}" if name else "somebody"
+        self._peer = f"{name[0]}:{name[1]}" if name else "an unknown address"
 
     @property
     def peer(self) -> str:
@@ -132,7 +132,7 @@ class WebsocketWire:
         return self._peer
 
     def trust(self) -> None:
-        """Read without a bound of its own from now on."""
+        """Read without the bound for strangers from now on."""
         trust = getattr(self._websocket, "trust", None)
         if trust is not None:
             trust()
@@ -172,7 +172,7 @@ class WebsocketWire:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Say where a server listens, and how frames travel to it."""
+    """Where a server listens, and how frames travel to it."""
 
     scheme: str
     host: str

@@ -1,1 +1,1 @@
-"""doors: where a chain meets other code: `for` loops, processors, publishers of another make."""
+"""doors: where a chain meets other code: `for` loops, processors, publishers of other libraries."""

@@ -1,4 +1,4 @@
-"""inlet: where a publisher of another make enters a chain from outside: processors and receiving ends."""
+"""inlet: where a publisher of another library enters a chain: processors and receiving ends."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, eq=False)
 class _InletSource(Source[Any]):
-    """Be the source of an inlet's chain."""
+    """The source of an inlet's chain."""
 
     enter: Callable[[Subscriber[Any]], None]
 
@@ -34,7 +34,7 @@ class _InletSource(Source[Any]):
 
 
 class Inlet(Generic[A, B]):
-    """Be a Processor over a chain: a subscriber in front of it, a publisher behind it, one of each."""
+    """A Processor over a chain: a subscriber in front of it and a publisher behind it, one of each."""
 
     __slots__ = ("_lock", "_over", "_relay", "_subscribed", "_upstream", "_wire")
 
@@ -132,7 +132,7 @@ class Inlet(Generic[A, B]):
 
 
 class _Exit(Part):
-    """Stand behind the chain and see when it is over, since it may be before the chain has subscribed to anything."""
+    """The subscriber behind the chain; it sees when the chain is over, even if the chain never subscribed upstream."""
 
     __slots__ = ("_downstream", "_over", "_subscription", "height", "on_chunk", "on_next")
 
@@ -184,7 +184,7 @@ class _Exit(Part):
 
 
 class _Ended:
-    """Stand for an upstream that ended before there was anybody to tell; told when somebody asks or comes."""
+    """An upstream that ended before the chain had subscribed; the chain is told when it asks or subscribes."""
 
     def __init__(self, inlet: Inlet[Any, Any], error: Exception | None) -> None:
         self._inlet = inlet
@@ -198,7 +198,7 @@ class _Ended:
 
 
 class Receiver(Generic[A, R]):
-    """Be a Subscriber that brings its elements down to one result, to be waited for."""
+    """A Subscriber that brings its elements down to one result, which can be waited for."""
 
     __slots__ = ("_done", "_error", "_inlet", "_lock", "_result", "_subscription", "_waiters")
 
@@ -229,7 +229,7 @@ class Receiver(Generic[A, R]):
         self._inlet.on_complete()
 
     def cancel(self) -> None:
-        """Cancel the upstream; whoever waits for the result is told."""
+        """Cancel the upstream; a caller that waits for the result is told."""
         if self._subscription is not None:
             self._subscription.cancel()
         self.settle(None, PenstockError("subscriber: cancelled before there was a result"))
@@ -272,7 +272,7 @@ class Receiver(Generic[A, R]):
 
 
 class _Result:
-    """Be the subscriber behind a receiver's chain: ask for one element, which is the result."""
+    """The subscriber behind a receiver's chain; it asks for one element, which is the result."""
 
     __slots__ = ("_receiver",)
 

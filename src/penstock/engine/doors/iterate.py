@@ -2,7 +2,7 @@
 
 A chain that can be iterated is: the loop is the woven generator itself. A chain that needs signals is subscribed, with
 at most `window` elements between it and the loop; leaving the loop cancels it. As long as elements come from the loop's
-own thread they are asked for one by one: asking ahead would only make those at hand wait for those after them.
+own thread they are asked for one by one: asking ahead would only make the first elements wait for those after them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BREATH = 1024
 
 
 class _BlockingSubscription:
-    """Pass requests on, marking that the thread they come from is one that waits."""
+    """A subscription that passes requests on and marks that the thread they come from waits."""
 
     __slots__ = ("_subscription", "cancel")
 
@@ -44,7 +44,7 @@ class _BlockingSubscription:
 
 
 class _Inbox(Part):
-    """Collect what a subscription delivers until somebody takes it; `waiting` says that somebody does."""
+    """A queue of what a subscription delivers, until the loop takes it; `waiting` says that the loop waits for it."""
 
     __slots__ = (
         "_ahead",

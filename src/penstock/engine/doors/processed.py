@@ -1,4 +1,4 @@
-"""processed: a stream that goes through a Processor, ours or of another make."""
+"""processed: a stream that goes through a Processor, penstock's or another library's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.stage import Source
 
 
 class _First:
-    """Whether a processor has its upstream, which it has once, whatever stream it is in."""
+    """A note whether a processor has its upstream, which it has once, whatever stream it is in."""
 
     __slots__ = ("_lock", "_taken")
 
@@ -37,7 +37,7 @@ class _First:
 
 @dataclass(frozen=True, slots=True)
 class Via(Source[Any]):
-    """Take the elements of a processor that is subscribed to the stream with its first subscriber.
+    """The elements of a processor, which is subscribed to the stream together with the processor's first subscriber.
 
     Emits when the processor does, which is held to the contract. Backpressures by asking the processor. Completes and
     fails when the processor does. Cancels the processor's subscription. A processor has one upstream, so further runs

@@ -15,10 +15,10 @@ from penstock.engine.words.dropped import drop
 
 
 class Alarm:
-    """Call `ring` with what it was set for when the time set last has come; once closed, never again.
+    """A timer that calls `ring` with what it was set for, at the time set last; once closed, never again.
 
-    A time later than the one the clock was asked for is only noted: when the clock calls, it is asked for the rest. A
-    deadline that every element moves costs no timer so. What the clock raises goes to `fail`, and closes the alarm.
+    A time later than the one the clock was asked for is only noted: when the clock calls, it is asked for the rest. So
+    a deadline that every element moves costs no timer. What the clock raises goes to `fail`, and closes the alarm.
     """
 
     __slots__ = ("_asked", "_call_later", "_cancel", "_due", "_fail", "_lock", "_now", "_number", "_ring", "_what")

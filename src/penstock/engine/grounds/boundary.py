@@ -1,8 +1,8 @@
 """boundary: hand elements to another thread or loop, in chunks and under credit.
 
-Upstream is asked for `window` elements when somebody asks for the first, and for half a window whenever that many were
-taken, so no more than `window` elements are ever between the two sides. An element that arrives while the other side is
-idle wakes it at once; while it is busy, elements pile up and are taken as one chunk.
+Upstream is asked for `window` elements when the subscriber asks for the first, and for half a window whenever that many
+were taken, so no more than `window` elements are ever between the two sides. An element that arrives while the other
+side is idle wakes it at once; while it is busy, elements pile up and are taken as one chunk.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _queueing(outlet: Outlet[Any]) -> _OnNext:
 
 
 class Boundary(Part):
-    """Be the subscriber in front of a boundary; what follows runs on `worker`."""
+    """The subscriber in front of a boundary; what follows runs on `worker`."""
 
     height = 0  # signals change hands here, so the stack of calls begins anew
     __slots__ = ("_begun", "_half", "_outlet", "_taken", "_upstream", "_window", "on_next")

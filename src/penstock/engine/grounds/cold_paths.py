@@ -21,7 +21,7 @@ def welcome(subscriber: Subscriber[Any], subscription: Subscription, abandon: Ca
     try:
         subscriber.on_subscribe(subscription)
         returned = True
-    except Exception as error:  # noqa: BLE001  rule 2.13: the subscriber is out, and somebody must be told
+    except Exception as error:  # noqa: BLE001  rule 2.13: the subscriber is out; the error must be reported
         rejected("on_subscribe", error)
     finally:
         if not returned:
@@ -35,7 +35,7 @@ def rejected(signal: str, error: Exception) -> None:
 
 
 def too_late(error: Exception | None) -> None:
-    """Hand an error that nobody is left to be told of to the hook."""
+    """Hand an error to the hook, since no subscriber is left to be told of it."""
     if error is not None and not isinstance(error, InterruptionError):  # which passes on its own way
         drop("an error came after the end or the cancel", error)
 

@@ -13,7 +13,7 @@ from penstock.spec.interfaces import Subscription
 
 
 class Notice(Part):
-    """Be the subscriber that calls `comes` with the first element, then cancels; a failure ends the relay."""
+    """A subscriber that calls `comes` with the first element, then cancels; a failure ends the relay."""
 
     __slots__ = ("_comes", "_done", "_relay", "height", "subscription")
 

@@ -1,4 +1,4 @@
-"""foreign: the relay for publishers of another make, which are held to the contract and served by it."""
+"""foreign: the relay for publishers of other libraries, which are held to the contract and served by it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.spec.interfaces import Publisher, Subscriber, Subscription
 
 
 def subscribe_to(publisher: Publisher[Any], subscriber: Subscriber[Any]) -> None:
-    """Subscribe to a publisher of another make, which is held to the contract."""
+    """Subscribe to a publisher of another library, which is held to the contract."""
     relay = ForeignRelay(subscriber)
     leg = relay.entrance
     found: object = None
@@ -30,7 +30,7 @@ def subscribe_to(publisher: Publisher[Any], subscriber: Subscriber[Any]) -> None
 
 
 class ForeignRelay(Relay[Any]):
-    """Relay a foreign publisher: requests to it never overlap, and one that raises fails the stream by rule 3.16."""
+    """The relay of a foreign publisher: requests to it never overlap; if one raises, the stream fails by rule 3.16."""
 
     def subscribed(self, leg: Leg, subscription: Subscription) -> None:
         """Take the subscription, guarded."""
@@ -43,7 +43,7 @@ class ForeignRelay(Relay[Any]):
 
 
 class _OneAtATime:
-    """Pass requests on one by one, adding up those that come meanwhile (rule 2.7); a cancel goes through at once."""
+    """A subscription that passes requests on one by one and adds up the others (rule 2.7); it cancels at once."""
 
     __slots__ = ("_busy", "_lock", "_pending", "_raised", "_subscription")
 

@@ -11,17 +11,17 @@ from penstock.spec.interfaces import Subscription
 
 
 class Whole(Protocol):
-    """What the inputs are part of."""
+    """The joint that the inputs are part of."""
 
     height: int
     window: int
     lock: Lock
     asked: bool
-    """Whether somebody has asked for anything."""
+    """Whether the subscriber has asked for anything."""
 
 
 class Filled(Part):
-    """Ask for a window of elements when somebody asks for the first, and for more by halves as they are taken."""
+    """An input that asks for a window of elements at the subscriber's first request, then for half windows."""
 
     __slots__ = ("_begun", "_half", "_taken", "_whole", "cancelled", "done", "height", "subscription")
 
@@ -37,7 +37,7 @@ class Filled(Part):
         self.subscription: Subscription | None = None
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
-        """Take the subscription, and fill the window if somebody has asked."""
+        """Take the subscription, and fill the window if the subscriber has asked."""
         if not accepts(subscription, self.subscription, closed=self.cancelled):
             return
         self.subscription = subscription

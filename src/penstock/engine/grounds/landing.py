@@ -1,6 +1,6 @@
 """landing: where signals, demand and cancels take a fresh stack, so that a row of joints may be of any length.
 
-A landing is a boundary on the thread at hand that reads nothing ahead: upstream is asked for what is asked for below
+A landing is a boundary on the current thread that reads nothing ahead: upstream is asked for what is asked for below
 and no more, in pieces of `WINDOW` where that is everything. What arrives is passed on by a call of the outermost
 landing that is at work on this thread.
 """

@@ -1,8 +1,8 @@
 """merging: the ground of joints that deliver from several inputs at once.
 
-Every input has its own credit: it is asked for `window` elements when somebody asks for the first, and again by halves
-as they are delivered, so at most `window` per input are queued. The first failure ends the whole and cancels the other
-inputs, those included that are only about to be subscribed.
+Every input has its own credit: it is asked for `window` elements when the subscriber asks for the first, and again by
+halves as they are delivered, so at most `window` per input are queued. The first failure ends the whole and cancels the
+other inputs, those included that are only about to be subscribed.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from penstock.spec.interfaces import Subscriber, Subscription
 
 
 def _ignore(_: int) -> None:
-    """Leave nobody to be asked for more."""
+    """Ignore the request: there is no upstream to ask."""
 
 
 class Input(Filled):
-    """Be the subscriber of one input."""
+    """The subscriber of one input."""
 
     __slots__ = ("_gather", "queued")
 
@@ -58,7 +58,7 @@ class Input(Filled):
 
 
 class _Unpack(Part):
-    """Stand between the outlet and the subscriber: deliver an element and credit the input it came from."""
+    """The subscriber between the outlet and the real one; it delivers an element and credits the input it came from."""
 
     __slots__ = ("_chunk", "_downstream", "on_chunk")
 
@@ -92,14 +92,14 @@ class _Unpack(Part):
 
 
 class Gather(Part):
-    """Deliver the elements of any number of inputs in the order of their arrival."""
+    """A joint that delivers the elements of any number of inputs in the order of their arrival."""
 
     def __init__(self, downstream: Subscriber[Any], window: int) -> None:
         self.height = height_of(downstream) + 1
         self.window = window
         self.lock = Lock()
         self.asked = False
-        """Whether somebody has asked for anything."""
+        """Whether the subscriber has asked for anything."""
         self._inputs: set[Input] = set()
         self._open_ended = True
         self._over = False
@@ -124,7 +124,7 @@ class Gather(Part):
         return source
 
     def requested(self, _: int, /) -> None:
-        """Fill the windows when somebody asks for the first time."""
+        """Fill the windows when the subscriber asks for the first time."""
         if not self.asked:
             self.asked = True
             with self.lock:
@@ -203,7 +203,7 @@ class Gather(Part):
     def failed(self, source: Input, error: Exception) -> None:
         """End the whole with the error of one input."""
         with self.lock:
-            self._over = True  # before it is no input any more, so that nobody takes the last to have completed
+            self._over = True  # before it is no input any more, so that no thread takes the last to have completed
             self._inputs.discard(source)
         self.fail(error)
 

@@ -1,14 +1,15 @@
 """outlet: a queue in front of a subscriber, emptied under demand by one drain at a time.
 
 Joints that gather elements from elsewhere (threads, tasks, callbacks, several inputs) put them here. The drain runs on
-whoever offers or requests, or on a worker where `submit` is given.
+the thread that offers or requests, or on a worker where `submit` is given.
 
 The turn. A subscriber is signalled only by the thread that has taken the one token out of `_turn`, so signals are
-serial (rule 1.3). Taking it and putting it back are atomic, with the GIL and without. Whoever changes something (an
-element in the queue, demand, an end, a cancel) does so first and then tries to take the turn; whoever has it puts it
-back first and then looks for such a change. So if the first one did not get it, the second one has not looked yet, and
-nothing is forgotten. The turn is out from the start; `open` puts it back once `on_subscribe` has returned, and after
-the end it is never put back. No lock is taken for an element that goes past the queue.
+serial (rule 1.3). Taking it and putting it back are atomic, with the GIL and without. A thread that changes something
+(an element in the queue, demand, an end, a cancel) does so first and then tries to take the turn. The thread that has
+the turn puts it back first and then looks for such a change. So if the first thread did not get the turn, the second
+thread has not looked yet, and no change is forgotten. The turn is out from the start; `open` puts it back once
+`on_subscribe` has returned, and after the end it is never put back. No lock is taken for an element that goes past the
+queue.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def _ignore(_: int) -> None:
 
 
 class Outlet(Part, Generic[T]):
-    """Be the subscription of `downstream` and the queue before it; None is one that `serve` brings later."""
+    """The subscription of `downstream` and the queue before it; a `downstream` of None comes later, by `serve`."""
 
     __slots__ = (
         "_cancelled", "_clear", "_done", "_downstream", "_error", "_on_chunk", "_refusal", "_stirred", "_submit",
@@ -87,7 +88,7 @@ class Outlet(Part, Generic[T]):
 
     @property
     def idle(self) -> bool:
-        """Tell whether nobody drains."""
+        """Tell whether no thread drains."""
         return bool(self._turn)
 
     @property
@@ -146,7 +147,7 @@ class Outlet(Part, Generic[T]):
     def hand_on(
         self, deliver: Callable[[Any], None], what: Any, taken: Callable[[int], None] | None = None, count: int = 1
     ) -> bool:
-        """Deliver an element, or `count` as one, past the queue, if asked for and nobody drains; tell whether."""
+        """Deliver an element, or `count` as one, past the queue, if asked for and no thread drains; tell whether."""
         turn, queue = self._turn, self.queue
         if queue or not turn:  # an exception costs more than to look
             return False
@@ -203,7 +204,7 @@ class Outlet(Part, Generic[T]):
         self.wake()
 
     def wake(self) -> None:
-        """Drain, unless somebody does already."""
+        """Drain, unless another thread does already."""
         self._stirred = True
         if self._turn:  # an exception costs more than to look
             try:
@@ -263,7 +264,7 @@ class Outlet(Part, Generic[T]):
         try:
             self._turn.pop()
         except IndexError:
-            return True  # somebody else drains by now
+            return True  # another thread drains by now
         return False
 
     def _deliver(self, elements: list[T]) -> bool:

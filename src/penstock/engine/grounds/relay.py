@@ -6,8 +6,8 @@ older leg are ignored. Joints override `arrived`, `failed`, `completed` and `rel
 (a timer, another thread): while a signal is being delivered it waits for that delivery to return (rule 1.3). Demand
 that comes inside `on_subscribe` waits for it too.
 
-Publishers of another make enter through a relay, so it trusts nobody: an element that was not requested and a None end
-the run with an error that names the rule.
+Publishers of other libraries enter through a relay, so it trusts no publisher: an element that was not requested and a
+None end the run with an error that names the rule.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Attach = Callable[[Subscriber[Any]], None]
 
 
 class Leg(Part):
-    """Be a relay's subscriber to one upstream."""
+    """A relay's subscriber to one upstream."""
 
     __slots__ = ("height", "relay", "subscription")
 
@@ -83,7 +83,7 @@ class Leg(Part):
 
 
 class Relay(Part, Generic[T]):
-    """Be the subscription of `downstream` over an upstream that may change."""
+    """The subscription of `downstream` over an upstream that may change."""
 
     def __init__(self, downstream: Subscriber[T]) -> None:
         self.height = height_of(downstream) + 1

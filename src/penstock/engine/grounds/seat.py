@@ -1,14 +1,15 @@
 """seat: the outlet of one among several subscribers.
 
-Its subscriber may come later than its elements (`serve`), and brings a context of its own: whatever is signalled to it
-is signalled there, whichever thread brings it. A copy of a context costs as much as a call, two copies are never in
-each other's way, and nothing is paid where the contexts are alike.
+Its subscriber may come later than its elements (`serve`), and brings its own context: whatever is signalled to it is
+signalled there, whichever thread brings it. A copy of a context costs as much as a call, two copies are never in each
+other's way, and nothing is paid where the contexts are alike.
 
 The lease. Where one giver feeds a seat (`give`; its calls are serial) and everything was asked for, it keeps the turn
-between two elements, and delivers without looking at anything. Whoever else needs the turn says `_wanted` first and
-then looks whether the giver is `_busy`: if not, the turn is put back; if it is, that is left to the giver. The giver
-says `_busy` first and then looks whether the turn is wanted, and looks again when it is busy no more. So no two have it
-at a time, and a wish is not forgotten. A lease begins and ends under the lock, and not while there is anything to do.
+between two elements, and delivers without looking at anything. Another thread that needs the turn says `_wanted` first
+and then looks whether the giver is `_busy`: if not, the turn is put back; if it is, that is left to the giver. The
+giver says `_busy` first and then looks whether the turn is wanted, and looks again when it is busy no more. So no two
+have it at a time, and a wish is not forgotten. A lease begins and ends under the lock, and not while there is anything
+to do.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from penstock.spec.interfaces import Subscriber
 
 
 class Seat(Outlet[Any]):
-    """Be the outlet of a subscriber that has a context of its own."""
+    """The outlet of a subscriber that has its own context."""
 
     __slots__ = ("_busy", "_context", "_leased", "_wanted", "pass_on", "taken")
 
@@ -56,7 +57,7 @@ class Seat(Outlet[Any]):
             self.pass_on = self._downstream.on_next
 
     def give(self, element: Any) -> bool:
-        """Deliver an element past the queue, if it was asked for and nobody is at work; tell whether it was."""
+        """Deliver an element past the queue, if it was asked for and no other thread delivers; tell whether it was."""
         if not self._leased:
             given = self.hand_on(self.pass_on, element)
             if given and self._clear:
@@ -83,7 +84,7 @@ class Seat(Outlet[Any]):
         return True
 
     def flush(self) -> None:
-        """Deliver what was queued, one by one and without the lock, unless somebody does already."""
+        """Deliver what was queued, one by one and without the lock, unless another thread does already."""
         turn, queue = self._turn, self.queue
         if not turn:  # who has the turn looks at the queue after putting it back
             return
@@ -95,7 +96,7 @@ class Seat(Outlet[Any]):
         returned = False
         try:
             while queue and self.asked > self._taken and not self._cancelled:
-                self._taken += 1  # before it leaves the queue: one that nobody has asked for must not take its place
+                self._taken += 1  # before it leaves the queue: an element without demand must not take its place
                 pass_on(queue.popleft())
                 if taken is not None:
                     taken(1)
@@ -129,7 +130,7 @@ class Seat(Outlet[Any]):
         self._look()
 
     def wake(self) -> None:
-        """Drain, unless somebody does already."""
+        """Drain, unless another thread does already."""
         if self._leased:
             with self.lock:
                 if self._leased:

@@ -24,11 +24,11 @@ class Following:
     last: bool
     """Whether the turn that gives it has no other to give."""
     at_once: bool = True
-    """Whether it is subscribed without waiting until somebody asks for more than has come."""
+    """Whether it is subscribed without waiting until the subscriber asks for more than has come."""
 
 
 class NextUpstream(Protocol):
-    """What is to follow."""
+    """The party that tells which upstream is to follow."""
 
     def after(self, error: Exception | None, /) -> Following | Exception | None:
         """Return what follows an end, or, where nothing does, how the whole ends: with an error or without."""

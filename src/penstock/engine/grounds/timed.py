@@ -15,7 +15,7 @@ from penstock.spec.interfaces import Subscriber, Subscription
 
 
 class Timed(Part):
-    """Be the subscriber in front of an outlet and an alarm, and ask for no more than `size` at a time.
+    """The subscriber in front of an outlet and an alarm; it asks for no more than `size` at a time.
 
     Joints say what becomes of an element (`came`) and what the alarm is for (`rang`), and override what else differs.
     The lock guards the credit and what they hold.

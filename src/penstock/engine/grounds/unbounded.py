@@ -12,7 +12,7 @@ from penstock.spec.interfaces import Subscriber, Subscription
 
 
 class Flood(Part):
-    """Be the subscriber of an upstream that is never slowed; joints override `came`."""
+    """The subscriber of an upstream that is never slowed; joints override `came`."""
 
     def __init__(self, downstream: Subscriber[Any]) -> None:
         self.height = height_of(downstream) + 1
@@ -37,7 +37,7 @@ class Flood(Part):
             self._upstream.request(UNBOUNDED)
 
     def on_next(self, element: Any, /) -> None:
-        """Take an element, whether anybody has asked for it or not."""
+        """Take an element, whether the subscriber has asked for it or not."""
         if element is None:
             element_or_raise(element, "on_next")
         if not self._upstream.over:

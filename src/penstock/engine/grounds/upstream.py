@@ -1,7 +1,7 @@
 """upstream: a subscription from before it comes until it is let go of.
 
 A cancel may come first, from a subscriber inside of `on_subscribe` or from another thread. Then the subscription is
-cancelled when it comes, so that there is no moment in which it belongs to nobody.
+cancelled when it comes, so no subscription is left open.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from penstock.spec.interfaces import Subscription
 
 
 class Upstream:
-    """Hold the one subscription of a subscriber."""
+    """The holder of a subscriber's one subscription."""
 
     __slots__ = ("_lock", "_subscription", "over")
 

@@ -23,7 +23,7 @@ from penstock.spec.interfaces import Subscriber
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Say on what terms subscribers share a run."""
+    """The terms on which subscribers share a run."""
 
     operator: str
     size: int
@@ -37,7 +37,7 @@ class Terms:
 
 
 class _Broadcast(SharedRun):
-    """Be the run of a hub; what is kept for later subscribers is guarded by the lock."""
+    """The run of a hub; what is kept for later subscribers is guarded by the lock."""
 
     def __init__(self, terms: Terms) -> None:
         super().__init__(terms.size, terms.slow, 0)
@@ -71,7 +71,7 @@ class _Broadcast(SharedRun):
                 member.came += 1
             else:
                 self.queue(member, element)
-        self.sent += 1  # only now: until all have it, it is neither here nor there, and must not be asked for again
+        self.sent += 1  # only now: until all have it, it counts as still to come, and is not asked for again
         if self.asked - self.sent <= self.half:
             self.ask()
 
@@ -103,17 +103,17 @@ class _Broadcast(SharedRun):
 
     def ended(self, error: Exception | None) -> None:
         if self._terms.whole and error is not None:
-            self.cancelled = True  # a failure is not kept: whoever comes next starts anew
+            self.cancelled = True  # a failure is not kept: the next subscriber starts anew
             self.forget()
         elif self._terms.kept:
-            self._error = error  # rule 3.13: only where somebody may join, since its frames know a subscriber
+            self._error = error  # rule 3.13: only where a subscriber may join, since its frames refer to one
 
     def behind(self) -> str:
         return f"{self._terms.operator}: this subscriber is {self.size} elements behind the fastest one"
 
 
 class Connection:
-    """Be a run that was begun by hand; used as a context manager it ends with the block."""
+    """A run that was begun by hand; used as a context manager it ends with the block."""
 
     __slots__ = ("_broadcast",)
 
@@ -137,7 +137,7 @@ class Connection:
 
 
 class Hub:
-    """Hold the run that subscribers join; a fresh one when there is none to join."""
+    """The holder of the run that subscribers join; it makes a fresh one when there is none to join."""
 
     __slots__ = ("_broadcast", "_lock")
 
@@ -146,7 +146,7 @@ class Hub:
         self._broadcast: _Broadcast | None = None
 
     def join(self, terms: Terms, chain: Chain, downstream: Subscriber[Any]) -> None:
-        """Join the run at hand, or a fresh one, which is begun with this unless it is begun by hand."""
+        """Join the current run, or a fresh one, which begins with this subscriber unless it is begun by hand."""
         while True:
             broadcast = self._at_hand(terms)
             if broadcast.join(downstream):
@@ -156,7 +156,7 @@ class Hub:
             self._forget(broadcast)
 
     def begin(self, terms: Terms, chain: Chain) -> Connection:
-        """Begin the run at hand, or a fresh one, and return it; if it has begun already, that is all."""
+        """Begin the current run, or a fresh one, and return it; a run that has begun already is only returned."""
         broadcast = self._at_hand(terms)
         if broadcast.done or broadcast.cancelled:
             self._forget(broadcast)

@@ -1,15 +1,15 @@
 """combining: the ground of joints that make their elements out of those of several inputs.
 
-Every input has a lane: a queue and a credit of its own. It is asked for `window` elements when somebody asks for the
-first, and again by halves as they are taken out, so at most `window` of each are held. One thread at a time makes
-elements (`make`): whoever brings something or asks for something while nobody does. No lock is held meanwhile, since
-making may call a user's function. `idle` says that nobody makes, `news` that something has come since: whoever brings
-something says so before looking at `idle`, and whoever stops making says that before looking at `news`, so between the
-two nothing is forgotten.
+Every input has a lane: its own queue and its own credit. It is asked for `window` elements when the subscriber asks for
+the first, and again by halves as they are taken out, so at most `window` of each are held. One thread at a time makes
+elements (`make`): the one that brings something or asks for something while no other thread makes any. No lock is held
+meanwhile, since making may call a user's function. `idle` says that no thread makes elements, `news` that something has
+come since. A thread that brings something sets `news` before it looks at `idle`, and a thread that stops making sets
+`idle` before it looks at `news`, so between the two nothing is forgotten.
 
-Nothing is made that nobody has asked for, no more than `window` results wait to be delivered, and nothing is made
-before every input is subscribed: one that never ends must not keep the others from being heard. An end, a failure
-included, stands in its lane behind the elements that came before it.
+Nothing is made that the subscriber has not asked for, no more than `window` results wait to be delivered, and nothing
+is made before every input is subscribed: one that never ends must not keep the others from being heard. An end, a
+failure included, stands in its lane behind the elements that came before it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from penstock.spec.interfaces import Subscriber
 
 
 class _Reached(Exception):
-    """Carry a failure out of `make` without adding to its traceback."""
+    """The exception that carries a failure out of `make` without adding to the failure's traceback."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(error)
@@ -38,7 +38,7 @@ class _Reached(Exception):
 
 
 class Nothing(Enum):
-    """Stand for an element that was taken and gave none."""
+    """The result of an element that was taken and gave none."""
 
     NOTHING = "nothing"
 
@@ -47,7 +47,7 @@ NOTHING: Literal[Nothing.NOTHING] = Nothing.NOTHING
 
 
 class Lane(Filled):
-    """Be the subscriber of one input; `put` queues an element."""
+    """The subscriber of one input; `put` queues an element."""
 
     __slots__ = ("_lanes", "error", "place", "put", "queue")
 
@@ -113,14 +113,14 @@ class Lane(Filled):
         return self.queue.popleft()
 
     def cancel(self) -> None:
-        """Ask for nothing more; a failure that nobody was told of is not swallowed."""
+        """Ask for nothing more; a failure that no subscriber was told of is not swallowed."""
         error, self.error = self.error, None
         too_late(error)
         super().cancel()
 
 
 class Lanes(Part):
-    """Make elements out of the lanes' elements, as far as somebody asks for them."""
+    """A joint that makes elements out of the lanes' elements, as far as the subscriber asks for them."""
 
     hasty = False
     """Whether the end may come before all inputs are subscribed."""
@@ -132,14 +132,14 @@ class Lanes(Part):
         self.window = window
         self.over = False
         self.asked = False
-        """Whether somebody has asked for anything."""
+        """Whether the subscriber has asked for anything."""
         self._begun = False
         self._full = True
         """Whether nothing was made for want of room or of demand."""
         self.idle = False
         self.news = False
         self.due: list[Lane] = []
-        """The lanes that half a window was taken of; whoever makes asks for more."""
+        """The lanes that half a window was taken of; the thread that makes elements asks for more."""
         self.outlet: Outlet[Any] = Outlet(downstream)
         self.outlet.on_request = self._requested
         self.outlet.on_taken = self._taken
@@ -197,13 +197,13 @@ class Lanes(Part):
             self.tell()
 
     def tell(self) -> None:
-        """Say that something has come, and see to it unless somebody does."""
+        """Say that something has come, and make elements unless another thread does."""
         self.news = True
         if self.idle:
             self.wake()
 
     def wake(self) -> None:
-        """Make elements, unless somebody does already."""
+        """Make elements, unless another thread does already."""
         with self.lock:
             if not self.idle:
                 return
@@ -231,7 +231,7 @@ class Lanes(Part):
                     break
                 with self.lock:
                     if not self.idle:
-                        break  # somebody else makes by now
+                        break  # another thread makes by now
                     self.idle = False
             returned = True
         finally:
@@ -295,7 +295,7 @@ class Lanes(Part):
         self.cancel()
 
     def cancel(self) -> None:
-        """Cancel the inputs that have not ended, and have what they brought forgotten by whoever makes."""
+        """Cancel the inputs that have not ended, and let the thread that makes elements forget what they brought."""
         with self.lock:
             if self.over:
                 return

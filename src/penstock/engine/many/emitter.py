@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Overflow(Enum):
-    """Say what happens to an element for which there is neither demand nor room."""
+    """What happens to an element for which there is neither demand nor room."""
 
     BUFFER = "buffer"
     """Refuse it: the caller sees OVERFLOW and still has the element."""
@@ -27,7 +27,7 @@ class Overflow(Enum):
 
 
 class EmitResult(Enum):
-    """Say what became of an element."""
+    """What became of an element."""
 
     OK = "ok"
     OVERFLOW = "overflow"
@@ -41,7 +41,7 @@ BUFFER, DROP, LATEST, ERROR = Overflow
 
 
 class Emitter(Generic[T]):
-    """Take elements from callbacks on any thread and pass them on under demand."""
+    """The end of a stream that takes elements from callbacks on any thread and passes them on under demand."""
 
     __slots__ = (
         "_came", "_direct", "_on_close", "_operator", "_overflow", "_overflowed", "_seat", "_size", "_terminated",
@@ -69,7 +69,7 @@ class Emitter(Generic[T]):
 
     @property
     def cancelled(self) -> bool:
-        """Tell whether nobody listens any more."""
+        """Tell whether the subscriber is gone."""
         return self._seat.closed and not self._terminated
 
     def emit(self, element: T) -> EmitResult:
@@ -109,7 +109,7 @@ class Emitter(Generic[T]):
         return OK
 
     def hand_on(self, element: T) -> bool:
-        """Deliver an element past the queue, if it was asked for and nobody is at work; tell whether it was."""
+        """Deliver an element past the queue, if it was asked for and no other thread delivers; tell whether it was."""
         seat = self._seat
         return self._direct and seat.hand_on(seat.pass_on, element, seat.on_taken)
 
@@ -119,11 +119,11 @@ class Emitter(Generic[T]):
         return len(self._seat.queue) >= self._size and not self._seat.closed
 
     def widen(self, by: int) -> None:
-        """Have room for more elements, or for less; whoever calls it holds the seat's lock."""
+        """Have room for more elements, or for less; the caller holds the seat's lock."""
         self._size += by
 
     def put(self, element: T) -> EmitResult:
-        """Queue an element by the policy, without telling anybody; one at a time."""
+        """Queue an element by the policy, without a signal to the subscriber; one at a time."""
         seat = self._seat
         queue = seat.queue
         over = self._over()
@@ -156,7 +156,7 @@ class Emitter(Generic[T]):
             if failed:
                 seat.complete(
                     OverflowedError(
-                        f"{self._operator}: {self._size} elements wait and another came; nobody asks for them"
+                        f"{self._operator}: {self._size} elements wait and another came; no subscriber asks for them"
                     )
                 )
         else:
@@ -186,7 +186,7 @@ class Emitter(Generic[T]):
         return result
 
     def on_close(self, fn: Callable[[], None]) -> None:
-        """Call `fn` once, when the stream has ended or nobody listens any more."""
+        """Call `fn` once, when the stream has ended or the subscriber is gone."""
         with self._seat.lock:
             closed = self._seat.closed
             if not closed:

@@ -1,10 +1,11 @@
 """multicast: the emitting end of a stream with any number of subscribers.
 
-Every subscriber has an emitter of its own, with its own bound, so what one does not take is no concern of the others.
-An element is put into all queues under one lock, so all see the same order whoever emits; a queue's own lock is the
-only one taken inside of it. Elements are delivered when the lock is gone. The one policy under which a slow
-subscriber holds back the others is Overflow.BUFFER: an element that one of them has no room for is refused, and nobody
-gets it. The emitters are a tuple that is replaced and never changed, so that it can be read without the lock.
+Every subscriber has its own emitter with its own bound, so what one subscriber does not take does not affect the
+others. An element is put into all queues under one lock, so all see the same order, whichever thread emits; a queue's
+own lock is the only one taken inside of it. Elements are delivered when the lock is gone. The one policy under which a
+slow subscriber holds back the others is Overflow.BUFFER: an element that one of them has no room for is refused, and no
+subscriber gets it. The emitters are a tuple that is replaced and never changed, so that it can be read without the
+lock.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def _tell(emitters: Iterator[Emitter[Any]]) -> None:
 
 
 class Hot:
-    """Hold the subscribers of the moment, the latest elements, and the end."""
+    """The subscribers of the moment, the latest elements, and the end."""
 
     __slots__ = ("_emitters", "_error", "_kept", "_lock", "_terminated")
 

@@ -1,11 +1,11 @@
 """partition_run: one run of a chain whose elements go to one of two sides.
 
 A run begins with the first subscriber of either side; the first subscriber of the other side takes part in it, early or
-late. Elements of a side that has no room for more go by its policy; one that nobody has subscribed to yet holds `size`
+late. Elements of a side that has no room for more go by its policy; a side without a subscriber yet holds `size`
 elements like any other. Upstream is asked for what the more eager side asks for, or under Slow.WAIT for no more than
-both have room for, come or not. A side whose subscriber is gone takes nothing and holds back nobody.
+both have room for, come or not. A side whose subscriber is gone takes nothing and does not hold back the other.
 
-Whoever comes when a side is taken begins a run of its own.
+A subscriber that comes when its side is taken begins another run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Choose = Callable[[Any], int]
 
 
 class ForkRun(SharedRun):
-    """Be the run of a fork."""
+    """The run of a fork."""
 
     def __init__(self, operator: str, choose: Choose, size: int, slow: Slow) -> None:
         super().__init__(size, slow, 0)
@@ -83,7 +83,7 @@ class ForkRun(SharedRun):
 
 
 class Fork:
-    """Hold the run that has a side to take; a fresh one when there is none."""
+    """The holder of the run that has a side to take; it makes a fresh one when there is none."""
 
     __slots__ = ("_lock", "_run", "_taken")
 
@@ -102,7 +102,7 @@ class Fork:
         size: int,
         slow: Slow,
     ) -> None:
-        """Take a side of the run at hand, or of a fresh one, which begins with it."""
+        """Take a side of the current run, or of a fresh one, which begins with this subscriber."""
         while True:
             with self._lock:
                 run = self._run
@@ -112,7 +112,7 @@ class Fork:
                     self._taken = set()
                 self._taken.add(place)
                 if len(self._taken) == 2:
-                    self._run = None  # nobody else can take part
+                    self._run = None  # both sides are taken
             if run.join(place, downstream):
                 if start:
                     run.begin(chain)

@@ -1,14 +1,13 @@
 """shared_run: one run of a chain that several subscribers take part in.
 
-Nothing is read before somebody asks. Every subscriber has a seat that holds at most `size` live elements. What a
-subscriber does with an element it does on the thread that brings it: one that takes its time there, without publish_on,
-takes everybody's.
+Nothing is read before a subscriber asks. Every subscriber has a seat that holds at most `size` live elements. A
+subscriber handles an element on the thread that brings it: a slow one, without publish_on, slows all the others.
 
 `lock` guards who takes part, what was asked of upstream, and the end. What has come is counted by upstream's signals
 alone, which are serial. An element counts as still to come until all have it, also for who joins meanwhile and does not
-get it: too little is asked for then, and the rest soon after. No lock is held while anybody is signalled; what one
-thread has seen under it may be out of date by then, and is made good by the outlets: an element is not delivered
-after an end, and an end waits for an element on its way.
+get it: too little is asked for then, and the rest soon after. No lock is held while a subscriber is signalled; what one
+thread has seen under it may be out of date by then, and is made good by the outlets: an element is not delivered after
+an end, and an end waits for an element on its way.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from penstock.spec.interfaces import Subscriber, Subscription
 
 
 class Slow(Enum):
-    """Say what becomes of a subscriber that falls behind the others."""
+    """What becomes of a subscriber that falls behind the others."""
 
     ERROR = "error"
     """It fails with OverflowedError; the others go on."""
@@ -46,7 +45,7 @@ ERROR, DROP, WAIT = Slow  # to look a member up in its Enum costs as much as two
 
 
 class Member(Seat):
-    """Be the seat of one who takes part, and know how much has come for it."""
+    """The seat of one subscriber of the run; it knows how much has come for it."""
 
     __slots__ = ("came", "replayed")
 
@@ -68,14 +67,14 @@ class Member(Seat):
 
 
 class SharedRun(Part):
-    """Be the subscriber of the one run; who gets an element, and how much is asked for, is said by the two kinds."""
+    """The subscriber of the one run; its two kinds say who gets an element, and how much is asked for."""
 
     def __init__(self, size: int, slow: Slow, height: int) -> None:
         self.height = height
         self.done = False
         """Whether upstream has ended."""
         self.cancelled = False
-        """Whether nobody can take part any more."""
+        """Whether no subscriber can take part any more."""
         self.lock = Lock()
         self.size = size
         self.slow = slow
@@ -100,7 +99,7 @@ class SharedRun(Part):
         raise NotImplementedError
 
     def left_alone(self) -> bool:
-        """Tell whether the run ends since nobody is there; under the lock."""
+        """Tell whether the run ends because it has no subscribers; under the lock."""
         raise NotImplementedError
 
     def forget(self) -> None:

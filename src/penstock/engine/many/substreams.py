@@ -1,22 +1,22 @@
-"""substreams: split one upstream into streams of their own, with one bound for all that wait.
+"""substreams: split one upstream into several streams, with one bound for all elements that wait.
 
-A `Trunk` is the subscriber of the stream that is split. It sends branches to whoever takes the stream of streams (the
-outer one), and elements to whoever subscribes to a branch.
+A `Trunk` is the subscriber of the stream that is split. It sends branches to the subscriber of the stream of streams
+(the outer one), and elements to the subscriber of each branch.
 
 The bound. What upstream owes and what the branches hold is together never more than `size`. Upstream is asked while
-somebody wants something: a branch that was asked for elements (it is `hungry`), or the outer subscriber for another
+there is demand: of a branch that was asked for elements (it is `hungry`), or of the outer subscriber for another
 branch. A branch that is subscribed and slow holds the others back once `size` elements wait, as any slow subscriber
 does.
 
-The stall. If all `size` elements wait in branches to which nobody has subscribed while somebody else is hungry, nothing
-can move any more: nobody takes them, and there is no room for others. A subscriber may be on its way from another
-thread or task, so the trunk waits for `patience` seconds, and then fails with the cure in the message.
+The stall. If all `size` elements wait in branches without a subscriber while another branch is hungry, nothing can move
+any more: no subscriber takes them, and there is no room for others. A subscriber may be on its way from another thread
+or task, so the trunk waits for `patience` seconds, and then fails with the cure in the message.
 
 The end. When upstream has ended, every branch ends after what it holds. A cancelled branch takes no more elements; a
 joint may name an heir, which takes over what its subscriber had not asked for. So that there can be one, the outer
-stream then completes after the branches that somebody has subscribed to. When the outer subscriber has cancelled and no
-branch is left that could take an element, upstream is cancelled. Branches to which nobody had subscribed when the outer
-subscriber cancelled are gone, so that a run that is over leaves nothing open.
+stream then completes after the branches that have a subscriber. When the outer subscriber has cancelled and no branch
+is left that could take an element, upstream is cancelled. Branches that had no subscriber when the outer subscriber
+cancelled are gone, so that a run that is over leaves nothing open.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from penstock.spec.interfaces import Subscriber, Subscription
 
 
 class Branch:
-    """Hold the elements of one branch until its one subscriber takes them."""
+    """The elements of one branch, until its one subscriber takes them."""
 
     __slots__ = ("_trunk", "closed", "done", "ended", "error", "heir", "held", "hungry", "key", "outlet", "queue")
 
@@ -67,7 +67,7 @@ class Branch:
 
 
 class _Lane(Seat):
-    """Be a seat whose failure is told to others as well, so that one told to nobody here is not lost."""
+    """A seat that tells the trunk of its failure too: a failure that its subscriber is not told of is not lost."""
 
     __slots__ = ("_trunk", "rest")
 
@@ -100,7 +100,7 @@ def _refuse(downstream: Subscriber[Any], error: Exception) -> None:
 
 
 class Trunk(Part):
-    """Be the subscriber of the stream that is split; joints say what goes where."""
+    """The subscriber of the stream that is split; joints say what goes where."""
 
     _renews = False
     """Whether a branch that was cancelled may be followed by another in its place."""
@@ -118,7 +118,7 @@ class Trunk(Part):
         self._low = size - self._half
         self._held = 0
         self._unclaimed = 0
-        """How many of the held elements wait in branches to which nobody has subscribed."""
+        """How many of the held elements wait in branches without a subscriber."""
         self._orphans: dict[Branch, None] = {}
         self._open: dict[Branch, None] = {}  # in the order of their beginning
         self._hungry = 0
@@ -183,7 +183,7 @@ class Trunk(Part):
         raise NotImplementedError
 
     def branch(self, key: Any) -> Branch | None:
-        """Open a branch, or none if nobody would take it."""
+        """Open a branch, or none if no subscriber would take it."""
         branch = Branch(self, key)
         with self.lock:
             if self.outer.closed or self.done:
@@ -248,7 +248,7 @@ class Trunk(Part):
         self._cancel_if_left_alone()
 
     def fail(self, error: Exception, *, now: bool = False) -> None:
-        """Cancel upstream and fail everything; `now` goes ahead of branches that nobody has asked for."""
+        """Cancel upstream and fail everything; `now` goes ahead of branches that are not asked for yet."""
         branches = self._finish(error)
         if branches is None:
             return
@@ -497,7 +497,7 @@ class Trunk(Part):
         return self._unclaimed >= self._size and self._asked == self._came and self._wanted()
 
     def ask(self) -> None:
-        """Ask upstream for what there is room for, if anybody wants anything."""
+        """Ask upstream for what there is room for, if a branch or the outer subscriber wants anything."""
         with self.lock:
             if self.done or not self._upstream.here:
                 return
@@ -548,14 +548,14 @@ class Trunk(Part):
 
     def _gone(self, branch: Branch) -> Exception:
         return PenstockError(
-            f"{self._operator}: nobody had subscribed to {self.name_of(branch)} when all were cancelled; subscribe to "
+            f"{self._operator}: {self.name_of(branch)} had no subscriber when all were cancelled; subscribe to "
             "each as it comes, as flat_map does"
         )
 
     def _stalled(self, orphan: Branch) -> Exception:
         """Return the error that says what is wrong and how to cure it."""
         return OverflowedError(
-            f"{self._operator}: {self._size} elements wait in streams that nobody has subscribed to, "
+            f"{self._operator}: {self._size} elements wait in streams without a subscriber, "
             f"{self.name_of(orphan)} among them, and others wait for elements; subscribe to each as it comes: "
             f"flat_map(fn, concurrency=n) with n >= the number open at a time, or say {self._operator}(..., size=n) "
             f"with n > {self._size}"

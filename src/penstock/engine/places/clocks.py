@@ -27,7 +27,7 @@ ROUNDINGS = 4
 
 @runtime_checkable
 class Clock(Protocol):
-    """Tell the time and call back later."""
+    """A clock that tells the time and calls back later."""
 
     def now(self) -> float:
         """Return the time in seconds, from an arbitrary start."""
@@ -56,7 +56,7 @@ def clock_given(operator: str, clock: object) -> None:
 
 
 class _Timers:
-    """Keep tasks in the order of their times; those that were called off are never more than the others."""
+    """Tasks in the order of their times; those that were called off are never more than the others."""
 
     __slots__ = ("_called_off", "_heap", "_order")
 
@@ -95,7 +95,7 @@ class _Timers:
 
 
 class SystemClock:
-    """Tell the system's time; tasks run on one timer thread, which ends when nothing is left to wait for."""
+    """The clock of the system's time; tasks run on one timer thread, which ends when nothing is left to wait for."""
 
     __slots__ = ("_changed", "_runs", "_timers")
 
@@ -161,7 +161,7 @@ SYSTEM_CLOCK = SystemClock()
 
 
 class VirtualClock:
-    """Stand still until it is moved: `advance` runs what falls due, in order, on the caller's thread.
+    """A clock that stands still until it is moved: `advance` runs what falls due, in order, on the caller's thread.
 
     Steps add up to what they say: ten steps of 0.1 reach whatever is due after one of 1.0. So what a sum of floats
     loses is kept, and a task that is due a rounding later than a step ends is called by that step.

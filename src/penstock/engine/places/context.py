@@ -23,7 +23,7 @@ def carried(task: Task) -> Task:
 
 
 class _Carrying:
-    """Run tasks on another worker, in the context that this one was made in."""
+    """A worker that runs tasks on another worker, in the context that this one was made in."""
 
     __slots__ = ("_context", "_worker")
 
@@ -57,5 +57,5 @@ def alike(one: Context, other: Context) -> bool:
 
 
 def worker_of(executor: Executor) -> Worker:
-    """Return a worker of its own for one run, which works in the context of here and now."""
+    """Return a new worker for one run, which works in the context of this call."""
     return _Carrying(executor.worker())

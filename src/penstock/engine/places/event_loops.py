@@ -1,10 +1,10 @@
-"""event_loops: which event loop a run uses, asyncio's or trio's, and one of our own where none is running.
+"""event_loops: which event loop a run uses, asyncio's or trio's, and penstock's own where none is running.
 
-`AnyLoop` says all that penstock asks of an event loop; `AsyncioLoop` is the one for asyncio, and `trio_loop.py` has
-the one for trio. Neither library is imported before the program has done so, apart from asyncio for the loop of our
-own. That one lives on one daemon thread, shared by all runs that need it, and ends when the last of them has ended.
+`AnyLoop` says all that penstock asks of an event loop; `AsyncioLoop` is the one for asyncio, and `trio_loop.py` has the
+one for trio. Neither library is imported before the program has done so, apart from asyncio for penstock's own loop.
+That one lives on one daemon thread, shared by all runs that need it, and ends when the last of them has ended.
 
-A lease keeps the context of whoever took it: what is called on the loop runs in it, and a task in a copy of it.
+A lease keeps the context of the caller that took it: what is called on the loop runs in it, and a task in a copy of it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class _Mode(threading.local):
     def __init__(self) -> None:
         self.blocking = 0
         self.own: _OwnLoop | None = None
-        """The loop of our own that this thread runs."""
+        """The loop of penstock that this thread runs."""
 
 
 _mode = _Mode()
 
 
 class blocking:  # noqa: N801  reads as a word: `with blocking():`
-    """Mark that this thread is going to wait for a result, so that nothing is put on a loop or a queue of its own."""
+    """A context manager: it marks that this thread waits for a result, so that nothing is queued on this thread."""
 
     __slots__ = ("_aside",)
 
@@ -56,7 +56,7 @@ _spawned: ContextVar[set[Any] | None] = ContextVar("penstock_spawned", default=N
 
 @contextmanager
 def spawning(tasks: set[Any]) -> Iterator[None]:
-    """Note in `tasks` what runs started here spawn on the running loop, so that somebody can wait for their end."""
+    """Note in `tasks` what runs started here spawn on the running loop, so that the caller can wait for their end."""
     token = _spawned.set(tasks)
     try:
         yield
@@ -70,7 +70,7 @@ def on_its_own() -> None:
 
 
 class Future(Protocol):
-    """Be what one task waits for."""
+    """The future that one task waits for."""
 
     def done(self) -> bool:
         """Tell whether it was set."""
@@ -84,7 +84,7 @@ class Future(Protocol):
 
 
 class Task(Protocol):
-    """Be a task on a loop; all of it on the loop's thread."""
+    """A task on a loop; all of it on the loop's thread."""
 
     def cancel(self) -> object:
         """End it wherever it waits."""
@@ -104,7 +104,7 @@ class Task(Protocol):
 
 
 class AnyLoop(Protocol):
-    """Be a lease on an event loop: call things on it, start tasks, wait, give it back."""
+    """A lease on an event loop: call things on it, start tasks, wait, give it back."""
 
     @property
     def cancelled(self) -> type[BaseException]:
@@ -146,7 +146,7 @@ class AnyLoop(Protocol):
 
 
 class AsyncioLoop:
-    """Be a lease on an asyncio event loop."""
+    """A lease on an asyncio event loop."""
 
     __slots__ = ("_context", "_own", "_tasks", "_thread", "loop", "released")
 
@@ -178,7 +178,7 @@ class AsyncioLoop:
             else:
                 self.loop.call_soon_threadsafe(fn, context=self._context)
         except RuntimeError:
-            # The loop was closed under the run: its owner has ended everything on it, so there is nobody to tell.
+            # The loop was closed under the run: its owner has ended everything on it, so no run is left to be told.
             if not self.loop.is_closed():
                 raise
 
@@ -218,7 +218,7 @@ class AsyncioLoop:
 
 
 class _OwnLoop:
-    """Run an event loop on a thread while anybody holds a lease."""
+    """An event loop on a thread of penstock, which runs while any run holds a lease."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -255,7 +255,7 @@ class _OwnLoop:
         loop.call_soon_threadsafe(loop.stop)
 
     def lost(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Forget a loop that has ended, whoever ended it."""
+        """Forget a loop that has ended, by `release` or in another way."""
         with self._lock:
             if loop is self._loop:
                 self._loop = self._thread = None
@@ -327,15 +327,15 @@ def loop_here() -> AnyLoop | None:
 
 
 def lease_loop() -> AnyLoop:
-    """Lease the loop running here, or the one of our own."""
+    """Lease the loop running here, or penstock's own."""
     if _mode.own is not None and not _mode.blocking:
-        return _mode.own.lease()  # counted, so that the loop outlives whoever started it
+        return _mode.own.lease()  # counted, so that the loop outlives the run that started it
     found = None if _mode.blocking else loop_here()
     return _shared.lease() if found is None else found
 
 
 class Bell:
-    """Be rung from any thread, for one task that waits for it on the loop running here."""
+    """A bell that any thread may ring, for one task that waits for it on the loop running here."""
 
     __slots__ = ("_future", "_loop")
 

@@ -24,7 +24,7 @@ Task = Callable[[], None]
 
 
 class Worker(Protocol):
-    """Run tasks one at a time, in the order of their submission."""
+    """A worker that runs tasks one at a time, in the order of their submission."""
 
     def submit(self, task: Task, /) -> None:
         """Run `task` after those submitted before it."""
@@ -35,10 +35,10 @@ class Worker(Protocol):
 
 @runtime_checkable
 class Executor(Protocol):
-    """Give out workers."""
+    """A giver of workers."""
 
     def worker(self) -> Worker:
-        """Return a worker of its own for one run."""
+        """Return a new worker for one run."""
         ...
 
 
@@ -51,7 +51,7 @@ def guarded(task: Task) -> None:
 
 
 class _InlineWorker:
-    """Run tasks on the caller's thread, the innermost call never inside another."""
+    """A worker that runs tasks on the caller's thread, the innermost call never inside another."""
 
     __slots__ = ()
 
@@ -64,7 +64,7 @@ class _InlineWorker:
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """Give out workers that run on the thread of whoever submits, without nesting."""
+    """An executor whose workers run on the thread that submits, without nesting."""
 
     def worker(self) -> Worker:
         """Return an inline worker."""
@@ -72,7 +72,7 @@ class Inline:
 
 
 class _ThreadWorker:
-    """Own one thread that ends when the worker is closed."""
+    """A worker with one thread, which ends when the worker is closed."""
 
     __slots__ = ("_closed", "_lock", "_tasks")
 
@@ -108,7 +108,7 @@ def _work(tasks: SimpleQueue[Task | None], name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """Give each run a thread of its own."""
+    """An executor that gives each run its own thread."""
 
     name: str = "penstock-thread"
 
@@ -118,7 +118,7 @@ class Thread:
 
 
 class _PoolThreads:
-    """Run tasks on up to `size` threads, which end when nothing is left to do."""
+    """Up to `size` threads that run tasks and end when nothing is left to do."""
 
     __slots__ = ("_lock", "_name", "_running", "_size", "_waiting")
 
@@ -213,7 +213,7 @@ class SerialWorker:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Pool:
-    """Give out workers that share a bounded number of threads; pools of one size and name are equal, not the same."""
+    """An executor whose workers share a bounded number of threads; pools of one size and name are equal."""
 
     size: int
     name: str = "penstock-pool"
@@ -235,7 +235,7 @@ class Pool:
 
 
 class _LoopWorker:
-    """Run tasks on an event loop, which is kept alive until the worker is closed."""
+    """A worker that runs tasks on an event loop, which is kept alive until the worker is closed."""
 
     __slots__ = ("_closed", "_lease")
 
@@ -255,7 +255,7 @@ class _LoopWorker:
 
 @dataclass(frozen=True, slots=True)
 class EventLoop:
-    """Give out workers on the running event loop, or on one of penstock's own where none runs."""
+    """An executor whose workers run on the running event loop, or on one of penstock's own where none runs."""
 
     def worker(self) -> Worker:
         """Return a worker on the loop of the moment."""
@@ -263,7 +263,7 @@ class EventLoop:
 
 
 def inline() -> Executor:
-    """Run on the thread of whoever submits, in order and without nesting."""
+    """Run on the thread that submits, in order and without nesting."""
     return Inline()
 
 

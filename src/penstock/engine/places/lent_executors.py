@@ -1,4 +1,4 @@
-"""lent_executors: executors of other makes, which a user has already: those of concurrent.futures, and asyncio's loops.
+"""lent_executors: executors of other libraries: those of concurrent.futures, and asyncio's loops.
 
 They are recognised without importing either library: an object of one is only there when the program has imported it.
 A pool of processes is refused, since what runs there shares nothing with the run.

@@ -10,7 +10,7 @@ from penstock.engine.words.dropped import drop
 
 
 class LoopClock:
-    """Tell the time of the loop it was made on, and call tasks there.
+    """The clock of the loop it was made on; it calls tasks there.
 
     A test that moves the loop's time, with trio's MockClock say, moves this clock as well.
     """
@@ -39,7 +39,7 @@ class LoopClock:
 
 
 class _Timer:
-    """Be one task on its way; called off from any thread."""
+    """A task on its way, which can be called off from any thread."""
 
     __slots__ = ("_loop", "_seconds", "_sleeping", "_task")
 

@@ -1,8 +1,8 @@
 """trio_loop: a lease on trio's run, with the shape that `engine/places/event_loops.py` asks of every event loop.
 
-trio has no task without a parent. What a run starts is a system task, which outlives whoever started it; `async for`
-notes these tasks and waits for their end before it is over itself, so that none is left behind. Calls from elsewhere go
-through one queue per run of trio and wake it once for all that wait there.
+trio has no task without a parent. What a run starts is a system task, which outlives the task that started it; `async
+for` notes these tasks and waits for their end before it is over itself, so that none is left behind. Calls from
+elsewhere go through one queue per run of trio and wake it once for all that wait there.
 
 A cancelled task stays cancelled: whatever it waits for afterwards is cut short as well. That is trio's rule, and a
 source that has to wait while it closes says so with a shield.
@@ -25,7 +25,7 @@ Call = Callable[[], object]
 
 
 class _Calls:
-    """Run calls inside one run of trio, in the order in which they came."""
+    """The calls inside one run of trio, in the order in which they came."""
 
     __slots__ = ("_calls", "_due", "clock", "token")
 
@@ -43,7 +43,7 @@ class _Calls:
         try:
             self.token.run_sync_soon(self._run)
         except trio.RunFinishedError:
-            self._calls.clear()  # the run has ended and everything in it, so there is nobody to tell
+            self._calls.clear()  # the run has ended and everything in it, so no run is left to be told
 
     def _run(self) -> None:
         self._due = False
@@ -68,7 +68,7 @@ def _calls_here() -> _Calls:
 
 
 class TrioFuture:
-    """Be what one task waits for."""
+    """The future that one task waits for."""
 
     __slots__ = ("_done", "_task")
 
@@ -98,7 +98,7 @@ class TrioFuture:
 
 
 class TrioTask:
-    """Be a system task that can be cancelled alone."""
+    """A system task that can be cancelled alone."""
 
     __slots__ = ("_callbacks", "_coroutine", "_error", "_scope")
 
@@ -149,7 +149,7 @@ class TrioTask:
 
 
 class TrioLoop:
-    """Be a lease on the run of trio that this thread is in."""
+    """A lease on the run of trio that this thread is in."""
 
     __slots__ = ("_calls", "_context", "_tasks")
 

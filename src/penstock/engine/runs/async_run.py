@@ -16,7 +16,7 @@ from penstock.stage import AsyncOpener, LoopGate
 
 
 class AsyncRun:
-    """Be one subscription to an asynchronous source; its task starts with the first request."""
+    """A subscription to an asynchronous source; its task starts with the first request."""
 
     __slots__ = (
         "_closing", "_demand", "_failure", "_gate", "_lease", "_lock", "_opener", "_raised_above", "_segment",
@@ -163,7 +163,7 @@ class AsyncRun:
         self._finish(error)
 
     def _cut_short(self) -> Exception | None:
-        """Return the error for a task that somebody else cancelled."""
+        """Return the error for a task that was cancelled, and not by this run."""
         return None if self._gate.over else RuntimeError("the event loop ended before the stream did")
 
     def _left(self, task: Task) -> None:
@@ -174,7 +174,7 @@ class AsyncRun:
         elif self._raised_above:
             self._finish(interruption(interrupt))
         else:
-            self._gate.over = True  # it came from below, so there is nobody to tell
+            self._gate.over = True  # it came from the subscriber, so there is no other to tell
             self._finish(None)
 
     def _finish(self, error: Exception | None) -> None:
@@ -196,7 +196,7 @@ class AsyncRun:
             else:
                 left_alone(subscriber)
         finally:
-            lease.release()  # after the signal, since whoever gets it may go on with another run on this loop
+            lease.release()  # after the signal, since the subscriber may go on with another run on this loop
 
     def _let_go(self) -> Subscriber[Any] | None:
         """Forget both ends (rule 3.13)."""

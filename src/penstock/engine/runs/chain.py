@@ -40,7 +40,7 @@ _BARE = Segment(())
 
 
 class Watch(Protocol):
-    """See one run of a chain for a listener: in its loops, and between its steps."""
+    """The view of one run of a chain for a listener: in its loops, and between its steps."""
 
     def segment(self, stages: Sequence[Any], first: int, total: int, trace: Trace | None, /) -> Segment:
         """Return a segment whose loops are seen."""
@@ -57,7 +57,7 @@ class Watch(Protocol):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Chain:
-    """Be a source followed by steps; a value, without any state of a run.
+    """A source followed by steps; a value, without any state of a run.
 
     Sources may hold chains, a thousand inside of each other; so what Python does to values by recursion is done here
     in a loop, from the inside out.
@@ -202,7 +202,7 @@ def _adds(chain: Chain) -> bool:
 
 
 def unseen(chain: Chain) -> bool:
-    """Tell whether a chain is a plain collection in which nobody has looked for None yet."""
+    """Tell whether a chain is a plain collection that was not searched for None yet."""
     return chain.source.plain and chain.source.may_hold_none and not (chain.steps or chain.places or chain.watch)
 
 
@@ -235,7 +235,8 @@ def pull(chain: Chain, *, waits: bool = False, looks: bool = False) -> Opener[An
 def pull_all(chains: tuple[Chain, ...], *, looks: bool = False) -> list[Opener[Any]] | None:
     """Return how to iterate over each of several chains, or None if any needs signals; see `pull`.
 
-    One that reads nothing and yet may fail needs them: nobody would hear of it before something is asked for.
+    A chain that reads nothing and yet may fail needs signals: without them the failure would wait for the first
+    request.
     """
     openers: list[Opener[Any]] = []
     for chain in chains:
@@ -398,7 +399,7 @@ def _from_the_inside(chain: Chain) -> list[Chain]:
 
 
 class _Known(threading.local):
-    """Hold what is known of the chains inside those that are looked at on this thread."""
+    """What is known of the chains inside those that are looked at on this thread."""
 
     def __init__(self) -> None:
         self.hashes: dict[int, int] = {}
@@ -447,7 +448,7 @@ def _equal(chain: Chain, other: Chain) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Number:
-    """Stand for one of several chains that are copied together."""
+    """The number that stands for one of several chains that are copied together."""
 
     at: int
 

@@ -1,12 +1,12 @@
 """drain: the loop that delivers an iterator's elements under demand.
 
-Theory of operation. Exactly one thread drains at a time: whoever adds demand while nobody drains. The others leave
-their demand behind and return, and so does a `request` made inside `on_next`, which keeps the stack flat (rules 3.2,
-3.3). The lock guards four small facts and is never held while a user's code runs.
+Theory of operation. Exactly one thread drains at a time: the one that adds demand while no thread drains. The others
+leave their demand behind and return, and so does a `request` made inside `on_next`, which keeps the stack flat (rules
+3.2, 3.3). The lock guards four small facts and is never held while a user's code runs.
 
-- `_draining`: somebody is in the loop, or nobody ever will be again.
+- `_draining`: a thread is in the loop, or no thread will be again.
 - `_demand`: what was requested and not yet taken into a batch; UNBOUNDED is never counted down (rule 3.17).
-- `_gate`: whoever sets `over` ends the run; the woven loop looks at it too, so that a run whose filter rejects
+- `_gate`: the thread that sets `over` ends the run; the woven loop looks at it too, so that a run whose filter rejects
   everything stops.
 - `_held`: an element that was computed when the end was looked for, and waits for demand.
 
@@ -15,7 +15,7 @@ The end is delivered with the last element where it is known: a sized source tha
 all it takes (`final`).
 
 Where no stage stands between and the elements lie ready in a list or the like, a subscriber that takes chunks gets
-them: nobody's code runs for them, so none has to wait for another.
+them: no code of a user runs for them, so none has to wait for another.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _raising(error: Exception, _: LoopGate | None) -> Iterator[Any]:
 
 
 class DrainRun(Part):
-    """Be one subscription to an iterated source: deliver what was asked for, close the source, signal the end."""
+    """A subscription to an iterated source: it delivers what was asked for, closes the source and signals the end."""
 
     __slots__ = (
         "_demand", "_draining", "_failure", "_gate", "_held", "_iterator", "_lock", "_loop", "_opener", "_ready",

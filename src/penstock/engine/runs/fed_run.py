@@ -29,7 +29,7 @@ _HUNGRY = (STARVED,)
 
 
 class FedRun(DrainRun):
-    """Be the subscriber of a joint and the subscription of what follows it."""
+    """The subscriber of a joint and the subscription of what follows it."""
 
     __slots__ = (
         "_asked", "_capped", "_chunk", "_done", "_error", "_gathers", "_heads", "_left", "_missed", "_outstanding",
@@ -58,7 +58,7 @@ class FedRun(DrainRun):
         """Return how many elements wait to go into the loop; those who listen read it from any thread."""
         try:
             return sum(map(len, self._queue)) + length_hint(self._chunk)
-        except RuntimeError:  # somebody queued meanwhile
+        except RuntimeError:  # another thread queued meanwhile
             return 0
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
@@ -100,7 +100,7 @@ class FedRun(DrainRun):
         with self._lock:
             if self._gate.over:
                 if self._subscriber is None:  # else the drain lets go of them
-                    self._queue.clear()  # rule 2.8: late elements are expected, and nobody wants them
+                    self._queue.clear()  # rule 2.8: late elements are expected, and are dropped
                 return
             if self._outstanding < UNBOUNDED:
                 self._outstanding -= arrived

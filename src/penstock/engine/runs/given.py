@@ -18,7 +18,7 @@ _SEQUENCES = frozenset((list, tuple, range))
 
 @dataclass(frozen=True, slots=True)
 class Items(Source[Any]):
-    """Be an iterable that was given where a publisher may stand."""
+    """An iterable that was given where a publisher may stand."""
 
     items: Iterable[Any]
 
@@ -33,7 +33,7 @@ class Items(Source[Any]):
 
 @dataclass(frozen=True, slots=True)
 class AsyncItems(Source[Any]):
-    """Be an asynchronous iterable that was given where a publisher may stand."""
+    """An asynchronous iterable that was given where a publisher may stand."""
 
     items: AsyncIterable[Any]
 
@@ -62,7 +62,7 @@ def at_hand(given: object, most: int) -> list[Any] | None:
 
 
 def connect_to(operator: str, given: object, subscriber: Subscriber[Any]) -> None:
-    """Subscribe to what a user's function returned: a stream, a publisher of another make or an iterable."""
+    """Subscribe to what a user's function returned: a stream, a publisher of another library or an iterable."""
     chain = getattr(given, "_chain", None)
     if isinstance(chain, Chain):
         connect(chain, subscriber)

@@ -4,7 +4,7 @@ What `FedRun` does for every segment with a queue and a loop that rests, this do
 several elements of one. There are two kinds. In a `PushRun` stages make at most one element of one, and demand passes
 as it is; when an element is dropped, another one is asked for. A `CountedRun` counts what was asked for, asked of
 upstream, has come and was delivered, for stages that take only so many, need several to make one, end early, or have
-something to add at the end; that is delivered as it is asked for, by a run of its own.
+something to add at the end; that is delivered as it is asked for, by a separate run.
 
 Signals are serial, since upstream's are. Only an illegal request (rule 3.9) may come from elsewhere: `_busy` is raised
 before `_over` is read, and `_over` before `_busy` is, so that its error never overtakes a delivery.
@@ -37,7 +37,7 @@ def pushed(segment: Segment, subscriber: Subscriber[Any]) -> PushRun | None:
 
 
 class PushRun(Part):
-    """Be the subscriber of a joint and the subscription of what follows it."""
+    """The subscriber of a joint and the subscription of what follows it."""
 
     __slots__ = (
         "_busy", "_lock", "_over", "_push", "_refusal", "_segment", "_stands", "_stop", "_subscriber", "_tails",
@@ -272,11 +272,11 @@ class PushRun(Part):
 
 
 class CountedRun(PushRun):
-    """Be such a run of stages for which demand has to be counted.
+    """A PushRun of stages for which demand has to be counted.
 
-    `_requested`, `_asked` and `_tail` are guarded by the lock; `_delivered` and `_arrived` are written by the one who
-    brings elements. An element is counted as delivered before it is counted as arrived, so that whoever asks meanwhile
-    asks for too little; the one who brings elements asks again when nothing is owed.
+    `_requested`, `_asked` and `_tail` are guarded by the lock; `_delivered` and `_arrived` are written by the thread
+    that brings elements. An element is counted as delivered before it is counted as arrived, so that a thread that asks
+    meanwhile asks for too little; the thread that brings elements asks again when nothing is owed.
     """
 
     __slots__ = ("_arrived", "_asked", "_beginning", "_begun", "_delivered", "_last", "_requested", "_tail")
@@ -309,12 +309,12 @@ class CountedRun(PushRun):
             self._finish()
 
     def _begin(self) -> None:
-        if not self._segment.calls:  # a user's function is called when somebody asks, and not before
+        if not self._segment.calls:  # a user's function is not called before the first request
             super()._begin()
             self._begun = True
 
     def _begins(self) -> None:
-        """Set the variables of the stages, unless somebody does or did, and go on with what has come meanwhile."""
+        """Set the variables of the stages, unless another thread does or did, and go on with what has come since."""
         with self._lock:
             if self._beginning or self._over:
                 return
@@ -481,7 +481,7 @@ _ALONE = Segment(())
 
 
 class _Tail(DrainRun):
-    """Deliver what follows when nothing more is read; its subscriber has its subscription already."""
+    """A run that delivers what follows when nothing more is read; its subscriber has its subscription already."""
 
     __slots__ = ()
 

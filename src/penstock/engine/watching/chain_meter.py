@@ -23,7 +23,7 @@ def pace_after(seconds: float, count: int) -> int:
 
 @dataclass(slots=True)
 class Counts:
-    """Add up what is known of one step."""
+    """The sums of what is known of one step."""
 
     asked: int = 0
     delivered: int = 0
@@ -36,7 +36,7 @@ class Counts:
 
 
 class MeteredPart(Protocol):
-    """Be a part of a run that counts."""
+    """A part of a run that counts."""
 
     def read(self, counts: list[Counts], /) -> None:
         """Add what was counted; from any thread."""
@@ -44,7 +44,7 @@ class MeteredPart(Protocol):
 
 
 class Listened(Protocol):
-    """Be the run that parts belong to."""
+    """The run that parts belong to."""
 
     clock: Callable[[], float]
     cost: float
@@ -68,7 +68,7 @@ class Listened(Protocol):
 
 
 class Meter:
-    """Add up the parts of a chain's runs; those that are over are kept as numbers only."""
+    """The sums over the parts of a chain's runs; those that are over are kept as numbers only."""
 
     __slots__ = ("_counts", "_lock", "_parts", "run", "steps")
 

@@ -18,7 +18,7 @@ TICKS = 1 << 60
 
 
 class SampledElements:
-    """Say when to take the time of an element, so that it costs next to nothing and slow elements are all seen."""
+    """The choice of elements whose time is taken: it costs next to nothing, and slow elements are all seen."""
 
     __slots__ = ("_at", "_began", "_clock", "_count", "_pace", "_run", "_sampled")
 
@@ -91,7 +91,7 @@ def _place_in(items: list[Any], iterator: Any) -> int:
 
 
 class SourceMeter:
-    """Count what is taken from a source whose elements lie ready, where no loop is needed; it takes no time."""
+    """A meter of what is taken from a source whose elements lie ready, where no loop is needed; it takes no time."""
 
     __slots__ = ("_count", "_meter")
 
@@ -111,7 +111,7 @@ class SourceMeter:
 
 
 class LoopMeter:
-    """Count and time one run of a woven loop."""
+    """A meter that counts and times one run of a woven loop."""
 
     __slots__ = (
         "_at", "_began", "_bodies", "_count", "_drops", "_due", "_error", "_first", "_first_times", "_held",
@@ -290,7 +290,7 @@ class LoopMeter:
 
 
 class PushMeter(LoopMeter):
-    """Count and time a function that elements are pushed through, for the gauge before it as well."""
+    """A meter that counts and times a function that elements are pushed through, for the gauge before it as well."""
 
     __slots__ = ("_before", "_run", "_started")
 

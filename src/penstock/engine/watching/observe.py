@@ -2,7 +2,7 @@
 
 Nothing of this is in the way of a stream that is not observed: its loops are woven as ever. For one that is, a copy of
 its chain is made when it is run, in which every chain that is described there, those inside of merge, zip and the like
-included, has a watch of its own. Streams that functions make while it runs belong to the step that has the function.
+included, has its own watch. Streams that functions make while it runs belong to the step that has the function.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_NESTED = 32
 
 
 class RunState(Enum):
-    """Say how a run is doing."""
+    """How a run is doing."""
 
     RUNNING = "running"
     COMPLETED = "completed"
@@ -40,7 +40,7 @@ class RunState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Hold what is known of one step of a run at one moment."""
+    """What is known of one step of a run at one moment."""
 
     step: str
     """The operator and its function, such as `map(parse)`."""
@@ -61,7 +61,7 @@ class Reading:
 
 
 class Listener(Protocol):
-    """Be told of runs; on the thread of the run, so be quick."""
+    """A party that is told of runs, on the thread of the run, so its methods have to be quick."""
 
     def started(self, run: Observation, /) -> None:
         """Know that a run has begun."""
@@ -77,7 +77,7 @@ class Listener(Protocol):
 
 
 class Observation:
-    """Be one run that a listener sees; it can be read at any time and from any thread, also when it is over."""
+    """A run that a listener sees; it can be read at any time and from any thread, also when it is over."""
 
     __slots__ = (
         "_began", "_chain", "_due", "_ended", "_error", "_every", "_listener", "_lock", "_parts", "clock", "cost",
@@ -226,7 +226,7 @@ def _readings(place: tuple[int, ...], chain: Chain, counts: list[Counts]) -> Ite
 
 @dataclass(frozen=True, slots=True)
 class Observer:
-    """Know who listens, how often, and by which clock."""
+    """A listener, how often it is told, and by which clock."""
 
     listener: Listener
     every: float = 1.0
@@ -247,7 +247,7 @@ _observer: ContextVar[Observer | None] = ContextVar("penstock_observer", default
 
 
 class observe:  # noqa: N801  reads as a word; contextlib's own would set the traceback of what is raised inside
-    """Let the listener see every stream that is run inside the block, every `every` seconds at most while it runs."""
+    """A context manager: the listener sees every stream run inside the block, every `every` seconds at most."""
 
     __slots__ = ("_observer", "_token")
 
@@ -262,6 +262,6 @@ class observe:  # noqa: N801  reads as a word; contextlib's own would set the tr
 
 
 def observed(chain: Chain) -> Chain:
-    """Return the chain for one run: as it is, or a copy that is seen if somebody listens here."""
+    """Return the chain for one run: as it is, or a copy that is seen if there is a listener here."""
     observer = _observer.get()
     return chain if observer is None or chain.watch is not None else observer.watched(chain)

@@ -14,7 +14,7 @@ _Key = tuple[str, tuple[int, ...], str]
 
 
 class Recorder:
-    """Add up the runs of each stream, step by step; print it to read it as a table."""
+    """The sums over the runs of each stream, step by step; print it to read it as a table."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -32,7 +32,7 @@ class Recorder:
             self._running.append(run)
 
     def progressed(self, run: Observation, /) -> None:
-        """Do nothing: runs are read when somebody looks."""
+        """Do nothing: runs are read when the user looks at the numbers."""
 
     def ended(self, run: Observation, /) -> None:
         """Keep the numbers of a run and let it go."""

@@ -1,4 +1,4 @@
-"""registry: numbers by name, counted by `metrics` and read by whoever exports them."""
+"""registry: numbers by name, counted by `metrics` and read by the program that exports them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.engine.words.resident import by_name
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Hold what was counted under one name, in all runs together."""
+    """What was counted under one name, in all runs together."""
 
     runs: int = 0
     running: int = 0
@@ -24,7 +24,7 @@ class Counted:
 
 
 class Tally:
-    """Count one run; only the run itself writes, so it needs no lock."""
+    """The count of one run; only the run itself writes, so it needs no lock."""
 
     __slots__ = ("_registry", "delivered", "name", "requested")
 
@@ -43,12 +43,12 @@ class Tally:
         self._registry.end(self, failed=1)
 
     def cancelled(self) -> None:
-        """Say that nobody wanted the rest of the run."""
+        """Say that the subscriber cancelled the run."""
         self._registry.end(self, cancelled=1)
 
 
 class Registry:
-    """Keep the numbers of every name; runs under way are counted as they go."""
+    """The numbers of every name; runs under way are counted as they go."""
 
     __slots__ = ("__weakref__", "_lock", "_over", "_running")
 

@@ -25,7 +25,7 @@ def _nobody(_: Any, /) -> None:
 
 
 class Gauge(Part):
-    """Be the subscriber behind steps[start:stop] of a chain, and the subscription of `downstream`.
+    """The subscriber behind steps[start:stop] of a chain, and the subscription of `downstream`.
 
     For a source that signals both are 0; for one that is iterated together with stages behind it, `start` is -1. It
     looks at what it `passes` on, elements or `chunks` of them. A function that elements are pushed through counts them
@@ -214,7 +214,7 @@ class Gauge(Part):
         self._on_end = fn
 
     def gone(self) -> None:
-        """Know that nobody is told anything any more."""
+        """Know that no further signal goes downstream."""
         self._over(None, whole=False)
 
     def stand_aside(self) -> Subscriber[Any] | None:
@@ -263,7 +263,7 @@ class Gauge(Part):
 
 
 class _Times:
-    """Hold the times that were taken."""
+    """The times that were taken."""
 
     __slots__ = ("inside", "passed", "waited", "waits")
 

@@ -25,7 +25,7 @@ _NAMES: dict[str, Any] = {"compress": compress, "end": object(), "islice": islic
 
 
 class ChainWatch:
-    """See the runs of one chain."""
+    """The view of the runs of one chain."""
 
     __slots__ = ("bare", "gauges", "iterated", "meter")
 
@@ -59,7 +59,7 @@ class ChainWatch:
 
 
 class _WatchedSegment(Segment):
-    """Open stages as loops and functions that count and take the time."""
+    """A segment whose stages are opened as loops and functions that count and take the time."""
 
     __slots__ = ("_watch",)
 
@@ -100,7 +100,7 @@ class _WatchedSegment(Segment):
         return stop in self._watch.gauges and stop < len(steps) and isinstance(steps[stop], Joint)
 
     def _count(self, source: Iterator[Any]) -> None:
-        """Count what is taken from a source that is iterated as it is; nobody says when that is over."""
+        """Count what is taken from a source that is iterated as it is; there is no signal of its end."""
         bare = self._watch.bare
         left = [(part, iterator) for part, iterator in bare if length_hint(iterator)][-MOST_BARE:]
         for part, iterator in bare:

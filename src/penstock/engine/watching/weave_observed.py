@@ -38,7 +38,7 @@ from penstock.stage import Body
 
 
 class _CountingWeaver(Weaver):
-    """Write what is the same for loops and for functions: counters, and the clock around every stage."""
+    """The writer of what is the same for loops and for functions: counters, and the clock around every stage."""
 
     def __init__(self, bodies: Sequence[Body], form: Form) -> None:
         super().__init__(bodies, form)
@@ -75,7 +75,7 @@ class _CountingWeaver(Weaver):
 
 
 class ObservedWeaver(_CountingWeaver):
-    """Write a loop that counts and keeps the time."""
+    """The writer of a loop that counts and keeps the time."""
 
     most_loops = 4  # each takes three nested blocks here, and CPython refuses more than 20
     arguments = "open_source, gate, where, meter"
@@ -121,7 +121,7 @@ class ObservedWeaver(_CountingWeaver):
         self.depth -= 1
 
     def emit(self) -> None:
-        """Give an element to whoever iterates; where the clock is read, take the time until there is a request."""
+        """Give an element to the code that iterates; where the clock is read, take the time until the next request."""
         if not self.timed or self.form != "sync":
             super().emit()
             return
@@ -188,7 +188,7 @@ class ObservedWeaver(_CountingWeaver):
         self.depth -= 1
 
     def last_follows(self) -> None:
-        """Say that it counts as whole from here on, even if nobody looks for the end."""
+        """Say that it counts as whole from here on, even if the end is never looked for."""
         self.line("meter.whole = True")
         super().last_follows()
 
@@ -210,14 +210,14 @@ class ObservedWeaver(_CountingWeaver):
 
 
 class CleanObservedWeaver(ObservedWeaver):
-    """Write such a loop over a source in which there is no None."""
+    """The writer of such a loop over a source in which there is no None."""
 
     def looks(self) -> None:
         """Look for nothing."""
 
 
 class ObservedPushWeaver(_CountingWeaver, PushWeaver):
-    """Write a function of one element that counts, and another one that keeps the time as well."""
+    """The writer of a function of one element that counts, and of another one that keeps the time as well."""
 
     arguments = "where, last, meter"
 

@@ -19,7 +19,7 @@ _BUILT = "built at"
 
 
 class _Tracing:
-    """Count who asked for it; chains may be built on several threads."""
+    """The number of blocks that asked for traces; chains may be built on several threads."""
 
     __slots__ = ("_lock", "_wanted", "on")
 
@@ -38,7 +38,7 @@ tracing = _Tracing(int(os.environ.get("PENSTOCK_TRACE", "") not in {"", "0"}))
 
 
 class assembly_trace:  # noqa: N801  reads as a word; contextlib's own would set the traceback of what is raised inside
-    """Remember for streams built inside the block where each of their steps was written.
+    """A context manager: streams built inside the block remember where each of their steps was written.
 
     An error of such a stream has a note with the file and the line of every step, also if it runs after the block. The
     environment variable PENSTOCK_TRACE=1 asks for the same in the whole program.
@@ -70,7 +70,7 @@ def places_with(places: tuple[str, ...], count: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """Know where a source and the steps behind it were written."""
+    """The places where a source and the steps behind it were written."""
 
     source: Source[Any]
     steps: Sequence[Step]
@@ -91,7 +91,7 @@ class Assembly:
 
 
 class Traced(Part):
-    """Stand behind a joint or a source that signals: note on its errors where it was built."""
+    """The subscriber behind a joint or a source that signals; it notes on their errors where they were built."""
 
     __slots__ = ("_assembly", "_downstream", "_index", "height", "on_chunk", "on_complete", "on_next")
 

@@ -10,7 +10,7 @@ from penstock.stage import SIZED, InnerGate, LoopGate, Opener, used_up
 
 
 class opened:  # noqa: N801  reads as a word: `with opened(openers, gate) as iterators:`
-    """Open a run of each for the time of a block; if one fails to open, those before it are closed."""
+    """A context manager that opens a run of each; if one fails to open, those before it are closed."""
 
     __slots__ = ("_gate", "_inners", "_iterators", "_openers", "looked_at")
 

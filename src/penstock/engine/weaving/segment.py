@@ -18,7 +18,7 @@ _AT_FIRST: Mapping[int, int] = {}
 
 
 class _Starved:
-    """Be the word a fed loop passes on when its queue is empty."""
+    """The word that a fed loop passes on when its queue is empty."""
 
     def __repr__(self) -> str:
         return "STARVED"
@@ -87,7 +87,7 @@ Prepared = tuple[Callable[..., Any], Where, list[Any]]
 
 
 class Delivers(Protocol):
-    """Be a run that calls a function of one element, and then delivers what that has made."""
+    """A run that calls a function of one element, and then delivers what that has made."""
 
     deliver: Callable[[Any], None]
 
@@ -100,7 +100,7 @@ Pushed = tuple[Callable[[Any], Any], Callable[[], Iterator[Any]], Callable[[], d
 
 
 class Segment:
-    """Hold the stages between two places where signals matter, and open them as one iterator."""
+    """The stages between two places where signals matter, which are opened as one iterator."""
 
     __slots__ = (
         "_plans", "_trace", "calls", "capped", "ends", "expands", "first", "gathers", "headed", "never_asks",
@@ -121,9 +121,9 @@ class Segment:
         self.expands = False
         """Whether one element may become several, so that the loop may rest inside an inner loop."""
         self.headed = False
-        """Whether a stage has elements of its own that come before those of upstream."""
+        """Whether a stage adds elements before those of upstream."""
         self.tailed = False
-        """Whether a stage has elements of its own that follow those of upstream."""
+        """Whether a stage adds elements after those of upstream."""
         self.ends = False
         """Whether a stage may have enough before upstream has ended."""
         self.calls = False
@@ -172,7 +172,7 @@ class Segment:
     def open(self, source: Opener[Any], gate: LoopGate | None, *, clean: bool = False) -> Iterator[Any]:
         """Open one run over a synchronous source, one without None if it is `clean`.
 
-        Without a gate, whoever iterates ends the run by closing it.
+        Without a gate, the code that iterates ends the run by closing it.
         """
         return self.open_form("free" if gate is None else "sync", source, gate, clean=clean)  # type: ignore[no-any-return]
 

@@ -53,7 +53,7 @@ _STEP_IN = "    "
 
 @dataclass(frozen=True, eq=False)
 class WovenLoop:
-    """Be a compiled loop: its function, which stage wrote each line, and which fields it takes."""
+    """A compiled loop: its function, which stage wrote each line, and which fields it takes."""
 
     function: Callable[..., Any]
     first: int
@@ -63,7 +63,7 @@ class WovenLoop:
 
 
 class Weaver:
-    """The writer of one loop's lines; what `watching/weave_observed.py` adds to them has methods of their own here."""
+    """The writer of one loop's lines; what `watching/weave_observed.py` adds to them has separate methods here."""
 
     most_loops = MOST_LOOPS
     arguments = "open_source, gate, where"
@@ -183,7 +183,7 @@ class Weaver:
                 self.loop(inner, index, -1)
                 self.inner.pop()
                 self.depth -= 1
-                # An iterator that is exhausted has closed itself; on an error or a cancel somebody has to close it.
+                # An iterator that is exhausted has closed itself; on an error or a cancel the loop has to close it.
                 self.line("except BaseException:", index)
                 self.line(f"{_STEP_IN}close_inner({inner})", index)
                 self.line(f"{_STEP_IN}raise", index)
@@ -199,7 +199,7 @@ class Weaver:
         self.emit()
 
     def emit(self) -> None:
-        """Give an element to whoever iterates."""
+        """Give an element to the code that iterates."""
         self.line("yield v")
 
     def loop(self, items: str, index: int, first_end: int) -> None:
@@ -231,7 +231,7 @@ class Weaver:
             self.items(index, body.tail)
 
     def items(self, index: int, items: str | None) -> None:
-        """Write what happens to the items that a stage adds of its own, from the next stage on."""
+        """Write what happens to the items that a stage adds itself, from the next stage on."""
         if items is None:
             return
         ends = self.ends(index + 1)
@@ -318,7 +318,7 @@ class Weaver:
 
 
 class CleanWeaver(Weaver):
-    """Write the lines of a loop over a source in which there is no None."""
+    """The writer of a loop over a source in which there is no None."""
 
     def looks(self) -> None:
         """Look for nothing."""

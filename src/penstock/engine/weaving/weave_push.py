@@ -28,7 +28,7 @@ from penstock.stage import Body
 
 
 class PushWeaver(Weaver):
-    """Write a segment as a function of one element."""
+    """The writer of a segment as a function of one element."""
 
     arguments = "where, last"
 

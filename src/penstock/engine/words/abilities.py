@@ -6,20 +6,20 @@ from typing import Any, Protocol
 
 
 class Ordered(Protocol):
-    """Be comparable with others of its kind."""
+    """A value that can be compared with others of its kind."""
 
     def __lt__(self, other: Any, /) -> Any: ...
 
 
 class Added(Protocol):
-    """Be addable to others of its kind and to 0."""
+    """A value that can be added to others of its kind and to 0."""
 
     def __add__(self, other: Any, /) -> Any: ...
     def __radd__(self, other: int, /) -> Any: ...
 
 
 class Shared(Protocol):
-    """Be addable to others of its kind and divisible by a number."""
+    """A value that can be added to others of its kind and divided by a number."""
 
     def __add__(self, other: Any, /) -> Any: ...
     def __truediv__(self, other: int, /) -> Any: ...

@@ -8,13 +8,13 @@ _CO_COROUTINE = 0x80  # inspect.CO_COROUTINE, without importing inspect
 
 
 class Missing(Enum):
-    """Stand for an argument that was not given; an enum, so that it survives pickling."""
+    """The value of an argument that was not given; an enum, so that it survives pickling."""
 
     MISSING = "missing"
 
 
 def function_given(operator: str, name: str, value: object) -> None:
-    """Refuse what cannot be called, and what would give a coroutine that nobody awaits."""
+    """Refuse what cannot be called, and what would give a coroutine that is never awaited."""
     if not callable(value):
         raise TypeError(f"{operator}: {name} must be callable, got {value!r}")
     if awaits(value):

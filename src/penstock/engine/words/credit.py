@@ -1,15 +1,15 @@
 """credit: how much to ask of upstream by a joint that holds elements for a while.
 
 What was asked for and has not come (`owed`) and what has come and has not been let go of (`held`) are together never
-more than `size`, and never more than is asked for below. Whoever uses it asks when something is asked for below, when
-something was let go of, and when nothing is owed any more; and guards it with a lock of its own.
+more than `size`, and never more than is asked for below. The joint asks when something is asked for below, when
+something was let go of, and when nothing is owed any more. The joint also guards the credit with a lock.
 """
 
 from __future__ import annotations
 
 
 class Credit:
-    """Count what is owed and held."""
+    """The counts of what is owed and held."""
 
     __slots__ = ("_half", "_size", "held", "owed")
 

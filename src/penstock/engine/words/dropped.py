@@ -1,4 +1,4 @@
-"""dropped: the one place for what cannot be delivered to anybody.
+"""dropped: the one place for what cannot be delivered to a subscriber.
 
 A subscriber that raises, an error after the end, a source that fails to close when it was cancelled: there is no
 signal left for these, and none of them may be swallowed.
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """Describe what could not be delivered: `what` in words, and the error or element itself."""
+    """What could not be delivered: `what` in words, and the error or element itself."""
 
     what: str
     error: Exception | None = None
@@ -48,5 +48,5 @@ def drop(what: str, error: Exception | None = None, element: object = None) -> N
     """Hand something undeliverable to the hook; a hook that raises is logged, never passed on."""
     try:
         _hook(Dropped(what, error, element))
-    except Exception as failure:  # noqa: BLE001  the last resort has nobody left to tell
+    except Exception as failure:  # noqa: BLE001  there is no further place to report it
         _log.error("on_dropped hook failed: %r", failure, exc_info=failure)

@@ -20,7 +20,7 @@ class By:
 
 
 class Ranked:
-    """An element in that order."""
+    """An element in the order of such a key."""
 
     __slots__ = ("element", "less")
 

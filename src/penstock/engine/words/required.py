@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Required(Stage[T, T]):
-    """Pass elements on, and fail with EmptyError if there was none.
+    """A step that passes elements on, and fails with EmptyError if there was none.
 
     Emits when upstream does. Backpressures when downstream does. Completes when upstream completes after an element,
     and fails when it completes without one. Cancels when downstream cancels.

@@ -11,7 +11,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Next(Generic[T_co]):
-    """Record an element."""
+    """The record of an element."""
 
     element: T_co
 
@@ -21,7 +21,7 @@ class Next(Generic[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Record the failure that ended the stream."""
+    """The record of the failure that ended the stream."""
 
     error: Exception
 
@@ -31,7 +31,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """Record the successful end of the stream."""
+    """The record of the successful end of the stream."""
 
     def __str__(self) -> str:
         return "complete"

@@ -8,7 +8,7 @@ from penstock.errors import PenstockError
 
 
 class SingleUse:
-    """Remember that something was taken."""
+    """A note that something was taken."""
 
     __slots__ = ("_lock", "_taken")
 

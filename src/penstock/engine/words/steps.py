@@ -15,7 +15,7 @@ from penstock.stage import LoopGate
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """So many numbers from a first one on; each is computed anew, so that errors of floats do not add up."""
+    """A row of numbers from a first one on; each is computed anew, so that errors of floats do not add up."""
 
     start: Any
     step: Any

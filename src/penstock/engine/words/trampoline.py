@@ -18,7 +18,7 @@ HIGHEST = 24
 
 
 class _Here(threading.local):
-    """Count the calls that this thread is in the middle of, and hold the subscriptions that wait for others."""
+    """The number of calls that this thread is in the middle of, and the subscriptions that wait for others."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -30,7 +30,7 @@ here = _Here()
 
 
 class Flat(threading.local):
-    """Run calls of one kind on this thread, none of them inside another."""
+    """A queue that runs calls of one kind on this thread, none of them inside another."""
 
     waiting: deque[Call] | None = None
 
@@ -74,7 +74,7 @@ def busy() -> bool:
 
 
 class aside:  # noqa: N801  reads as a word: `with aside():`
-    """Begin with empty queues, and take up the old ones afterwards."""
+    """A context manager that begins with empty queues, and takes up the old ones afterwards."""
 
     __slots__ = ("_before", "_waiting")
 

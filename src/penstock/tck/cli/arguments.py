@@ -15,7 +15,7 @@ STDOUT = "-"
 
 
 class Unusable(Exception):
-    """Say what is wrong with the arguments of a command."""
+    """The error of unusable arguments of a command."""
 
 
 def settle_files(given: argparse.Namespace) -> None:

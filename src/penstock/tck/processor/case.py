@@ -15,7 +15,7 @@ from penstock.tck.trial import Trials
 
 @dataclass(frozen=True, slots=True)
 class ProcessorSubject:
-    """Say what is verified: how to make it, and what it claims."""
+    """What is verified: how to make it, and what it claims."""
 
     factory: Callable[[], Processor[Any, Any]]
     element: Callable[[int], Any]
@@ -27,7 +27,7 @@ class ProcessorSubject:
 
 
 class ProcessorCase:
-    """Hold one fresh processor, its upstream, and the probes subscribed to it."""
+    """A fresh processor, its upstream, and the probes subscribed to it."""
 
     def __init__(self, environment: Environment, subject: ProcessorSubject) -> None:
         self.environment = environment

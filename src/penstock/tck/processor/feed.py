@@ -12,9 +12,9 @@ _ENDLESS = 20_000  # a processor that asks without bound must not run the kit ou
 
 
 class NumberFeed:
-    """Send numbered elements to one subscriber as it asks, on whatever thread it asks, then the end.
+    """A feed of numbered elements to one subscriber as it asks, on whatever thread it asks, then the end.
 
-    Signals are serial and do not nest: whoever finds the feed at work leaves its demand to the one who works.
+    Signals are serial and do not nest: a thread that finds the feed at work leaves its demand to the thread that works.
     """
 
     def __init__(self, element: Callable[[int], Any], count: int | None, error: Exception | None = None) -> None:

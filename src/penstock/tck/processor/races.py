@@ -56,7 +56,7 @@ def one_signal_at_a_time(case: ProcessorCase) -> Steps:
 def late_upstream_is_cancelled(case: ProcessorCase) -> Steps:
     """Give it its upstream once its only subscriber has left: it cancels that, and asks for nothing."""
     if not case.subject.cancels_upstream:
-        raise NotApplicable("it does not claim to cancel its upstream when nobody is left")
+        raise NotApplicable("it does not claim to cancel its upstream when no subscriber is left")
     probe = case.subscribe()
     if probe.subscribed:
         probe.cancel()

@@ -52,7 +52,7 @@ def drains_without_asking(case: ProcessorCase) -> Steps:
 def last_cancel_reaches_upstream(case: ProcessorCase) -> Steps:
     """Cancel all its subscribers: it cancels its upstream with the last of them, and not before."""
     if not case.subject.cancels_upstream:
-        raise NotApplicable("it does not claim to cancel its upstream when nobody is left")
+        raise NotApplicable("it does not claim to cancel its upstream when no subscriber is left")
     *others, last = case.connected_probes(_SEVERAL)
     for probe in (*others, last):
         probe.request(1)
@@ -128,7 +128,7 @@ def elements_pass_in_order(case: ProcessorCase) -> Steps:
 
 @processor.add("4.2")
 def error_is_passed_on_at_once(case: ProcessorCase) -> Steps:
-    """Fail it upstream when nobody asks, and while it holds elements: the failure waits for neither."""
+    """Fail it upstream when there is no demand, and while it holds elements: the failure waits for neither."""
     _does_not_recover(case)
     probes = case.connected_probes(1)
     yield

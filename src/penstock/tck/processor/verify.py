@@ -134,7 +134,7 @@ def _probed(subject: ProcessorSubject, probe: SubscriberProbe) -> Processor[Any,
 
 
 class _Below:
-    """Tell a probe what a processor hands on, and drive the processor by its subscription."""
+    """A subscriber that tells a probe what a processor hands on, and drives the processor by its subscription."""
 
     def __init__(self, probe: SubscriberProbe, cancels_upstream: bool) -> None:
         self._probe = probe

@@ -68,7 +68,7 @@ def refusal_is_kept_apart(case: PublisherCase) -> Steps:
 
 
 class _Company:
-    """Subscribers of one publisher, or of one each where it serves one only."""
+    """The subscribers of one publisher, or of one each where it serves one only."""
 
     def __init__(self, case: PublisherCase) -> None:
         most = case.subject.max_elements

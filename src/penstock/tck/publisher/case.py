@@ -23,7 +23,7 @@ Factory = Callable[[int | None], Any]
 
 @dataclass(frozen=True, slots=True)
 class PublisherSubject:
-    """Say what is verified: how to make it, and what it claims or cannot do."""
+    """What is verified: how to make it, and what it claims or cannot do."""
 
     factory: Factory
     failing: Callable[..., Any] | None
@@ -41,7 +41,7 @@ class PublisherSubject:
 
 @dataclass(frozen=True, slots=True)
 class PublisherCase:
-    """Give one trial its publishers and probes."""
+    """The publishers and probes of one trial."""
 
     subject: PublisherSubject
     environment: Environment

@@ -1,7 +1,7 @@
 """races: trials of signals that overlap late or rarely, and of requests that race them (rules 1.3, 3.8).
 
-What overlaps only now and then is seen only by one who waits for it. So a probe stays inside a signal that comes on
-another thread than the one before: whoever sends without waiting for that signal to return comes meanwhile.
+What overlaps only now and then is seen only by a probe that waits for it. So the probe stays inside a signal that comes
+on another thread than the one before: a publisher that does not wait for that signal to return then sends another one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def signals_stay_serial(case: PublisherCase) -> Steps:
 
 
 class _Staying:
-    """Stay inside a signal that comes on another thread than the last, ever more rarely, and inside some others.
+    """A probe that stays inside a signal on another thread than the last, ever more rarely, and inside some others.
 
     In the middle more is asked for on another thread, as in the beginning of other trials.
     """

@@ -9,7 +9,7 @@ from penstock.tck.planned import PlannedFailure
 
 
 class CountedSource:
-    """Be an iterable of the numbers from 0, which can be read any number of times."""
+    """An iterable of the numbers from 0, which can be read any number of times."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class CountedSource:
 
 
 class _Reading:
-    """Read a source once."""
+    """An iterator that reads a source once."""
 
     def __init__(self, source: CountedSource) -> None:
         self._source = source

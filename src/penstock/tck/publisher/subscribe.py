@@ -207,7 +207,7 @@ def raising_subscriber_is_cut_off(case: PublisherCase) -> Steps:
 
 
 def _subscription_has_one_user(case: PublisherCase) -> None:
-    """Subscribe two subscribers: each gets a subscription of its own."""
+    """Subscribe two subscribers: each gets its own subscription."""
     if case.subject.unicast:
         raise NotApplicable("it serves one subscriber only")
     publisher, _ = case.running()

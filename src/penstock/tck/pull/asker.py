@@ -16,7 +16,7 @@ from penstock.tck.pull.checker import PullChecker
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Record one answer: the number of its request, and an end or a value."""
+    """The record of one answer: the number of its request, and an end or a value."""
 
     number: int
     end: End | None
@@ -24,7 +24,7 @@ class Reply:
 
 
 class AnswerRaisedError(Exception):
-    """Be what an answer function raises when a trial wants it to."""
+    """The error that an answer function raises when a trial wants it to."""
 
 
 def depth() -> int:
@@ -36,7 +36,7 @@ def depth() -> int:
 
 
 class Asker:
-    """Ask and abort as told; what breaks the protocol on the way is noted as a breach of its property."""
+    """A reader that asks and aborts as told; what breaks the protocol is noted as a breach of its property."""
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ FRAMES = 100
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Say whether upstream answers at once, where there is one, and how many asks are out at a time."""
+    """Whether upstream answers at once, where there is one, and how many asks are out at a time."""
 
     at_once: bool
     asks: int
@@ -46,7 +46,7 @@ UNDER_UPSTREAM = tuple(Setting(at_once, asks) for at_once in (True, False) for a
 
 @dataclass(slots=True)
 class ProducerUnderTest:
-    """Hold a producer that is being read: who asks, what stands above it if the trial does, and what it should give."""
+    """A producer that is being read: who asks, the trial's upstream if there is one, and what it should give."""
 
     setting: Setting
     asker: Asker
@@ -55,7 +55,7 @@ class ProducerUnderTest:
 
 
 class PullCase:
-    """Hold the feeds of one trial, and wait for what must come."""
+    """The feeds of one trial, and the wait for what must come."""
 
     settings: tuple[Setting, ...] = UNDER_UPSTREAM
 
@@ -98,7 +98,7 @@ class PullCase:
         asker, feed = joint.asker, joint.feed
         if not self.wait(lambda: asker.open <= 0):
             if feed is not None and feed.hold_asks and not feed.aborts:
-                blame = "A7"  # whoever waits for upstream has to tell it
+                blame = "A7"  # a through that waits for upstream has to abort it
             message = f"{what}: {asker.open} of {asker.requests} requests were not answered ({joint.setting})"
             self.environment.breach(blame, message)
             raise NotApplicable(f"{message} (property {blame})")
@@ -112,7 +112,7 @@ class PullCase:
 
 
 class Producer(Protocol):
-    """Be the case of a module that is read: a source, or a through under an upstream of the trial's."""
+    """The case of a module that is read: a source, or a through under an upstream of the trial's."""
 
     environment: Environment
 
@@ -152,7 +152,7 @@ class Producer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SourceSubject:
-    """Hold how sources are made, and what they claim."""
+    """How sources are made, and what they claim."""
 
     factory: Callable[[int | None], Any]
     failing: Callable[[int], Any] | None
@@ -165,7 +165,7 @@ class SourceSubject:
 
 
 class SourceCase(PullCase):
-    """Try sources."""
+    """The case of sources."""
 
     settings = ALONE
 
@@ -218,7 +218,7 @@ def same(values: list[Any]) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class ThroughSubject:
-    """Hold how throughs are made, and what they claim."""
+    """How throughs are made, and what they claim."""
 
     factory: Callable[[], Any]
     expects: Callable[[list[Any]], list[Any]]
@@ -233,7 +233,7 @@ class ThroughSubject:
 
 
 class ThroughCase(PullCase):
-    """Try throughs under an upstream."""
+    """The case of throughs under an upstream."""
 
     def __init__(self, subject: ThroughSubject, environment: Environment) -> None:
         super().__init__(environment)
@@ -270,7 +270,7 @@ class ThroughCase(PullCase):
 
 @dataclass(frozen=True, slots=True)
 class SinkSubject:
-    """Hold how sinks are made, and what they claim."""
+    """How sinks are made, and what they claim."""
 
     factory: Callable[[Any], Any]
     stopping: Callable[[Any, int], Any] | None
@@ -280,7 +280,7 @@ class SinkSubject:
 
 @dataclass(slots=True)
 class Told:
-    """Write down what a sink tells at its end."""
+    """A note of what a sink tells at its end."""
 
     environment: Environment
     calls: list[tuple[Any, ...]] = field(default_factory=list)
@@ -291,7 +291,7 @@ class Told:
 
 
 class SinkCase(PullCase):
-    """Try sinks under an upstream."""
+    """The case of sinks under an upstream."""
 
     settings = tuple(Setting(at_once, 1) for at_once in (True, False))
 

@@ -22,7 +22,7 @@ OnFault = Callable[[PullError], object]
 
 
 class _Request:
-    """Be one request that has an answer function, and what became of it."""
+    """A request that has an answer function, and what became of it."""
 
     __slots__ = ("abort", "answer", "end", "late", "number", "outcome")
 
@@ -38,7 +38,7 @@ class _Request:
 
 
 class PullChecker:
-    """Be a through that changes nothing and looks at everything; wired once."""
+    """A through that changes nothing and looks at everything; wired once."""
 
     def __init__(self, *, strict: bool = False, on_fault: OnFault | None = None) -> None:
         self.strict = strict
@@ -108,13 +108,13 @@ class PullChecker:
             else:
                 read(abort, partial(self._answered, request))
         except RecursionError:
-            raise  # nobody's fault, and not to be kept from whoever can make an end of it
+            raise  # no module's fault; a caller with more room on the stack ends the stream
         except Exception as error:
             unanswered = "A3" if cause(abort) is True else "F3"
             broken = "F10" if answer is not None else unanswered
             self._fault(broken, f"read({abort!r}) raised {error!r}; failures are answers, not exceptions")
             if request is not None and request.outcome is None and self._on_fault is None:
-                self._answered(request, error, None)  # whoever asked is told, unless somebody else was
+                self._answered(request, error, None)  # the reader is told, unless `on_fault` was
 
     def _look_at_consumer(self, number: int, abort: Abort, answer: Answer | None, *, over: bool) -> bool:
         """Tell whether a request may pass."""
@@ -198,7 +198,7 @@ class PullChecker:
             self._changed(request, before, end, f"{what}, and the end was {before!r}")
 
     def _changed(self, request: _Request, before: End, end: End, message: str) -> None:
-        request.end = before  # the end that was given stays, for whoever is told
+        request.end = before  # the end that was given first stays
         if before is not True:
             self._fault("F1", message)
         elif asks(request.abort):

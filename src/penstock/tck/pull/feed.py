@@ -13,7 +13,7 @@ from penstock.tck.pull.asker import depth
 
 
 class AnswerFeed:
-    """Give values and then an end: at once, or, what is due, when the trial says so.
+    """A feed of values and then an end: at once, or, what is due, when the trial says so.
 
     Asks that are held wait for ever, as they do at a source that has nothing yet; an abort ends them. A confirmation
     that is held waits for `confirm()`.

@@ -15,7 +15,7 @@ from penstock.tck.trial import Steps
 
 
 class WatchedInput(Iterator[int]):
-    """Count how often it is read and closed, and fail where a trial wants it to."""
+    """An input that counts how often it is read and closed, and fails where a trial wants it to."""
 
     def __init__(self, count: int, error: Exception | None = None) -> None:
         self._count = count

@@ -38,7 +38,7 @@ def nothing_is_asked_unasked(case: ThroughCase) -> Steps:
         feed, asker = _feed_of(joint), joint.asker
         wired = feed.asked
         yield
-        case.check(feed.asked == wired, setting, "upstream was asked before anybody had asked")
+        case.check(feed.asked == wired, setting, "upstream was asked before the reader had asked")
 
         def look(asker: Any = asker, setting: Setting = setting) -> None:
             if not asker.open:
@@ -49,7 +49,7 @@ def nothing_is_asked_unasked(case: ThroughCase) -> Steps:
         case.settle()
         yield
         if not case.subject.eager:
-            case.check(not unasked, setting, "upstream was asked while nobody waited")
+            case.check(not unasked, setting, "upstream was asked while no request waited")
 
 
 @through_trials.add("B12")
@@ -209,7 +209,7 @@ def abort_drops_what_is_held(case: ThroughCase) -> None:
 def work_does_not_hold_up_an_abort(case: ThroughCase) -> Steps:
     """Abort while work on a value is under way, and see upstream aborted at once and both requests ended."""
     if case.subject.working is None:
-        raise NotApplicable("it does not claim to do work of its own")
+        raise NotApplicable("it does not claim to do work itself")
     for setting in case.settings:
         jobs: list[Any] = []
         feed = case.feed(setting, None)
@@ -234,7 +234,7 @@ def work_does_not_hold_up_an_abort(case: ThroughCase) -> Steps:
 def hook_is_told_once(case: ThroughCase) -> None:
     """End it in every way there is, and see its hook told once, and of the right end."""
     if case.subject.hooked is None:
-        raise NotApplicable("it does not claim to tell anybody of the end")
+        raise NotApplicable("it does not claim to tell a function of the end")
     for setting in case.settings:
         reason = PlannedFailure("planned to abort")
         ways: tuple[tuple[str, End, End | None, Exception | None], ...] = (

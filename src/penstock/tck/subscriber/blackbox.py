@@ -12,7 +12,7 @@ Hook = Callable[[Any], object]
 
 
 class Outside:
-    """Know of a subscriber no more than how to make it ask and stop, if even that was told."""
+    """The reach from outside: only how to make the subscriber ask and stop, if even that was told."""
 
     sees = False
     attached = True

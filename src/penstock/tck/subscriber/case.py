@@ -23,7 +23,7 @@ LACKS = {
 
 
 class Reach(Protocol):
-    """Tell what can be done to a subject, and seen of it, beside its signals and its subscription."""
+    """What can be done to a subject, and seen of it, beside its signals and its subscription."""
 
     @property
     def sees(self) -> bool:
@@ -76,7 +76,7 @@ class Reach(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """Hold what a subject says of itself."""
+    """What a subject says of itself."""
 
     asynchronous: bool = False
     ordered: bool = True
@@ -87,7 +87,7 @@ class Claims:
 
 @dataclass(frozen=True, slots=True)
 class SubscriberSetup:
-    """Hold what a whole verification knows: how to make subjects, what they claim, and what they were found to lack."""
+    """What a whole verification knows: how to make subjects, what they claim, and what they were found to lack."""
 
     make: Callable[[Environment], tuple[Subscriber[Any], Reach]]
     element: Callable[[int], Any]
@@ -97,7 +97,7 @@ class SubscriberSetup:
 
 
 class SubjectSeat:
-    """Put one fresh subject below one upstream."""
+    """A fresh subject below one upstream."""
 
     def __init__(self, environment: Environment, setup: SubscriberSetup) -> None:
         self.subject, self.reach = setup.make(environment)
@@ -198,7 +198,7 @@ def carries(end: object, sent: object) -> bool:
 
 
 class SubscriberCase:
-    """Hold the seats of one trial."""
+    """The seats of one trial."""
 
     def __init__(self, environment: Environment, setup: SubscriberSetup) -> None:
         self.environment = environment

@@ -26,7 +26,7 @@ NOBODY = "nobody"  # the trial is over
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionCall:
-    """Record one call on the subscription; `inside` names the signals it was made within, innermost last."""
+    """The record of one call on the subscription; `inside` names the signals it was made within, innermost last."""
 
     name: str
     thread: int
@@ -34,7 +34,7 @@ class SubscriptionCall:
 
 
 class WatchedSubscription:
-    """Hand every call to the upstream it belongs to."""
+    """A subscription that hands every call to the upstream it belongs to."""
 
     __slots__ = ("__weakref__", "_upstream")
 
@@ -51,7 +51,7 @@ class WatchedSubscription:
 
 
 class DrivenUpstream:
-    """Signal one subscriber by hand, or by a script that plays inside its requests."""
+    """An upstream that signals one subscriber by hand, or by a script that plays inside its requests."""
 
     def __init__(self, environment: Environment, element: Callable[[int], Any]) -> None:
         self.subscription = WatchedSubscription(self)

@@ -31,7 +31,7 @@ _NOT_FROM_THIS_SIDE = (
         "2.12",
         "publisher.on_subscribe_at_most_once",
         Status.NOT_APPLICABLE,
-        "it binds whoever calls on_subscribe: verify the publisher",
+        "it binds the publisher, which calls on_subscribe: verify that",
     ),
 )
 _NOT_FROM_OUTSIDE = (
@@ -166,7 +166,7 @@ def _hold(
 
 
 class Closable(Protocol):
-    """Be a case that can end the streams which its trial leaves open."""
+    """A case that can end the streams which its trial leaves open."""
 
     def close(self) -> None:
         """End them."""

@@ -28,7 +28,7 @@ from penstock.tck.environment import Environment, NotApplicable
 
 
 class SubscriberProbe:
-    """Drive one subscriber from inside and record what it processes."""
+    """A probe that drives one subscriber from inside and records what it processes."""
 
     sees = True
 

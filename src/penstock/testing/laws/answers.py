@@ -20,7 +20,7 @@ from penstock.testing.tracked import Tracked
 
 
 class Laws:
-    """Check single laws, each on one example."""
+    """A checker of single laws, each on one example."""
 
     def __init__(self, call: str, model: Model, *, ordered: bool = True, patience: float = PATIENCE) -> None:
         self.call = call

@@ -16,12 +16,12 @@ from penstock.testing.tracked import Tracked
 
 
 class BrokenError(VerificationError):
-    """Say what was found where a law is broken."""
+    """The error of a broken law: what was found."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Hold what a law is tried on."""
+    """What a law is tried on."""
 
     make: Make
     expected: Expected
@@ -54,7 +54,7 @@ class Case:
             raise self.broken(probe.breaches[0])
 
     def ended(self, probe: Probe[Any], what: str) -> None:
-        """Wait for the end of a run that nobody asks any more; cancel it if that does not come."""
+        """Wait for the end of a run without further demand; cancel it if that does not come."""
         if not self.comes(probe, lambda: probe.ended):
             found = spoken(probe.signals)
             if probe.subscription is not None:

@@ -33,7 +33,7 @@ from penstock.testing.signals import PATIENCE, VerificationError
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """Name a law and hold one case to it."""
+    """A law: its name, and the function that holds one case to it."""
 
     name: str
     hold: Callable[[Case], None]

@@ -17,11 +17,11 @@ PREFETCH = 2
 
 
 class UpstreamError(Exception):
-    """Be the failure of an upstream in a law."""
+    """The failure of an upstream in a law."""
 
 
 class Form(Enum):
-    """Say how upstream gives its elements."""
+    """How upstream gives its elements."""
 
     ITERATED = "iterated"
     SIGNALLED = "signalled"
@@ -69,7 +69,7 @@ FIRST_FORMS = (Form.ITERATED, Form.SIGNALLED, Form.ASYNCHRONOUS)
 
 
 class Foreign:
-    """Be a publisher of another make: send the items as they are asked for, and the end with the last of them."""
+    """A publisher of another library: it sends the items as they are asked for, and the end with the last of them."""
 
     chain = height = length = "its own affair"
 
@@ -82,7 +82,7 @@ class Foreign:
 
 
 class _ForeignRun:
-    """Be one subscription: signals are serial and do not nest, on the thread that asks."""
+    """A subscription whose signals are serial and do not nest, on the thread that asks."""
 
     held = gone = on_chunk = "its own affair"
 

@@ -1,4 +1,4 @@
-"""law_parties: subscribers that have names of their own, or raise, and errors that refuse to be changed."""
+"""law_parties: subscribers with more methods than the four, or that raise, and errors that refuse changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from penstock.testing.probe import Probe
 
 
 class NamesakeSubscriber:
-    """Be a subscriber with every name there is: what is asked of it beside the four calls is its own affair."""
+    """A subscriber with every name there is: a call of it beside the four of the contract is noted."""
 
     def __init__(self, request: int) -> None:
         self.probe: Probe[Any] = Probe(request)
@@ -64,11 +64,11 @@ def makes_the_four_calls_and_no_other(case: Case) -> None:
 
 
 class SubscriberError(Exception):
-    """Be what a subscriber raises in a law."""
+    """The error that a subscriber raises in a law."""
 
 
 class Raising:
-    """Be a subscriber that raises in one of its four methods."""
+    """A subscriber that raises in one of its four methods."""
 
     def __init__(self, where: str, request: int) -> None:
         self.signals: list[str] = []
@@ -159,7 +159,7 @@ def _dropped() -> Iterator[list[Dropped]]:
 
 @dataclass(frozen=True)
 class FrozenError(UpstreamError):
-    """Be an error that takes neither notes nor attributes."""
+    """An error that takes neither notes nor attributes."""
 
     number: int = 7
 

@@ -18,7 +18,7 @@ _LONG = 20
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """Say what an operator states beyond its model; without a word it keeps every law to the letter."""
+    """What an operator states beyond its model; without a word it keeps every law to the letter."""
 
     ordered: bool = True
     """The order of the results is that of the model."""
@@ -51,7 +51,7 @@ class Promise:
 
 
 class Expected:
-    """Tell what a model says about elements of which more may follow.
+    """What a model says about elements of which more may follow.
 
     A result is produced by some elements if it is there whatever follows them. What may follow is made of a `pool` of
     elements that differ.

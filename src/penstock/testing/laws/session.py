@@ -17,7 +17,7 @@ _PAUSE = 0.001
 
 
 class Session:
-    """Hold the event loops of a check: all asynchronous runs use one, and none starts its own.
+    """The event loops of a check: all asynchronous runs use one, and none starts its own.
 
     Failures of an upstream that come too late are part of the laws; the hook for what is dropped is not told of them.
     """

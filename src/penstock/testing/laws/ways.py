@@ -21,7 +21,7 @@ _SLICES = (2, 1, 3)
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Hold what came of a run: the elements, and the failure if there was one."""
+    """What came of a run: the elements, and the failure if there was one."""
 
     elements: list[Any]
     error: Exception | None = None
@@ -31,7 +31,7 @@ class Seen:
 
 
 class Way(Enum):
-    """Say how the elements are taken."""
+    """How the elements are taken."""
 
     FOR = "in a for loop"
     ASYNC_FOR = "in an async for loop"
