@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.spec import glossary_table, markdown_table, properties_table
-from scripts.marble_codes import MARBLES
 from scripts.marbles import picture
+from scripts.operator_notes import NAMES, marble_of, with_rows
 from scripts.operator_reference import reference_page
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
 
 RULES_INTRODUCTION = """---
 hide: [toc]
@@ -86,6 +87,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     files.append(File.generated(config, "rules.md", content=rules_page()))
     files.append(File.generated(config, "properties.md", content=properties_page()))
     files.append(File.generated(config, "operators/reference.md", content=reference_page()))
-    for name, marble in MARBLES.items():
-        files.append(File.generated(config, f"operators/marbles/{name}.svg", content=picture(name, marble)))
+    for name in NAMES:
+        drawn = picture(name, marble_of(name))
+        files.append(File.generated(config, f"operators/marbles/{name}.svg", content=drawn))
     return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Add to the pages of the operators what their modules say."""
+    folder, _, name = page.file.src_uri.rpartition("/")
+    return with_rows(name, markdown) if folder == "operators" else markdown

@@ -141,8 +141,3 @@ def test_every_operator_is_a_documented_method_of_stream(operator: str) -> None:
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_every_operator_has_its_own_tests(operator: str) -> None:
     assert (ROOT / "tests" / "operators" / f"test_{operator}.py").exists()
-
-
-def test_every_operator_is_in_the_reference() -> None:
-    reference = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "operators").glob("*.md"))
-    assert [operator for operator in OPERATORS if f"`{operator}`" not in reference] == []

@@ -1,4 +1,8 @@
-"""all: say whether every element satisfies a predicate."""
+"""all: say whether every element satisfies a predicate.
+
+Group: ask one thing of all
+Marble: a.all(lambda n: n < 3) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

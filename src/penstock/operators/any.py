@@ -1,4 +1,8 @@
-"""any: say whether any element satisfies a predicate."""
+"""any: say whether any element satisfies a predicate.
+
+Group: ask one thing of all
+Marble: a.any(lambda n: n > 2) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""average: say what the elements are in the mean."""
+"""average: say what the elements are in the mean.
+
+Group: ask one thing of all
+Marble: a.average() over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

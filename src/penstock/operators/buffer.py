@@ -1,4 +1,8 @@
-"""buffer: collect elements into lists."""
+"""buffer: collect elements into lists.
+
+Group: collect
+Marble: a.buffer(2) over -1-2-3-4-5|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""buffer_timeout: collect elements into lists, for so many or so long."""
+"""buffer_timeout: collect elements into lists, for so many or so long.
+
+Group: collect
+Marble: a.buffer_timeout(3, 2, clock=clock) over (123)-4----5-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""buffer_until: collect elements into lists that end with a certain element."""
+"""buffer_until: collect elements into lists that end with a certain element.
+
+Group: collect
+Marble: a.buffer_until(lambda n: n == 0) over -1-2-0-3-0-4|
+"""
 
 from __future__ import annotations
 

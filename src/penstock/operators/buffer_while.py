@@ -1,4 +1,8 @@
-"""buffer_while: collect runs of elements that satisfy a predicate into lists."""
+"""buffer_while: collect runs of elements that satisfy a predicate into lists.
+
+Group: collect
+Marble: a.buffer_while(lambda n: n != 0) over -1-2-0-3-0-4|
+"""
 
 from __future__ import annotations
 

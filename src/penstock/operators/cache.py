@@ -1,4 +1,8 @@
-"""cache: run a stream once and give all of it to everybody."""
+"""cache: run a stream once and give all of it to everybody.
+
+Group: share one run
+Marble: a.cache() over -1-2-3-4-|, late 6
+"""
 
 from __future__ import annotations
 

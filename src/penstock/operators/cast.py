@@ -1,4 +1,8 @@
-"""cast: make sure that every element is of one type."""
+"""cast: make sure that every element is of one type.
+
+Group: change each element
+Marble: a.cast(int) over -1-2-x-3-|
+"""
 
 from __future__ import annotations
 

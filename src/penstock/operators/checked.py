@@ -1,4 +1,8 @@
-"""checked: watch the contract at this place of a chain."""
+"""checked: watch the contract at this place of a chain.
+
+Group: look on
+Marble: a.checked() over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""checkpoint: mark a place in a chain, for errors that pass it."""
+"""checkpoint: mark a place in a chain, for errors that pass it.
+
+Group: look on
+Marble: a.checkpoint('orders') over -1-2-#
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""combine_latest: emit the latest elements of several streams whenever one of them changes."""
+"""combine_latest: emit the latest elements of several streams whenever one of them changes.
+
+Group: bring streams together
+Marble: a.combine_latest(b) over -1--2---3| and --x--y-z--|
+"""
 
 from __future__ import annotations
 

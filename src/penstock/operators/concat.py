@@ -1,4 +1,8 @@
-"""concat: emit one stream after the other."""
+"""concat: emit one stream after the other.
+
+Group: bring streams together
+Marble: a.concat(b) over -1-2-| and -x-y-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""concat_map: turn each element into a stream, and emit one of them after the other."""
+"""concat_map: turn each element into a stream, and emit one of them after the other.
+
+Group: change each element
+Marble: a.concat_map(lambda n: Stream.just(n, n).delay(2, clock=clock)) over -12----3|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""conflate: merge elements that downstream has not asked for into one."""
+"""conflate: merge elements that downstream has not asked for into one.
+
+Group: deal with what comes too fast
+Marble: a.conflate(lambda n: [n], lambda ns, n: [*ns, n]) over -1-2-3-4-5|, asked 1---1---1---1
+"""
 
 from __future__ import annotations
 

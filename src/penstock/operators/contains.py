@@ -1,4 +1,8 @@
-"""contains: say whether an element is among those of the stream."""
+"""contains: say whether an element is among those of the stream.
+
+Group: ask one thing of all
+Marble: a.contains(3) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""count: say how many elements there were."""
+"""count: say how many elements there were.
+
+Group: collect
+Marble: a.count() over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

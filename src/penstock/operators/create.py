@@ -1,4 +1,8 @@
-"""create: emit what callbacks bring, with a policy for when they are too fast."""
+"""create: emit what callbacks bring, with a policy for when they are too fast.
+
+Group: make a stream
+Marble: Stream.create(lambda e: [e.emit(1), e.emit(2), e.complete()])
+"""
 
 from __future__ import annotations
 

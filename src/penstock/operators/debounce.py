@@ -1,4 +1,8 @@
-"""debounce: emit an element once things have been quiet for a while."""
+"""debounce: emit an element once things have been quiet for a while.
+
+Group: mind the time
+Marble: a.debounce(2, clock=clock) over -1-2---3--4-|
+"""
 
 from __future__ import annotations
 

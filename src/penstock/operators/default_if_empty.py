@@ -1,4 +1,8 @@
-"""default_if_empty: emit something where there is nothing."""
+"""default_if_empty: emit something where there is nothing.
+
+Group: bring streams together
+Marble: a.default_if_empty(0) over -----|
+"""
 
 from __future__ import annotations
 

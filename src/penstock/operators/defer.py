@@ -1,4 +1,8 @@
-"""defer: make the stream when it is subscribed."""
+"""defer: make the stream when it is subscribed.
+
+Group: make a stream
+Marble: Stream.defer(lambda: Stream.just(1, 2))
+"""
 
 from __future__ import annotations
 

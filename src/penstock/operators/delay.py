@@ -1,4 +1,8 @@
-"""delay: emit everything a while later."""
+"""delay: emit everything a while later.
+
+Group: mind the time
+Marble: a.delay(2, clock=clock) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""delay_subscription: subscribe a while later."""
+"""delay_subscription: subscribe a while later.
+
+Group: mind the time
+Marble: a.delay_subscription(3, clock=clock) over -1-2-|
+"""
 
 from __future__ import annotations
 

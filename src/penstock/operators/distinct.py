@@ -1,4 +1,8 @@
-"""distinct: let each element through once."""
+"""distinct: let each element through once.
+
+Group: let some through
+Marble: a.distinct() over -1-2-1-3-2-|
+"""
 
 from __future__ import annotations
 

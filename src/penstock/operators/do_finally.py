@@ -1,4 +1,8 @@
-"""do_finally: call a function when the stream is over, however it ends."""
+"""do_finally: call a function when the stream is over, however it ends.
+
+Group: look on
+Marble: a.do_finally(connection.close) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

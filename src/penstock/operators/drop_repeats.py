@@ -1,4 +1,8 @@
-"""drop_repeats: let a run of equal elements through once."""
+"""drop_repeats: let a run of equal elements through once.
+
+Group: let some through
+Marble: a.drop_repeats() over -1-1-2-2-1-|
+"""
 
 from __future__ import annotations
 

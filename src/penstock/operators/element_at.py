@@ -1,4 +1,8 @@
-"""element_at: emit the element at one place alone."""
+"""element_at: emit the element at one place alone.
+
+Group: collect
+Marble: a.element_at(2) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""empty: complete without an element."""
+"""empty: complete without an element.
+
+Group: make a stream
+Marble: Stream.empty()
+"""
 
 from __future__ import annotations
 

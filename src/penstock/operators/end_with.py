@@ -1,4 +1,8 @@
-"""end_with: emit some elements after those of upstream."""
+"""end_with: emit some elements after those of upstream.
+
+Group: bring streams together
+Marble: a.end_with(8, 9) over -1-2-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""enumerate: number the elements."""
+"""enumerate: number the elements.
+
+Group: change each element
+Marble: a.enumerate() over -x--y--z--|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""error: fail without an element."""
+"""error: fail without an element.
+
+Group: make a stream
+Marble: Stream.error(ValueError('lost'))
+"""
 
 from __future__ import annotations
 

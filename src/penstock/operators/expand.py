@@ -1,4 +1,8 @@
-"""expand: turn each element into more of its kind, and those again."""
+"""expand: turn each element into more of its kind, and those again.
+
+Group: change each element
+Marble: a.expand(lambda n: [n // 2] if n > 1 else []) over -8---5---|
+"""
 
 from __future__ import annotations
 

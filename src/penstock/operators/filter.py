@@ -1,4 +1,8 @@
-"""filter: let only some elements through."""
+"""filter: let only some elements through.
+
+Group: let some through
+Marble: a.filter(lambda n: n % 2) over -1-2-3-4-5|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""first: emit the first element alone."""
+"""first: emit the first element alone.
+
+Group: collect
+Marble: a.first() over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""flat_map: turn each element into several, from an iterable or a publisher."""
+"""flat_map: turn each element into several, from an iterable or a publisher.
+
+Group: change each element
+Marble: a.flat_map(lambda n: Stream.just(n, n).delay(2, clock=clock), concurrency=2) over -12----3|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""flatten: emit the items of each element."""
+"""flatten: emit the items of each element.
+
+Group: change each element
+Marble: a.map(lambda n: [n] * n).flatten() over -1--2--3-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""for_each: call a function with each element and say how many there were."""
+"""for_each: call a function with each element and say how many there were.
+
+Group: collect
+Marble: a.for_each(seen.append) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""from_async_iterable: emit the items of an asynchronous iterable."""
+"""from_async_iterable: emit the items of an asynchronous iterable.
+
+Group: make a stream
+Marble: Stream.from_async_iterable(feed())
+"""
 
 from __future__ import annotations
 

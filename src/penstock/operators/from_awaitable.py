@@ -1,4 +1,8 @@
-"""from_awaitable: emit what an awaitable gives."""
+"""from_awaitable: emit what an awaitable gives.
+
+Group: make a stream
+Marble: Stream.from_awaitable(wait(3, 'answer'))
+"""
 
 from __future__ import annotations
 

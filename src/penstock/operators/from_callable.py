@@ -1,4 +1,8 @@
-"""from_callable: emit what a function returns."""
+"""from_callable: emit what a function returns.
+
+Group: make a stream
+Marble: Stream.from_callable(lambda: 42)
+"""
 
 from __future__ import annotations
 

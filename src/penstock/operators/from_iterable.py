@@ -1,4 +1,8 @@
-"""from_iterable: emit the items of an iterable."""
+"""from_iterable: emit the items of an iterable.
+
+Group: make a stream
+Marble: Stream.from_iterable([1, 2, 3])
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""from_publisher: take the elements of any publisher."""
+"""from_publisher: take the elements of any publisher.
+
+Group: make a stream
+Marble: Stream.from_publisher(a) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""generate: emit what a function makes of a state, as far as it is asked."""
+"""generate: emit what a function makes of a state, as far as it is asked.
+
+Group: make a stream
+Marble: Stream.generate(1, lambda n: (n, 2 * n) if n < 10 else None)
+"""
 
 from __future__ import annotations
 

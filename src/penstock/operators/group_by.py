@@ -1,4 +1,8 @@
-"""group_by: split a stream into one per key."""
+"""group_by: split a stream into one per key.
+
+Group: split a stream
+Marble: a.group_by(lambda n: 'odd' if n % 2 else 'even') over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""ignore_elements: let only the end through."""
+"""ignore_elements: let only the end through.
+
+Group: let some through
+Marble: a.ignore_elements() over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

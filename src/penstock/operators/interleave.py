@@ -1,4 +1,8 @@
-"""interleave: take elements of several streams in turns."""
+"""interleave: take elements of several streams in turns.
+
+Group: bring streams together
+Marble: a.interleave(b) over (123)| and ---x-y|
+"""
 
 from __future__ import annotations
 

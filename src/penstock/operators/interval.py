@@ -1,4 +1,8 @@
-"""interval: emit numbers at a steady pace."""
+"""interval: emit numbers at a steady pace.
+
+Group: make a stream
+Marble: Stream.interval(2, clock=clock)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""is_empty: say whether there is no element at all."""
+"""is_empty: say whether there is no element at all.
+
+Group: ask one thing of all
+Marble: a.is_empty() over ---1-2-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""join: pair the elements of two streams that have the same key."""
+"""join: pair the elements of two streams that have the same key.
+
+Group: bring streams together
+Marble: a.join(b, lambda n: n % 2) over -1--2-----| and ---3--4-5|
+"""
 
 from __future__ import annotations
 

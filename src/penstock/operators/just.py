@@ -1,4 +1,8 @@
-"""just: emit the given elements."""
+"""just: emit the given elements.
+
+Group: make a stream
+Marble: Stream.just(1, 2, 3)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""keep_alive: emit something when nothing comes for a while."""
+"""keep_alive: emit something when nothing comes for a while.
+
+Group: mind the time
+Marble: a.keep_alive(2, 'beat', clock=clock) over -1-2------3|
+"""
 
 from __future__ import annotations
 

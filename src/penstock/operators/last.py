@@ -1,4 +1,8 @@
-"""last: emit the last element alone."""
+"""last: emit the last element alone.
+
+Group: collect
+Marble: a.last() over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

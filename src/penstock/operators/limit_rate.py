@@ -1,4 +1,8 @@
-"""limit_rate: ask upstream in small portions."""
+"""limit_rate: ask upstream in small portions.
+
+Group: deal with what comes too fast
+Marble: a.limit_rate(2) over (12345)|, asked 2---3
+"""
 
 from __future__ import annotations
 

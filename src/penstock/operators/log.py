@@ -1,4 +1,8 @@
-"""log: write the signals that pass by to a log."""
+"""log: write the signals that pass by to a log.
+
+Group: look on
+Marble: a.log('orders') over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""map: turn each element into another."""
+"""map: turn each element into another.
+
+Group: change each element
+Marble: a.map(lambda n: n * 10) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""map_async: turn each element into another with an asynchronous function, several at a time."""
+"""map_async: turn each element into another with an asynchronous function, several at a time.
+
+Group: change each element
+Marble: a.map_async(lambda n: wait(2, n * 10), concurrency=2) over -123------|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""map_batches: call a function with many elements at a time."""
+"""map_batches: call a function with many elements at a time.
+
+Group: change each element
+Marble: a.map_batches(lambda ns: [sum(ns)], 2) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

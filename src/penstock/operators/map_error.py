@@ -1,4 +1,8 @@
-"""map_error: fail with another error."""
+"""map_error: fail with another error.
+
+Group: handle failure
+Marble: a.map_error(lambda error: LookupError('row')) over -1-2-#
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""materialize: turn signals into elements."""
+"""materialize: turn signals into elements.
+
+Group: change each element
+Marble: a.materialize() over -1---2---|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""max: emit the largest element alone."""
+"""max: emit the largest element alone.
+
+Group: ask one thing of all
+Marble: a.max() over -1-4-2-3-|
+"""
 
 from __future__ import annotations
 

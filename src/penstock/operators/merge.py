@@ -1,4 +1,8 @@
-"""merge: emit the elements of several streams as they come."""
+"""merge: emit the elements of several streams as they come.
+
+Group: bring streams together
+Marble: a.merge(b) over -1--2---3| and --x--y-z--|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""metrics: count what passes, under a name."""
+"""metrics: count what passes, under a name.
+
+Group: look on
+Marble: a.metrics('orders', registry=Registry()) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

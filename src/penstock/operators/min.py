@@ -1,4 +1,8 @@
-"""min: emit the smallest element alone."""
+"""min: emit the smallest element alone.
+
+Group: ask one thing of all
+Marble: a.min() over -3-1-2-4-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""never: neither emit nor end."""
+"""never: neither emit nor end.
+
+Group: make a stream
+Marble: Stream.never()
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""observed: let a listener see what comes before."""
+"""observed: let a listener see what comes before.
+
+Group: look on
+Marble: a.observed(Recorder()) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

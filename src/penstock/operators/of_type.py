@@ -1,4 +1,8 @@
-"""of_type: let only elements of one type through."""
+"""of_type: let only elements of one type through.
+
+Group: let some through
+Marble: a.of_type(int) over -1-x-2-y-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""on_backpressure_buffer: ask for everything and hold a bounded number of elements."""
+"""on_backpressure_buffer: ask for everything and hold a bounded number of elements.
+
+Group: deal with what comes too fast
+Marble: a.on_backpressure_buffer(2) over -1234-----|, asked 1-----1-1-1
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""on_backpressure_error: fail when an element comes that downstream has not asked for."""
+"""on_backpressure_error: fail when an element comes that downstream has not asked for.
+
+Group: deal with what comes too fast
+Marble: a.on_backpressure_error() over -1-2-3-4-5|, asked 2
+"""
 
 from __future__ import annotations
 

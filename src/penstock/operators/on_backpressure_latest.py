@@ -1,4 +1,8 @@
-"""on_backpressure_latest: hold the latest element that downstream has not asked for."""
+"""on_backpressure_latest: hold the latest element that downstream has not asked for.
+
+Group: deal with what comes too fast
+Marble: a.on_backpressure_latest() over -1-2-3-4-5|, asked 1---1----1-1
+"""
 
 from __future__ import annotations
 

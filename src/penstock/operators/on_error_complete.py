@@ -1,4 +1,8 @@
-"""on_error_complete: complete in place of a failure."""
+"""on_error_complete: complete in place of a failure.
+
+Group: handle failure
+Marble: a.on_error_complete() over -1-2-#
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""on_error_resume: go on with another stream after a failure."""
+"""on_error_resume: go on with another stream after a failure.
+
+Group: handle failure
+Marble: a.on_error_resume(lambda error: b) over -1-2-# and -x-y-|
+"""
 
 from __future__ import annotations
 

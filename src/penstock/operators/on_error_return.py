@@ -1,4 +1,8 @@
-"""on_error_return: end with a last element in place of a failure."""
+"""on_error_return: end with a last element in place of a failure.
+
+Group: handle failure
+Marble: a.on_error_return(0) over -1-2-#
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""pairwise: emit each element together with the one before it."""
+"""pairwise: emit each element together with the one before it.
+
+Group: collect
+Marble: a.pairwise() over -1--2--3--|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""parallel: let several workers run the same steps on different elements."""
+"""parallel: let several workers run the same steps on different elements.
+
+Group: change where it runs
+Marble: a.parallel(2, lambda rail: rail.map(lambda n: n * 10), executor=inline()) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""partition: send each element to one of two streams."""
+"""partition: send each element to one of two streams.
+
+Group: split a stream
+Marble: a.partition(lambda n: n % 2) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

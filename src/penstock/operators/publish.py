@@ -1,4 +1,8 @@
-"""publish: let several subscribers take part in one run that is begun by hand."""
+"""publish: let several subscribers take part in one run that is begun by hand.
+
+Group: share one run
+Marble: a.publish() over -1-2-3-4-|, late 6
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""publish_on: let what follows run somewhere else."""
+"""publish_on: let what follows run somewhere else.
+
+Group: change where it runs
+Marble: a.publish_on(inline()) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

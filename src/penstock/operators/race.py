@@ -1,4 +1,8 @@
-"""race: emit the stream that answers first, and no other."""
+"""race: emit the stream that answers first, and no other.
+
+Group: bring streams together
+Marble: a.race(b) over ---1-2-| and -x--y-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""range: emit numbers in order."""
+"""range: emit numbers in order.
+
+Group: make a stream
+Marble: Stream.range(1, 4)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""reduce: fold all elements into one."""
+"""reduce: fold all elements into one.
+
+Group: collect
+Marble: a.reduce(operator.mul) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

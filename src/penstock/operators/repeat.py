@@ -1,4 +1,8 @@
-"""repeat: subscribe again after the end."""
+"""repeat: subscribe again after the end.
+
+Group: handle failure
+Marble: a.repeat(2) over -1-2-|
+"""
 
 from __future__ import annotations
 

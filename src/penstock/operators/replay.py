@@ -1,4 +1,8 @@
-"""replay: let late subscribers see what came before."""
+"""replay: let late subscribers see what came before.
+
+Group: share one run
+Marble: a.replay(1) over -1-2-3-4-|, late 6
+"""
 
 from __future__ import annotations
 

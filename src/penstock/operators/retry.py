@@ -1,4 +1,8 @@
-"""retry: subscribe again after a failure."""
+"""retry: subscribe again after a failure.
+
+Group: handle failure
+Marble: a.retry(1) over -1-2-#
+"""
 
 from __future__ import annotations
 

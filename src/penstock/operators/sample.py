@@ -1,4 +1,8 @@
-"""sample: emit the latest element at every tick."""
+"""sample: emit the latest element at every tick.
+
+Group: mind the time
+Marble: a.sample(3, clock=clock) over -12--3----4|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""scan: emit each step of a running result."""
+"""scan: emit each step of a running result.
+
+Group: change each element
+Marble: a.scan(operator.add, 0) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

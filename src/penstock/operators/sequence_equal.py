@@ -1,4 +1,8 @@
-"""sequence_equal: tell whether two streams have the same elements in the same order."""
+"""sequence_equal: tell whether two streams have the same elements in the same order.
+
+Group: bring streams together
+Marble: a.sequence_equal(b) over -1--2--| and --1--2-|
+"""
 
 from __future__ import annotations
 

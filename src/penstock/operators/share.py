@@ -1,4 +1,8 @@
-"""share: let several subscribers take part in one run."""
+"""share: let several subscribers take part in one run.
+
+Group: share one run
+Marble: a.share() over -1-2-3-4-|, late 4
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""single: emit the only element, and make sure that it is."""
+"""single: emit the only element, and make sure that it is.
+
+Group: collect
+Marble: a.single() over -1---2--|
+"""
 
 from __future__ import annotations
 

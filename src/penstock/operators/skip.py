@@ -1,4 +1,8 @@
-"""skip: leave out the first elements."""
+"""skip: leave out the first elements.
+
+Group: let some through
+Marble: a.skip(2) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

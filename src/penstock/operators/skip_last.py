@@ -1,4 +1,8 @@
-"""skip_last: leave out the last elements."""
+"""skip_last: leave out the last elements.
+
+Group: let some through
+Marble: a.skip_last(2) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""skip_until: leave out elements until another stream emits."""
+"""skip_until: leave out elements until another stream emits.
+
+Group: let some through
+Marble: a.skip_until(b) over -1-2-3-4-| and ----x---|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""skip_while: leave out elements until one does not satisfy a predicate."""
+"""skip_while: leave out elements until one does not satisfy a predicate.
+
+Group: let some through
+Marble: a.skip_while(lambda n: n < 3) over -1-2-3-1-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""sliding: emit a window that moves over the elements."""
+"""sliding: emit a window that moves over the elements.
+
+Group: collect
+Marble: a.sliding(3) over -1--2--3--4|
+"""
 
 from __future__ import annotations
 

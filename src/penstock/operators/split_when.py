@@ -1,4 +1,8 @@
-"""split_when: cut a stream into lists between neighbours."""
+"""split_when: cut a stream into lists between neighbours.
+
+Group: collect
+Marble: a.split_when(lambda one, other: other < one) over -1-3-2-4-1|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""starmap: call a function with the items of each element as its arguments."""
+"""starmap: call a function with the items of each element as its arguments.
+
+Group: change each element
+Marble: a.enumerate().starmap(operator.mul) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

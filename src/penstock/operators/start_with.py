@@ -1,4 +1,8 @@
-"""start_with: emit some elements before those of upstream."""
+"""start_with: emit some elements before those of upstream.
+
+Group: bring streams together
+Marble: a.start_with(8, 9) over -1-2-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""stateful_map: change each element in the light of a state that the function hands on to itself."""
+"""stateful_map: change each element in the light of a state that the function hands on to itself.
+
+Group: change each element
+Marble: a.stateful_map(lambda last, n: (n, n - last), int) over -1-4-2-9-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""subject: emit what is handed to it, to everybody who is subscribed."""
+"""subject: emit what is handed to it, to everybody who is subscribed.
+
+Group: make a stream
+Marble: Stream.subject(), late 5
+"""
 
 from __future__ import annotations
 

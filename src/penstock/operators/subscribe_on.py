@@ -1,4 +1,8 @@
-"""subscribe_on: let what comes before run somewhere else."""
+"""subscribe_on: let what comes before run somewhere else.
+
+Group: change where it runs
+Marble: a.subscribe_on(inline()) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""sum: add up all elements."""
+"""sum: add up all elements.
+
+Group: ask one thing of all
+Marble: a.sum() over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

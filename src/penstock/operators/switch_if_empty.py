@@ -1,4 +1,8 @@
-"""switch_if_empty: go on with another stream if there was no element."""
+"""switch_if_empty: go on with another stream if there was no element.
+
+Group: bring streams together
+Marble: a.switch_if_empty(b) over ----| and -x-y-|
+"""
 
 from __future__ import annotations
 

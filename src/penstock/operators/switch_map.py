@@ -1,4 +1,8 @@
-"""switch_map: turn each element into a stream, and emit the newest of them alone."""
+"""switch_map: turn each element into a stream, and emit the newest of them alone.
+
+Group: change each element
+Marble: a.switch_map(lambda n: Stream.interval(1, clock=clock).map(lambda _: n).take(3)) over -1----23|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""take: let the first elements through, then complete."""
+"""take: let the first elements through, then complete.
+
+Group: let some through
+Marble: a.take(2) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""take_last: let the last elements through."""
+"""take_last: let the last elements through.
+
+Group: let some through
+Marble: a.take_last(2) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""take_until: let elements through until another stream emits."""
+"""take_until: let elements through until another stream emits.
+
+Group: let some through
+Marble: a.take_until(b) over -1-2-3-4-| and ----x---|
+"""
 
 from __future__ import annotations
 

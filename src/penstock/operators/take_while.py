@@ -1,4 +1,8 @@
-"""take_while: let elements through until one does not satisfy a predicate."""
+"""take_while: let elements through until one does not satisfy a predicate.
+
+Group: let some through
+Marble: a.take_while(lambda n: n < 3) over -1-2-3-1-|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""tap: look at the signals that pass by."""
+"""tap: look at the signals that pass by.
+
+Group: look on
+Marble: a.tap(seen.append) over -1-2-3-4-|
+"""
 
 from __future__ import annotations
 

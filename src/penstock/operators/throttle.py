@@ -1,4 +1,8 @@
-"""throttle: let no more than so many elements pass in a time."""
+"""throttle: let no more than so many elements pass in a time.
+
+Group: mind the time
+Marble: a.throttle(1, 2, clock=clock) over (123)-------|
+"""
 
 from __future__ import annotations
 

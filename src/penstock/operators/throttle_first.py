@@ -1,4 +1,8 @@
-"""throttle_first: let an element through, then none for a while."""
+"""throttle_first: let an element through, then none for a while.
+
+Group: mind the time
+Marble: a.throttle_first(3, clock=clock) over -12-34--5|
+"""
 
 from __future__ import annotations
 

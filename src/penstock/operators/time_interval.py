@@ -1,4 +1,8 @@
-"""time_interval: emit each element with the seconds since the one before it."""
+"""time_interval: emit each element with the seconds since the one before it.
+
+Group: mind the time
+Marble: a.time_interval(clock=clock) over -x---y--z|
+"""
 
 from __future__ import annotations
 

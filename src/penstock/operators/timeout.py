@@ -1,4 +1,8 @@
-"""timeout: fail when an element does not come in time."""
+"""timeout: fail when an element does not come in time.
+
+Group: mind the time
+Marble: a.timeout(3, clock=clock) over -1-2------3|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""timer: emit one number after a while."""
+"""timer: emit one number after a while.
+
+Group: make a stream
+Marble: Stream.timer(3, clock=clock)
+"""
 
 from __future__ import annotations
 

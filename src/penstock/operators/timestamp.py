@@ -1,4 +1,8 @@
-"""timestamp: emit each element with the time it came."""
+"""timestamp: emit each element with the time it came.
+
+Group: mind the time
+Marble: a.timestamp(clock=clock) over -x---y--z|
+"""
 
 from __future__ import annotations
 

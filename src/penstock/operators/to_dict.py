@@ -1,4 +1,8 @@
-"""to_dict: collect all elements into one dictionary."""
+"""to_dict: collect all elements into one dictionary.
+
+Group: collect
+Marble: a.to_dict(lambda n: n % 2) over -1-2-3-|
+"""
 
 from __future__ import annotations
 

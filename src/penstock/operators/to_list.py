@@ -1,4 +1,8 @@
-"""to_list: collect all elements into one list."""
+"""to_list: collect all elements into one list.
+
+Group: collect
+Marble: a.to_list() over -1-2-3-|
+"""
 
 from __future__ import annotations
 

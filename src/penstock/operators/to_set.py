@@ -1,4 +1,8 @@
-"""to_set: collect all elements into one set."""
+"""to_set: collect all elements into one set.
+
+Group: collect
+Marble: a.to_set() over -1-2-1-|
+"""
 
 from __future__ import annotations
 

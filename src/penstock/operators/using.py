@@ -1,4 +1,8 @@
-"""using: open a resource for a stream, and close it when the stream is over."""
+"""using: open a resource for a stream, and close it when the stream is over.
+
+Group: make a stream
+Marble: Stream.using(lambda: [1, 2], iter, list.clear)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""window: split a stream into streams that follow one another."""
+"""window: split a stream into streams that follow one another.
+
+Group: split a stream
+Marble: a.window(2) over -1-2-3-4-5|
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""with_context: set context variables for what comes before."""
+"""with_context: set context variables for what comes before.
+
+Group: change where it runs
+Marble: a.map(lambda n: USER.get() * n).with_context({USER: 'ada'}) over -1--2---|
+"""
 
 from __future__ import annotations
 

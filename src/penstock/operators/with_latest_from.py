@@ -1,4 +1,8 @@
-"""with_latest_from: emit each element together with the latest of other streams."""
+"""with_latest_from: emit each element together with the latest of other streams.
+
+Group: bring streams together
+Marble: a.with_latest_from(b) over -1--2---3| and --x--y-z--|
+"""
 
 from __future__ import annotations
 

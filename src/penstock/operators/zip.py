@@ -1,4 +1,8 @@
-"""zip: pair the elements of several streams."""
+"""zip: pair the elements of several streams.
+
+Group: bring streams together
+Marble: a.zip(b) over -1--2---3| and --x--y-z--|
+"""
 
 from __future__ import annotations
 
