@@ -34,6 +34,7 @@ from penstock import (
 )
 from penstock.tck import Limits, Status, render, verify_processor, verify_publisher, verify_subscriber_blackbox
 from penstock.tck.outcome import Report
+from tests.operators.proof import proofs_beside
 
 ENDLESS = 10**9
 SOMETHING: ContextVar[int] = ContextVar("something")
@@ -433,6 +434,15 @@ HOLDING = {
     "merge_sorted", "on_backpressure_buffer", "on_backpressure_error", "parallel", "partition", "publish_on", "replay",
     "share", "window", "zip",
 }  # fmt: skip
+
+for _name, _proof in proofs_beside(PUBLISHERS).items():
+    PUBLISHERS[_name] = [
+        Subject(lambda count, use=_proof.use: use(numbers(None)).take(ENDLESS if count is None else count))
+    ]
+    if _proof.passes is None:
+        CHANGES.add(_name)
+    else:
+        FLOWS[_name] = [_proof.passes]
 
 SINKS: dict[str, Sink[Any, Any]] = {
     "count": Sink.count(),

@@ -13,6 +13,7 @@ from reactivex import operators as ops
 
 from penstock import Failed, Next, Signal, Stream
 from tests.differential.timelines import Timeline, timeline
+from tests.operators.proof import proofs_beside
 
 EPOCH = datetime.fromtimestamp(0, UTC).replace(tzinfo=None)
 
@@ -336,3 +337,8 @@ NOT_COMPARED = {
     "with_context": NO_COUNTERPART,
 }
 """Operators of which no scenario is run through both, and why."""
+for _name, _proof in proofs_beside((name.partition(",")[0] for name in PAIRS), NOT_COMPARED).items():
+    if _proof.theirs is None:
+        NOT_COMPARED[_name] = NO_COUNTERPART
+    else:
+        PAIRS[_name] = one(lambda _, theirs=_proof.theirs: theirs(), _proof.use)  # type: ignore[misc]

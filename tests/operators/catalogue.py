@@ -29,8 +29,8 @@ from penstock import (
     thread,
 )
 from penstock.testing import Form, Promise, Tracked
+from tests.operators.proof import NUMBERS, proofs_beside
 
-NUMBERS = st.integers(0, 9)
 LETTERS = st.sampled_from("ab.")
 CLOCK = VirtualClock()
 """It stands still; whatever waits for it when a run is over was left behind."""
@@ -682,6 +682,8 @@ EXEMPT = {
     "publish": "its run is not its subscribers': it goes on until the connection is cancelled",
 }
 """Operators that no model over lists describes, and why."""
+for _name, _proof in proofs_beside(OPERATORS, EXEMPT).items():
+    OPERATORS[_name] = [Entry(_proof.use, _proof.model, _proof.promise, _proof.elements)]
 
 ENTRIES = {
     f"{name}-{number}" if number else name: one
