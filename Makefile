@@ -71,6 +71,10 @@ fuzz: $(VENV)/installed-test ## Run random chains on every path against models (
 docs: $(VENV)/installed-docs ## Build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
+.PHONY: house
+house: $(VENV)/installed-check ## Draw the rooms of the code for docs/house.md, and check the walks there
+	$(BIN)/python -m scripts.house
+
 .PHONY: lock
 lock: ## Pin the newest allowed version of everything in constraints.txt
 	scripts/lock constraints.txt

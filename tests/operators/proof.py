@@ -1,8 +1,8 @@
 """proof: what one operator is held to, said once, in its own test file.
 
-`PROOF = Proof(...)` in `tests/operators/test_<name>.py` brings the operator into the laws on every path, the conformance
-kit, the tests of copies, the comparison with reactivex and the benchmarks. The operators that were here before this was
-possible have more uses each, in the tables of those tests.
+`PROOF = Proof(...)` in `tests/operators/test_<name>.py` brings the operator into the laws on every path, the
+conformance kit, the tests of copies, the comparison with reactivex and the benchmarks. The operators that were here
+before this was possible have more uses each, in the tables of those tests.
 """
 
 from __future__ import annotations
