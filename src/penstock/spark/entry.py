@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from penstock.engine.runs.chain import Chain
-from penstock.flow import Engine, Flow, Hole, Sink
+from penstock.flow import EngineName, Flow, Hole, Sink
+from penstock.spark.embedded import EMBEDDED
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 
@@ -22,17 +23,12 @@ LATENCY = 1.0
 class Entry(Source[Any]):
     """Stand for the gate between a live stream and the DataFrame that it becomes."""
 
+    engine: ClassVar[EngineName] = EMBEDDED
     stream: Chain = field(repr=False)
     schema: Described | None = field(default=None, compare=False)
     capacity: int = CAPACITY
     latency: float = LATENCY
     dead_letter: Sink[Rejected, Any] | None = None
-
-    def engine(self) -> Engine:
-        """Return an engine with a session of its own."""
-        from penstock.spark.run import Embedded  # noqa: PLC0415  a description needs no session
-
-        return Embedded()
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Refuse to run in this process."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.runs.chain import Chain
-from penstock.flow import Engine, Flow, Hole, text_of
+from penstock.flow import EngineName, Flow, Hole, text_of
 from penstock.operators.stateful_map import StatefulMap
+from penstock.spark.embedded import EMBEDDED
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 
@@ -19,6 +20,7 @@ B = TypeVar("B")
 class Scoped(Source[Any]):
     """Stand for a Flow with the word of its author on which elements it may see together."""
 
+    engine: ClassVar[EngineName] = EMBEDDED
     stream: Chain = field(repr=False)
     flow: Flow[Any, Any]
     keys: tuple[str, ...] = ()
@@ -39,12 +41,6 @@ class Scoped(Source[Any]):
         if self.order_by:
             rest.append(f"order_by={self.order_by[0] if len(self.order_by) == 1 else self.order_by!r}")
         return f"{self.name}({', '.join(rest)})"
-
-    def engine(self) -> Engine:
-        """Return an engine with a session of its own."""
-        from penstock.spark.run import Embedded  # noqa: PLC0415  a description needs no session
-
-        return Embedded()
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Refuse to run in this process, which has neither partitions nor keys."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.arguments import function_given
-from penstock.flow import Engine, Flow, Hole, Sink
+from penstock.flow import EngineName, Flow, Hole, Sink
+from penstock.spark.embedded import EMBEDDED
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 from penstock.stream import Stream
@@ -22,12 +23,6 @@ if TYPE_CHECKING:
 _HOLE = Chain(Hole())
 
 
-def _embedded() -> Engine:
-    from penstock.spark.run import Embedded  # noqa: PLC0415  a description needs no session
-
-    return Embedded()
-
-
 def _refuse(name: str) -> TypeError:
     return TypeError(f"{name}: this step runs on Spark; end the pipeline with a Sink and run() it")
 
@@ -36,13 +31,10 @@ def _refuse(name: str) -> TypeError:
 class Frame(Source[Any]):
     """Stand for a DataFrame step after a stream; a pipeline runs it on Spark."""
 
+    engine: ClassVar[EngineName] = EMBEDDED
     stream: Chain = field(repr=False)
     fn: Callable[[DataFrame], DataFrame]
     schema: Described | None = field(default=None, compare=False)
-
-    def engine(self) -> Engine:
-        """Return an engine with a session of its own."""
-        return _embedded()
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Refuse to run in this process."""
@@ -53,11 +45,8 @@ class Frame(Source[Any]):
 class SparkSource(Source[Any]):
     """Stand for a DataFrame that Spark reads."""
 
+    engine: ClassVar[EngineName] = EMBEDDED
     fn: Callable[[SparkSession], DataFrame]
-
-    def engine(self) -> Engine:
-        """Return an engine with a session of its own."""
-        return _embedded()
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Refuse to run in this process."""
@@ -68,12 +57,9 @@ class SparkSource(Source[Any]):
 class SparkSink(Source[Any]):
     """Stand for where Spark writes a DataFrame."""
 
+    engine: ClassVar[EngineName] = EMBEDDED
     stream: Chain = field(repr=False)
     fn: Callable[[DataFrame], Any]
-
-    def engine(self) -> Engine:
-        """Return an engine with a session of its own."""
-        return _embedded()
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Refuse to run in this process."""
@@ -84,12 +70,9 @@ class SparkSink(Source[Any]):
 class Also(Source[Any]):
     """Stand for a write of what goes on to the end in this process."""
 
+    engine: ClassVar[EngineName] = EMBEDDED
     stream: Chain = field(repr=False)
     fn: Write
-
-    def engine(self) -> Engine:
-        """Return an engine with a session of its own."""
-        return _embedded()
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Refuse to run in this process."""
