@@ -179,7 +179,9 @@ def test_a_door_learns_that_its_caller_has_gone(gate):
     door = Echo()
     address = gate.admit(door)
     where = (address.uri, address.token, address.door)
-    code = f"from penstock.spark.gate import Address\nwith Address{where}.connect() as caller: caller.act('lease')"
+    code = (
+        f"from penstock.spark.gate import DoorAddress\nwith DoorAddress{where}.connect() as caller: caller.act('lease')"
+    )
     caller = subprocess.Popen([sys.executable, "-c", code])
     try:
         assert door.entered.wait(30)

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from penstock.spark import Spark, SparkClosedError, SparkSetupError
+from penstock.spark.held import package_zip
 from penstock.spark.java import CURE
 from penstock.spark.launch import settings
-from penstock.spark.session import package_zip
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent

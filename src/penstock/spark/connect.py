@@ -8,24 +8,18 @@ process is refused: micro-batches are handed over on the server, and jobs there 
 from __future__ import annotations
 
 import os
-import secrets
 import socket
-import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 from urllib.parse import urlsplit
 
-import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark import SparkContext
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from penstock.engine.places.executors import thread
-from penstock.engine.words.dropped import drop
 from penstock.errors import PenstockError
 from penstock.spark.java import SparkSetupError
 from penstock.spark.launch import text_of
-from penstock.stream import Stream
 
 PARTS = 8
 """The most into which a micro-batch is divided, for a client does not learn how many cores there are."""
@@ -97,49 +91,4 @@ def refuse(what: str) -> SparkLimitError:
     return SparkLimitError(f"spark: {what} needs the driver's own process, and {CURE}")
 
 
-def stream(df: DataFrame, rows: Any = None, **others: Any) -> Stream[Any]:
-    """Make a Stream of a batch DataFrame's rows, asked from the server as they are asked for here.
-
-    Tasks do not stall when nobody asks: the server keeps what they have made.
-    """
-    from penstock.spark.egress import decoder  # noqa: PLC0415  brings in Flight
-
-    if df.isStreaming:
-        raise refuse("a stream of a streaming DataFrame")
-    if others:
-        raise refuse(f"stream({next(iter(others))}=...)")
-    decode = decoder(df, rows)
-
-    def opened() -> Stream[Any]:
-        tag = f"penstock-{secrets.token_hex(8)}"
-
-        def cancel() -> None:
-            threading.Thread(
-                target=_interrupt, args=(df.sparkSession, tag), name="penstock-cancel", daemon=True
-            ).start()
-
-        results: Stream[Any] = Stream.from_iterable(_batches(df, tag))
-        return results.flat_map(decode).subscribe_on(thread()).tap(on_cancel=cancel)
-
-    return Stream.defer(opened)
-
-
-def _batches(df: Any, tag: str) -> Iterator[Any]:
-    session: Any = df.sparkSession
-    session.addTag(tag)  # of this thread's work, of which this is all
-    try:
-        for found in session.client.to_table_as_iterator(df._plan.to_proto(session.client), df._plan.observations):
-            if isinstance(found, pa.Table):
-                yield from found.to_batches()
-    finally:
-        session.removeTag(tag)
-
-
-def _interrupt(session: SparkSession, tag: str) -> None:
-    try:
-        session.interruptTag(tag)
-    except Exception as error:  # noqa: BLE001  there is nobody to tell
-        drop("stream: the server could not be told of the cancel", error)
-
-
-__all__ = ["PARTS", "SparkLimitError", "connected", "is_remote", "own_address", "refuse", "stream"]
+__all__ = ["PARTS", "SparkLimitError", "connected", "is_remote", "own_address", "refuse"]

@@ -24,7 +24,6 @@ from penstock.spark.gate import Caller, DoorAddress, DoorCall, GateError, Messag
 
 AHEAD = 2
 """Batches of one task on their way or waiting."""
-Decode = Callable[[pa.RecordBatch], Iterable[Any]]
 
 
 def send(address: DoorAddress, ahead: int, schema: pa.Schema, batches: Iterable[bytes]) -> Iterator[Any]:

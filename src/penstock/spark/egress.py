@@ -15,27 +15,25 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from pyspark.sql import DataFrame
 
 from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.runs.chain import Chain
 from penstock.spark import failure
-from penstock.spark.delivery import AHEAD, Decode, Delivery, send
+from penstock.spark.decoding import Decode, decoder
+from penstock.spark.delivery import AHEAD, Delivery, send
 from penstock.spark.gate import Gate
+from penstock.spark.held import HeldSession
 from penstock.spark.job import Job, TaskFailures
 from penstock.spark.microbatch import QuerySource
 from penstock.spark.parts import as_parts
 from penstock.spark.pump import Pump
-from penstock.spark.schema import Form, Schema
 from penstock.spark.written import Write, written
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Opener, Source
 from penstock.stream import Stream
-
-if TYPE_CHECKING:
-    from penstock.spark.session import Spark
 
 
 class _Work:
@@ -183,16 +181,8 @@ class FrameSource(Source[Any]):
         _Subscription(self, downstream).open()
 
 
-def decoder(frame: DataFrame, rows: Any) -> Decode:
-    """Return how record batches become elements."""
-    schema = Schema.of(frame.schema)
-    if isinstance(rows, str) and rows == "arrow":
-        return lambda batch: (schema.fitted(batch),)
-    return schema.reader(cast("Form | None", rows))  # which checks it
-
-
 def stream(
-    spark: Spark,
+    spark: HeldSession,
     frame: DataFrame,
     *,
     rows: Any = None,

@@ -18,10 +18,10 @@ from penstock.run.handle import ResultSubscriber, Settle
 from penstock.spark import failure
 from penstock.spark.draining import stop_after_batch
 from penstock.spark.gate import DoorCall, GateError, Message
+from penstock.spark.held import HeldSession
 from penstock.spark.job import TaskFailures, report_to
 from penstock.spark.microbatch import default_trigger
 from penstock.spark.progress import Batches
-from penstock.spark.session import Spark
 from penstock.spark.steps import SparkSink
 
 POLL_SECONDS = 1
@@ -65,7 +65,7 @@ class NativeEnd:
 
     def __init__(
         self,
-        spark: Spark,
+        spark: HeldSession,
         frame: DataFrame,
         sink: SparkSink,
         checkpoint: Path | None,

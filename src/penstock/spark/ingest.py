@@ -22,6 +22,7 @@ from penstock.errors import OverflowedError
 from penstock.flow import Sink, subscriber
 from penstock.spark.failure import KEPT, described
 from penstock.spark.gate import DoorCall, Gate, Message, whole
+from penstock.spark.held import HeldSession
 from penstock.spark.intake import IngestError, Intake
 from penstock.spark.pace import Pace
 from penstock.spark.schema import Schema, SchemaError
@@ -33,8 +34,6 @@ from penstock.stream import Stream
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-    from penstock.spark.session import Spark
 
 POLL_SECONDS = 1.0
 BUSY_TRIALS = 50
@@ -250,7 +249,7 @@ class Ingest:
 
 
 def frame(
-    spark: Spark,
+    spark: HeldSession,
     given: Given,
     schema: Schema,
     *,

@@ -18,7 +18,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
-from penstock.spark.classes import options
+from penstock.spark.class_archive import options
 from penstock.spark.interpreter import interpreter, search_path
 from penstock.spark.java import SparkSetupError, find_java
 

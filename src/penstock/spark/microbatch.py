@@ -19,7 +19,7 @@ from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.words.dropped import drop
 from penstock.errors import PenstockError
 from penstock.spark import failure
-from penstock.spark.delivery import Decode
+from penstock.spark.decoding import Decode
 from penstock.spark.gate import DoorCall, Gate, GateError, Message
 from penstock.spark.job import TaskFailures, report_to
 from penstock.spark.written import Write, written

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyspark.sql import DataFrame
 
@@ -23,14 +23,12 @@ from penstock.flow import Flow
 from penstock.flow import flow as record
 from penstock.spark.egress import stream
 from penstock.spark.gate import Gate
+from penstock.spark.held import HeldSession
 from penstock.spark.ingest import frame, retire
 from penstock.spark.schema import Form, Schema, SchemaError
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Source
 from penstock.stream import Stream
-
-if TYPE_CHECKING:
-    from penstock.spark.session import Spark
 
 
 class _Entry(Part):
@@ -136,7 +134,7 @@ class ThroughSpark(Source[Any]):
     """
 
     upstream: Chain
-    spark: Spark
+    spark: HeldSession
     transform: Callable[[DataFrame], DataFrame]
     takes: Schema
     gives: Schema
@@ -176,7 +174,7 @@ def _columns(schema: Schema) -> list[str]:
 
 
 def flow(
-    spark: Spark,
+    spark: HeldSession,
     transform: Callable[[DataFrame], DataFrame],
     schema: Schema,
     *,

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from penstock.engine.grounds.outlet import Outlet
-from penstock.spark.delivery import Decode
+from penstock.spark.decoding import Decode
 
 CHUNK = 512
 """Rows that are made at a time; so few that the garbage collector seldom finds them alive."""

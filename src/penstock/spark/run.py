@@ -20,17 +20,19 @@ from penstock.run import InProcess, Plan, Progress, Run, Valve, Valved
 from penstock.run.handle import Settle
 from penstock.spark.checkpoint import QUERY, SPOOL, claim
 from penstock.spark.draining import stop_after_batch
+from penstock.spark.egress import stream
 from penstock.spark.ending import Ending, LocalEnd, NativeEnd
-from penstock.spark.ingest import retire
+from penstock.spark.held import HeldSession
+from penstock.spark.ingest import frame, retire
 from penstock.spark.plan import Executed, Live, Local, PlanError, SparkPlan, plan, shaped, unwrapped
 from penstock.spark.progress import Batches
 from penstock.spark.schema import Schema
-from penstock.spark.session import Spark
+from penstock.spark.stages import stage
 from penstock.spark.written import each_of
 from penstock.stream import Stream
 
 
-def run(spark: Spark, pipeline: Pipeline[Any], checkpoint: str | Path | None) -> Run[Any]:
+def run(spark: HeldSession, pipeline: Pipeline[Any], checkpoint: str | Path | None) -> Run[Any]:
     """Start a pipeline on a session that stays open."""
     return _started(pipeline, lambda: spark, checkpoint, lambda _: None)
 
@@ -46,7 +48,7 @@ class Embedded:
 
     def run(self, pipeline: Pipeline[Any], checkpoint: str | Path | None, /) -> Run[Any]:
         """Start Spark, then the pipeline."""
-        return _started(pipeline, Spark, checkpoint, Spark.close)
+        return _started(pipeline, HeldSession, checkpoint, HeldSession.close)
 
     def explain(self, pipeline: Pipeline[Any], /) -> Plan:
         """Say what would run where."""
@@ -57,9 +59,9 @@ class Embedded:
 
 def _started(
     pipeline: Pipeline[Any],
-    open_spark: Callable[[], Spark],
+    open_spark: Callable[[], HeldSession],
     checkpoint: str | Path | None,
-    close_spark: Callable[[Spark], None],
+    close_spark: Callable[[HeldSession], None],
 ) -> Run[Any]:
     found = plan(pipeline)
     if found is None:
@@ -75,9 +77,9 @@ class OnSpark:
     def __init__(
         self,
         found: SparkPlan,
-        open_spark: Callable[[], Spark],
+        open_spark: Callable[[], HeldSession],
         checkpoint: Path | None,
-        close_spark: Callable[[Spark], None],
+        close_spark: Callable[[HeldSession], None],
     ) -> None:
         self._plan = found
         self._open_spark = open_spark
@@ -85,7 +87,7 @@ class OnSpark:
         self._checkpoint = checkpoint
         self._entry, self._exit = Valve(), Valve()
         self._lock = threading.Lock()
-        self._spark: Spark | None = None
+        self._spark: HeldSession | None = None
         self._batches: Batches | None = None
         self._end: Ending | None = None
         self._stopped = self._cancelled = False
@@ -104,17 +106,17 @@ class OnSpark:
             settle(result, error)
 
         spark = self._spark = self._open_spark()
-        frame = self._built(spark)
-        if frame.isStreaming and self._checkpoint is not None:
+        df = self._built(spark)
+        if df.isStreaming and self._checkpoint is not None:
             claim(self._checkpoint, self._plan)
-        if frame.isStreaming:
+        if df.isStreaming:
             name = f"penstock_{secrets.token_hex(6)}"
-            frame = _counted(frame, name)
+            df = _counted(df, name)
             self._batches = Batches(spark.session, name)
         end: Ending = (
-            LocalEnd(self._returned(spark, frame), ended)
+            LocalEnd(self._returned(spark, df), ended)
             if isinstance(self._plan.end, Local)
-            else NativeEnd(spark, frame, self._plan.end, self._query_folder(), self._batches, ended)
+            else NativeEnd(spark, df, self._plan.end, self._query_folder(), self._batches, ended)
         )
         with self._lock:
             self._end = end
@@ -179,15 +181,16 @@ class OnSpark:
     def _query_folder(self) -> Path | None:
         return None if self._checkpoint is None else self._checkpoint / QUERY
 
-    def _built(self, spark: Spark) -> DataFrame:
+    def _built(self, spark: HeldSession) -> DataFrame:
         source = self._plan.source
         if isinstance(source, Live):
-            stream: Stream[Any] = Stream(Chain(Valved(source.stream.chain, self._entry, iterates=False)))
-            self._leave = partial(retire, spark.gate, stream)
+            live: Stream[Any] = Stream(Chain(Valved(source.stream.chain, self._entry, iterates=False)))
+            self._leave = partial(retire, spark.gate, live)
             spool = None if self._checkpoint is None else self._checkpoint / SPOOL
             entry = source.entry
-            frame = spark.frame(
-                stream,
+            df = frame(
+                spark,
+                live,
                 source.schema,
                 capacity=entry.capacity,
                 latency=entry.latency,
@@ -195,30 +198,30 @@ class OnSpark:
                 dead_letter=entry.dead_letter,
             )
         else:
-            frame = _frame_given("spark_source", source.fn(spark.session))
+            df = _frame_given("spark_source", source.fn(spark.session))
         for step in self._plan.steps:
             if isinstance(step, Executed):
-                _fits(step, frame)
+                _fits(step, df)
                 flow, form = shaped(step)
-                frame = frame.transform(spark.stage(flow, step.gives.schema, rows=form))
+                df = df.transform(stage(flow, step.gives.schema, rows=form))
             else:
-                frame = _frame_given("frame", step.fn(frame))
-        return frame
+                df = _frame_given("frame", step.fn(df))
+        return df
 
-    def _returned(self, spark: Spark, frame: DataFrame) -> Chain:
+    def _returned(self, spark: HeldSession, df: DataFrame) -> Chain:
         """Return the chain from the DataFrame's rows to the result."""
         end = self._plan.end
         assert isinstance(end, Local)
-        folder = self._query_folder() if frame.isStreaming else None
-        if self._checkpoint is not None and not frame.isStreaming:
+        folder = self._query_folder() if df.isStreaming else None
+        if self._checkpoint is not None and not df.isStreaming:
             raise ValueError("run: checkpoint is for streaming DataFrames, and this one is a batch")
         rows: Any = None if end.takes is None else end.takes.form
         write = each_of(tuple(step.fn for step in end.also))
-        stream = spark.stream(frame, rows=rows, checkpoint=folder, also=write)
-        stream = Stream(Chain(Valved(stream.chain, self._exit, iterates=False)))
+        found = stream(spark, df, rows=rows, checkpoint=folder, also=write)
+        found = Stream(Chain(Valved(found.chain, self._exit, iterates=False)))
         if end.takes is not None and end.takes.bare:
-            stream = stream | unwrapped
-        return graft(end.sink.chain, lambda source: stream.chain if isinstance(source, Hole) else None)
+            found = found | unwrapped
+        return graft(end.sink.chain, lambda source: found.chain if isinstance(source, Hole) else None)
 
 
 def _frame_given(name: str, made: Any) -> DataFrame:
@@ -227,19 +230,19 @@ def _frame_given(name: str, made: Any) -> DataFrame:
     return made
 
 
-def _fits(step: Executed, frame: DataFrame) -> None:
+def _fits(step: Executed, df: DataFrame) -> None:
     """Refuse a Flow of bare values over a DataFrame of several columns."""
-    if step.takes is not None and step.takes.bare and len(frame.columns) != 1:
+    if step.takes is not None and step.takes.bare and len(df.columns) != 1:
         raise PlanError(
-            f"run: {step.flow} takes one bare value, and the DataFrame before it has the columns {frame.columns};"
+            f"run: {step.flow} takes one bare value, and the DataFrame before it has the columns {df.columns};"
             " select one of them, or let it take a dataclass"
         )
     if step.takes is None:
-        Schema.of(frame.schema)
+        Schema.of(df.schema)
 
 
-def _counted(frame: DataFrame, name: str) -> DataFrame:
+def _counted(df: DataFrame, name: str) -> DataFrame:
     """Let Spark count the rows of each micro-batch, under a name by which the query can be known."""
     from pyspark.sql import functions as f  # noqa: PLC0415
 
-    return frame.observe(name, f.count(f.lit(1)).alias("rows"))
+    return df.observe(name, f.count(f.lit(1)).alias("rows"))

@@ -1,4 +1,4 @@
-"""classes: an archive of Spark's classes is found, used without a word, and never half written."""
+"""preparing: an archive of Spark's classes is found, used without a word, and never half written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import pytest
 from pyspark import SparkContext
 
 from penstock.cli import main
-from penstock.spark import Spark, SparkSetupError, classes, prepare
+from penstock.spark import Spark, SparkSetupError, prepare, preparing
+from penstock.spark.class_archive import options
 from penstock.spark.java import Java, find_java
 
 SMALL = "import sys; open(sys.argv[1], 'wb').write(b'classes')"
@@ -50,7 +51,7 @@ def test_a_jvm_starts_from_the_archive_and_says_nothing_about_it(
     # Spark's launcher is small enough to be archived in a second; Spark starts from it as from a larger one.
     command = [words[0], "-XX:ArchiveClassesAtExit=", "-cp", classpath, "org.apache.spark.launcher.Main", "none"]
     script = f"import subprocess, sys; words = {command!r}; words[1] += sys.argv[1]; subprocess.run(words)"
-    monkeypatch.setattr(classes, "_BUILD", script)
+    monkeypatch.setattr(preparing, "_BUILD", script)
     made = prepare()
     used = subprocess.run([sys.executable, "-c", STARTED, "on"], capture_output=True, text=True, check=True)
     assert used.stdout == f"[{str(made)!r}]\n"
@@ -59,29 +60,29 @@ def test_a_jvm_starts_from_the_archive_and_says_nothing_about_it(
 
 def test_nothing_is_used_that_is_not_there_or_not_whole(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     java = find_java()
-    assert classes.options(java) == ""
-    monkeypatch.setattr(classes, "_BUILD", SMALL)
+    assert options(java) == ""
+    monkeypatch.setattr(preparing, "_BUILD", SMALL)
     made = prepare()
     assert names(cache) == [made.name]
-    assert classes.options(java) == f'"-XX:SharedArchiveFile={made}" -Xshare:auto -Xlog:cds*=off'
+    assert options(java) == f'"-XX:SharedArchiveFile={made}" -Xshare:auto -Xlog:cds*=off'
     assert prepare() == made  # it is there
-    assert classes.options(Java(java.home.parent, java.version)) == ""  # another Java
+    assert options(Java(java.home.parent, java.version)) == ""  # another Java
     made.write_bytes(b"class")
-    assert classes.options(java) == ""
+    assert options(java) == ""
 
 
 def test_a_builder_that_fails_leaves_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(classes, "_BUILD", "import sys; sys.exit('no room')")
+    monkeypatch.setattr(preparing, "_BUILD", "import sys; sys.exit('no room')")
     with pytest.raises(SparkSetupError, match=r"^prepare: no archive of Spark's classes could be written: no room$"):
         prepare()
-    monkeypatch.setattr(classes, "_BUILD", "pass")
+    monkeypatch.setattr(preparing, "_BUILD", "pass")
     with pytest.raises(SparkSetupError, match=r"^prepare: no archive of Spark's classes .*: Java wrote none$"):
         prepare()
     assert names(cache) == []
 
 
 def test_several_may_prepare_at_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(classes, "_BUILD", SMALL)
+    monkeypatch.setattr(preparing, "_BUILD", SMALL)
     made: list[Path] = []
     threads = [threading.Thread(target=lambda: made.append(prepare())) for _ in range(4)]
     for thread in threads:
@@ -96,10 +97,10 @@ def test_several_may_prepare_at_once(cache: Path, monkeypatch: pytest.MonkeyPatc
 def test_the_command_line_prepares(
     cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(classes, "_BUILD", "import sys; sys.exit('no room')")
+    monkeypatch.setattr(preparing, "_BUILD", "import sys; sys.exit('no room')")
     assert main(["prepare"]) == 2
     told = "penstock prepare: no archive of Spark's classes could be written: no room\n"
     assert capsys.readouterr().err == told
-    monkeypatch.setattr(classes, "_BUILD", SMALL)
+    monkeypatch.setattr(preparing, "_BUILD", SMALL)
     assert main(["prepare"]) == 0
     assert capsys.readouterr().out == f"{cache / names(cache)[0]}\n"

@@ -1,4 +1,4 @@
-"""session: Spark, an engine for pipelines that owns a Spark session or borrows one."""
+"""held: a Spark session that was started here or is borrowed, the gate that belongs to it, and what ends with it."""
 
 from __future__ import annotations
 
@@ -9,36 +9,27 @@ from contextlib import ExitStack
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Self
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 import penstock
 from penstock.errors import PenstockError
-from penstock.spark import connect
-from penstock.spark.connect import connected, is_remote
+from penstock.spark.connect import connected, is_remote, own_address
 from penstock.spark.launch import LOOPBACK, is_local, started
-from penstock.spark.partitioned import partitioned
-from penstock.spark.schema import Described, Form, Schema
-from penstock.spark.stages import stage
 
 if TYPE_CHECKING:
-    from penstock.flow import Flow, Pipeline
-    from penstock.run import Plan, Run
     from penstock.spark.gate import Gate
-    from penstock.stream import Stream
 
 
 class SparkClosedError(PenstockError):
-    """Report that a Spark was used after its close()."""
+    """A Spark was used after its close()."""
 
 
-class Spark:
-    """Own a Spark session, or borrow one; everything penstock does with Spark starts here.
+class HeldSession:
+    """A Spark session that was started here or is borrowed, until `close()`.
 
-    `Spark()` runs embedded on all cores of this machine, `Spark(master=...)` on a cluster. `Spark(session=...)` borrows
-    a session, which `close()` leaves running; `Spark(remote="sc://...")` connects to a Spark Connect server.
-    The JVM starts from the archive of classes that `prepare()` has left, unless `class_cache` is false.
+    What was started here ends with `close()`; a session that was given stays as it is.
     """
 
     def __init__(
@@ -72,8 +63,6 @@ class Spark:
             self._ship(py_files, on_failure)
             self._closing = on_failure.pop_all()
 
-    # What it is.
-
     @property
     def session(self) -> SparkSession:
         """Return the Spark session; anything PySpark can do, it can."""
@@ -105,87 +94,13 @@ class Spark:
                 host = (
                     LOOPBACK
                     if self.is_local
-                    else connect.own_address(session)
+                    else own_address(session)
                     if self.is_remote
                     else str(session.conf.get("spark.driver.host", LOOPBACK))
                 )
                 self._gate = Gate(host=host)
                 self._closing.callback(self._gate.close)
             return self._gate
-
-    # What it does.
-
-    def frame(self, stream: Any, schema: Described, **options: Any) -> DataFrame:
-        """Make a streaming DataFrame of a Stream or another Publisher."""
-        from penstock.spark.ingest import frame  # noqa: PLC0415  brings in Flight
-
-        _ = self.session
-        if self.is_remote:
-            options.setdefault("partitions", connect.PARTS)
-        return frame(self, stream, Schema.of(schema), **options)
-
-    def stream(self, df: DataFrame, **options: Any) -> Stream[Any]:
-        """Make a Stream of the rows of a DataFrame."""
-        from penstock.spark.egress import stream  # noqa: PLC0415  brings in Flight
-
-        _ = self.session
-        return connect.stream(df, **options) if self.is_remote else stream(self, df, **options)
-
-    def stage(
-        self, flow: Flow[Any, Any], schema: Described, *, rows: Form | None = None
-    ) -> Callable[[DataFrame], DataFrame]:
-        """Return a DataFrame step that runs a Flow inside the executors: `df.transform(spark.stage(flow, schema))`.
-
-        The Flow gets rows in the form `rows` ("named", "tuple" or a dataclass) and gives rows of `schema`.
-        """
-        _ = self.session
-        return stage(flow, Schema.of(schema), rows=rows)
-
-    def partitioned(
-        self,
-        partitions: Sequence[Any],
-        open: Callable[[Any], Any],  # noqa: A002  the word for it
-        schema: Described,
-    ) -> DataFrame:
-        """Make a DataFrame whose parts are Streams (or iterables) opened on the executors, one per partition."""
-        return partitioned(self.session, partitions, open, Schema.of(schema))
-
-    def flow(
-        self,
-        transform: Callable[[DataFrame], DataFrame],
-        schema: Described,
-        *,
-        input_schema: Described | None = None,
-        **options: Any,
-    ) -> Flow[Any, Any]:
-        """Make a Flow that sends a live stream through a DataFrame transformation and back.
-
-        `schema` describes what comes out, `input_schema` what goes in, where that is another.
-        """
-        from penstock.spark.processor import flow  # noqa: PLC0415  brings in Flight
-
-        _ = self.session
-        if self.is_remote:
-            raise connect.refuse("spark.flow")
-        takes = None if input_schema is None else Schema.of(input_schema)
-        return flow(self, transform, Schema.of(schema), input_schema=takes, **options)
-
-    def run(self, pipeline: Pipeline[Any], checkpoint: str | Path | None = None) -> Run[Any]:
-        """Run a pipeline here; `pipeline.run(spark)` says the same."""
-        from penstock.spark.run import run  # noqa: PLC0415  brings in Flight
-
-        _ = self.session
-        if self.is_remote:
-            raise connect.refuse("a pipeline")
-        return run(self, pipeline, checkpoint)
-
-    def explain(self, pipeline: Pipeline[Any]) -> Plan:
-        """Say what of a pipeline would run where."""
-        from penstock.spark.run import explain  # noqa: PLC0415
-
-        return explain(pipeline, repr(self).removeprefix("Spark(").removesuffix(")"))
-
-    # How it ends.
 
     def on_close(self, fn: Callable[[], object]) -> None:
         """Call a function at close(), before the session ends; the last one given is called first."""
@@ -205,16 +120,21 @@ class Spark:
         """Return whether close() was called."""
         return self._closed
 
-    def __enter__(self) -> Spark:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
 
-    def __repr__(self) -> str:
+    @property
+    def _place(self) -> str:
+        """Return where it runs, in a word or two."""
         if self._closed:
-            return "Spark(closed)"
-        return "Spark(remote)" if self.is_remote else f"Spark({self._session.sparkContext.master})"
+            return "closed"
+        return "remote" if self.is_remote else str(self._session.sparkContext.master)
+
+    def __repr__(self) -> str:
+        return f"Spark({self._place})"
 
     def _ship(self, py_files: Sequence[str | Path], on_failure: ExitStack) -> None:
         """Give the executors our own package where they do not share this interpreter, and the user's files."""
@@ -251,3 +171,6 @@ def _borrowed(session: SparkSession, conf: Mapping[str, object] | None) -> Spark
     if _is_stopped(session):
         raise SparkClosedError("spark: session must be running, got one that was stopped")
     return session
+
+
+__all__ = ["HeldSession", "SparkClosedError", "package_zip"]
