@@ -16,9 +16,9 @@ from penstock.spark.held import SparkClosedError
 from penstock.spark.java import SparkSetupError
 from penstock.spark.plan import PlanError
 from penstock.spark.preparing import prepare
+from penstock.spark.refusals import StageError
 from penstock.spark.schema import Schema
 from penstock.spark.scopes import keyed_by, per_partition
-from penstock.spark.stages import StageError
 from penstock.spark.steps import also, frame, spark_sink, spark_source
 
 __all__ = [

@@ -11,8 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock.engine.weaving.blame import add_note, function_name
 from penstock.engine.words.arguments import function_given
 from penstock.spark.failure import report
+from penstock.spark.packing import RecordBatches, packed
+from penstock.spark.refusals import StageError
 from penstock.spark.schema import Schema
-from penstock.spark.stages import Batches, StageError, packed
 from penstock.spec.predicates import is_publisher
 from penstock.stream import Stream
 
@@ -49,8 +50,8 @@ def _check_pickles(given: object, name: str) -> None:
         ) from error
 
 
-def _read(parts: list[Any], open: Callable[[Any], Any], schema: Schema) -> Callable[[Batches], Batches]:  # noqa: A002
-    def run(batches: Batches) -> Batches:
+def _read(parts: list[Any], open: Callable[[Any], Any], schema: Schema) -> Callable[[RecordBatches], RecordBatches]:  # noqa: A002
+    def run(batches: RecordBatches) -> RecordBatches:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 try:

@@ -30,11 +30,13 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.weaving.blame import add_note, describe, function_name, operator_name
 from penstock.flow import Flow, Hole
 from penstock.operators.stateful_map import StatefulMap
+from penstock.spark.executing import Turns, stage_function
 from penstock.spark.failure import report
 from penstock.spark.java import SparkSetupError
+from penstock.spark.packing import RecordBatches, packed
+from penstock.spark.refusals import StageError
 from penstock.spark.schema import Form, Schema
 from penstock.spark.scopes import Scoped
-from penstock.spark.stages import Batches, StageError, Turns, packed, stage_function
 from penstock.stage import Body, Sight, Stage
 from penstock.stream import Stream
 
@@ -103,10 +105,10 @@ def _prepare(session: SparkSession) -> None:
 # On the way to the states and back.
 
 
-def _together(carried: Schema, places: tuple[int, ...]) -> Callable[[Batches], Batches]:
+def _together(carried: Schema, places: tuple[int, ...]) -> Callable[[RecordBatches], RecordBatches]:
     """Return a function for mapInArrow that makes one row of all rows of a key in a batch."""
 
-    def run(batches: Batches) -> Batches:
+    def run(batches: RecordBatches) -> RecordBatches:
         for batch in batches:
             yield _by_key(carried.fitted(batch), places)
 
@@ -133,10 +135,10 @@ def _keys(batch: Any, places: tuple[int, ...]) -> Iterator[str]:
     return map(repr, zip(*(one.to_pylist() for one in plain), strict=True))
 
 
-def _apart(schema: Any) -> Callable[[Batches], Batches]:
+def _apart(schema: Any) -> Callable[[RecordBatches], RecordBatches]:
     """Return a function for mapInArrow that takes out what was made."""
 
-    def run(batches: Batches) -> Batches:
+    def run(batches: RecordBatches) -> RecordBatches:
         for batch in batches:
             for part in batch.column(0):
                 yield pa.ipc.read_record_batch(part.as_buffer(), schema)
@@ -252,7 +254,7 @@ class _Keeper(StatefulProcessor):
         return cloudpickle.dumps(states)  # type: ignore[no-untyped-call, no-any-return]
 
 
-def _sorted(batches: Batches, reader: Callable[[Any], Iterator[Any]], order: tuple[int, ...]) -> Iterator[Any]:
+def _sorted(batches: RecordBatches, reader: Callable[[Any], Iterator[Any]], order: tuple[int, ...]) -> Iterator[Any]:
     """Return the rows of a key in a micro-batch in the order that Spark would give them."""
     ranked: list[tuple[Any, Any]] = []
     for batch in batches:
