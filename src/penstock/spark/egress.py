@@ -26,10 +26,11 @@ from penstock.spark.decoding import Decode, decoder
 from penstock.spark.delivery import AHEAD, Delivery, send
 from penstock.spark.gate import Gate
 from penstock.spark.held import HeldSession
-from penstock.spark.job import Job, TaskFailures
+from penstock.spark.job import Job
 from penstock.spark.microbatch import QuerySource
 from penstock.spark.parts import as_parts
 from penstock.spark.pump import Pump
+from penstock.spark.task_failures import TaskFailures
 from penstock.spark.written import Write, written
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Opener, Source

@@ -19,10 +19,10 @@ from penstock.spark import failure
 from penstock.spark.draining import stop_after_batch
 from penstock.spark.gate import DoorCall, GateError, Message
 from penstock.spark.held import HeldSession
-from penstock.spark.job import TaskFailures, report_to
 from penstock.spark.microbatch import default_trigger
 from penstock.spark.progress import Batches
 from penstock.spark.steps import SparkSink
+from penstock.spark.task_failures import TaskFailures, report_to
 
 POLL_SECONDS = 1
 

@@ -21,7 +21,7 @@ from penstock.errors import PenstockError
 from penstock.spark import failure
 from penstock.spark.decoding import Decode
 from penstock.spark.gate import DoorCall, Gate, GateError, Message
-from penstock.spark.job import TaskFailures, report_to
+from penstock.spark.task_failures import TaskFailures, report_to
 from penstock.spark.written import Write, written
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
