@@ -16,8 +16,8 @@ import pyspark
 import pytest
 
 from penstock.spark import Spark, SparkSetupError
-from penstock.spark.connect import connected
-from penstock.spark.java import find_java
+from penstock.spark.session.connect import connected
+from penstock.spark.session.java import find_java
 from tests.spark.processes import QUICK_JVM, kill_tree
 
 ROOT = Path(__file__).parent.parent.parent

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.spark import interpreter
+from penstock.spark.session import interpreter
 
 QUIET = [str(Path(interpreter.__file__).with_name("daemon.py"))]
 

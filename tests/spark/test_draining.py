@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock import Sink
 from penstock.spark import Spark, frame, spark_sink, spark_source
-from penstock.spark.draining import stop_after_batch
+from penstock.spark.egress.draining import stop_after_batch
 
 WAIT = 120
 ROWS = 10

@@ -11,11 +11,11 @@ import pytest
 from pyarrow import flight
 
 from penstock.engine.grounds.outlet import Outlet
-from penstock.spark import failure
-from penstock.spark.delivery import BatchSender, Delivery
-from penstock.spark.failure import ExecutorError
-from penstock.spark.gate import Gate, GateError
-from penstock.spark.pump import Pump
+from penstock.spark.egress.delivery import BatchSender, Delivery
+from penstock.spark.egress.pump import Pump
+from penstock.spark.wire import failure
+from penstock.spark.wire.failure import ExecutorError
+from penstock.spark.wire.gate import Gate, GateError
 
 SCHEMA = pa.schema([("n", pa.int64())])
 WAIT = 120
@@ -433,7 +433,7 @@ def test_nothing_is_left_behind(spark):
 
 def test_closing_the_gate_fails_the_stream(spark):
     half = namedtuple("Half", "gate")(Gate())
-    from penstock.spark.egress import stream
+    from penstock.spark.egress.streams import stream
 
     asker = Asker()
     stream(half, spark.session.range(0, 1_000_000, 1, 2)).subscribe(asker)

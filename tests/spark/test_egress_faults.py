@@ -14,7 +14,7 @@ import pytest
 
 from penstock import Stream, flow
 from penstock.spark import Spark
-from penstock.spark.failure import ExecutorError, described, rebuilt
+from penstock.spark.wire.failure import ExecutorError, described, rebuilt
 from tests.spark.asker import WAIT, Asker
 
 MEGABYTE = 1 << 20

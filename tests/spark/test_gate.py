@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import flight
 
-from penstock.spark.gate import Gate, GateError, whole
+from penstock.spark.wire.gate import Gate, GateError, whole
 
 SCHEMA = pa.schema([("n", pa.int64())])
 
@@ -179,9 +179,8 @@ def test_a_door_learns_that_its_caller_has_gone(gate):
     door = Echo()
     address = gate.admit(door)
     where = (address.uri, address.token, address.door)
-    code = (
-        f"from penstock.spark.gate import DoorAddress\nwith DoorAddress{where}.connect() as caller: caller.act('lease')"
-    )
+    begin = "from penstock.spark.wire.gate import DoorAddress"
+    code = f"{begin}\nwith DoorAddress{where}.connect() as caller: caller.act('lease')"
     caller = subprocess.Popen([sys.executable, "-c", code])
     try:
         assert door.entered.wait(30)

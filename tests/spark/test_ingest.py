@@ -11,11 +11,11 @@ import pytest
 
 from penstock import Sink, Stream
 from penstock.engine.places.clocks import VirtualClock
-from penstock.spark import failure
-from penstock.spark.ingest import Rejected, frame
-from penstock.spark.intake import IngestError, Intake
-from penstock.spark.pace import Pace
-from penstock.spark.schema import Schema, SchemaError
+from penstock.spark.ingest.frames import Rejected, frame
+from penstock.spark.ingest.intake import IngestError, Intake
+from penstock.spark.ingest.pace import Pace
+from penstock.spark.wire import failure
+from penstock.spark.wire.schema import Schema, SchemaError
 
 WAIT = 120
 SCHEMA = pa.schema([("n", pa.int64())])
@@ -351,7 +351,7 @@ def test_a_stream_through_spark_and_back_under_demand(spark):
 def test_a_closed_gate_ends_the_subscription(spark, tmp_path):
     from types import SimpleNamespace
 
-    from penstock.spark.gate import Gate
+    from penstock.spark.wire.gate import Gate
 
     with Gate() as gate:
         publisher = Counted(10**9)

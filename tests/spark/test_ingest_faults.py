@@ -13,12 +13,12 @@ import pytest
 from penstock import Sink, Stream, flow
 from penstock.engine.places.clocks import SYSTEM_CLOCK
 from penstock.spark import PlanError, Spark, spark_sink, spark_source
-from penstock.spark.failure import Kept, original
-from penstock.spark.gate import DoorCall
-from penstock.spark.ingest import FrameFeed, Ingest
-from penstock.spark.intake import IngestError
-from penstock.spark.schema import Schema
-from penstock.spark.spool import SpoolError
+from penstock.spark.ingest.frames import FrameFeed, Ingest
+from penstock.spark.ingest.intake import IngestError
+from penstock.spark.ingest.spool import SpoolError
+from penstock.spark.wire.failure import Kept, original
+from penstock.spark.wire.gate import DoorCall
+from penstock.spark.wire.schema import Schema
 from tests.spark.asker import WAIT, Asker
 
 NUMBERS = "n long"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.spark.java import CURE, Java, SparkSetupError, find_java
+from penstock.spark.session.java import CURE, Java, SparkSetupError, find_java
 
 
 def installed(folder: Path, version: str = "", modules: str | None = None, says: str | None = None) -> Path:

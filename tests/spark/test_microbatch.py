@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from penstock import Stream
-from penstock.spark.microbatch import Ledger
+from penstock.spark.egress.microbatch import Ledger
 
 SCHEMA = pa.schema([("n", pa.int64())])
 WAIT = 120

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from penstock.engine.places.clocks import VirtualClock
-from penstock.spark.pace import SMALLEST, Pace
+from penstock.spark.ingest.pace import SMALLEST, Pace
 
 
 def run(pace: Pace, clock: VirtualClock, took: Callable[[int], float], count: int = 1, rows: int | None = None) -> int:

@@ -14,8 +14,8 @@ from pyspark import SparkContext
 
 from penstock.cli import main
 from penstock.spark import Spark, SparkSetupError, prepare, preparing
-from penstock.spark.class_archive import options
-from penstock.spark.java import Java, find_java
+from penstock.spark.session.class_archive import options
+from penstock.spark.session.java import Java, find_java
 
 SMALL = "import sys; open(sys.argv[1], 'wb').write(b'classes')"
 """A builder that needs no JVM."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.engine.grounds.outlet import Outlet
-from penstock.spark.pump import CHUNK, Pump
+from penstock.spark.egress.pump import CHUNK, Pump
 from tests.spark.asker import Asker
 
 WAIT = 60

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from penstock.spark import Spark, SparkClosedError, SparkSetupError
-from penstock.spark.held import package_zip
-from penstock.spark.java import CURE
-from penstock.spark.launch import settings
+from penstock.spark.session.held import package_zip
+from penstock.spark.session.java import CURE
+from penstock.spark.session.launch import settings
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -181,7 +181,7 @@ class _NoContext:
 
 
 def test_a_master_that_does_not_answer_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.spark.launch.SparkContext", _NoContext)
+    monkeypatch.setattr("penstock.spark.session.launch.SparkContext", _NoContext)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound but not listening: nobody else gets the port, and nobody answers
         port = taken.getsockname()[1]
@@ -200,8 +200,8 @@ def test_a_master_that_does_not_answer_is_refused_at_once(monkeypatch: pytest.Mo
 def test_a_missing_or_wrong_java_is_reported_before_anything_starts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("penstock.spark.launch.SparkContext", _NoContext)
-    monkeypatch.setattr("penstock.spark.java.find_java.__defaults__", ({"PATH": str(tmp_path)}, ()))
+    monkeypatch.setattr("penstock.spark.session.launch.SparkContext", _NoContext)
+    monkeypatch.setattr("penstock.spark.session.java.find_java.__defaults__", ({"PATH": str(tmp_path)}, ()))
     message = f"spark: Java 17 or newer must be installed, found none; {CURE}"
     with pytest.raises(SparkSetupError, match=f"^{re.escape(message)}$"):
         Spark()
@@ -209,7 +209,7 @@ def test_a_missing_or_wrong_java_is_reported_before_anything_starts(
     (old / "bin").mkdir(parents=True)
     (old / "bin" / "java").touch(mode=0o755)
     (old / "release").write_text('JAVA_VERSION="11.0.9"')
-    monkeypatch.setattr("penstock.spark.java.find_java.__defaults__", ({"JAVA_HOME": str(old)}, ()))
+    monkeypatch.setattr("penstock.spark.session.java.find_java.__defaults__", ({"JAVA_HOME": str(old)}, ()))
     message = f"spark: Java 17 or newer must be installed, but JAVA_HOME {old} is Java 11.0.9 ({old}); {CURE}"
     with pytest.raises(SparkSetupError, match=f"^{re.escape(message)}$"):
         Spark()

@@ -7,10 +7,10 @@ import pytest
 
 from penstock import Stream
 from penstock.engine.places.clocks import VirtualClock
-from penstock.spark.intake import Intake
-from penstock.spark.pace import Pace
-from penstock.spark.schema import Schema
-from penstock.spark.spool import Spool, SpoolError
+from penstock.spark.ingest.intake import Intake
+from penstock.spark.ingest.pace import Pace
+from penstock.spark.ingest.spool import Spool, SpoolError
+from penstock.spark.wire.schema import Schema
 
 SCHEMA = pa.schema([("n", pa.int64())])
 WAIT = 120

@@ -18,8 +18,8 @@ from pyspark.sql import DataFrame
 from penstock import Flow, Stream, flow
 from penstock.spark import Schema, SchemaError, Spark, SparkSetupError, StageError, keyed_by
 from penstock.spark import stateful as module
-from penstock.spark.failure import ExecutorError
-from penstock.spark.stateful import ROCKSDB, STORE, _rank
+from penstock.spark.stages.stateful import ROCKSDB, STORE, _rank
+from penstock.spark.wire.failure import ExecutorError
 
 CURE = "on a streaming DataFrame only stateful_map can, with a state that Spark keeps"
 

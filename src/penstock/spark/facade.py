@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
-from penstock.spark.connect import PARTS, refuse
-from penstock.spark.held import HeldSession
-from penstock.spark.partitioned import partitioned
-from penstock.spark.schema import Described, Form, Schema
-from penstock.spark.stages import stage
+from penstock.spark.session.connect import PARTS, refuse
+from penstock.spark.session.held import HeldSession
+from penstock.spark.stages.partitioned import partitioned
+from penstock.spark.stages.stage import stage
+from penstock.spark.wire.schema import Described, Form, Schema
 
 if TYPE_CHECKING:
     from penstock.flow import Flow, Pipeline
@@ -30,7 +30,7 @@ class Spark(HeldSession):
 
     def frame(self, stream: Any, schema: Described, **options: Any) -> DataFrame:
         """Make a streaming DataFrame of a Stream or another Publisher."""
-        from penstock.spark.ingest import frame  # noqa: PLC0415  brings in Flight
+        from penstock.spark.ingest.frames import frame  # noqa: PLC0415  brings in Flight
 
         _ = self.session
         if self.is_remote:
@@ -41,10 +41,10 @@ class Spark(HeldSession):
         """Make a Stream of the rows of a DataFrame."""
         _ = self.session
         if self.is_remote:
-            from penstock.spark.remote import remote_stream  # noqa: PLC0415  few sessions are remote
+            from penstock.spark.egress.remote import remote_stream  # noqa: PLC0415  few sessions are remote
 
             return remote_stream(df, **options)
-        from penstock.spark.egress import stream  # noqa: PLC0415  brings in Flight
+        from penstock.spark.egress.streams import stream  # noqa: PLC0415  brings in Flight
 
         return stream(self, df, **options)
 
@@ -79,7 +79,7 @@ class Spark(HeldSession):
 
         `schema` describes what comes out, `input_schema` what goes in, where that is another.
         """
-        from penstock.spark.processor import flow  # noqa: PLC0415  brings in Flight
+        from penstock.spark.pipeline.processor import flow  # noqa: PLC0415  brings in Flight
 
         _ = self.session
         if self.is_remote:
@@ -89,7 +89,7 @@ class Spark(HeldSession):
 
     def run(self, pipeline: Pipeline[Any], checkpoint: str | Path | None = None) -> Run[Any]:
         """Run a pipeline here; `pipeline.run(spark)` says the same."""
-        from penstock.spark.run import run  # noqa: PLC0415  brings in Flight
+        from penstock.spark.pipeline.run import run  # noqa: PLC0415  brings in Flight
 
         _ = self.session
         if self.is_remote:
@@ -98,7 +98,7 @@ class Spark(HeldSession):
 
     def explain(self, pipeline: Pipeline[Any]) -> Plan:
         """Say what of a pipeline would run where."""
-        from penstock.spark.run import explain  # noqa: PLC0415  brings in Flight
+        from penstock.spark.pipeline.run import explain  # noqa: PLC0415  brings in Flight
 
         return explain(pipeline, self._place)
 

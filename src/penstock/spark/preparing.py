@@ -11,9 +11,9 @@ from pathlib import Path
 
 from pyspark import SparkContext
 
-from penstock.spark.class_archive import QUIET, archive_for, folder, name_for
 from penstock.spark.facade import Spark
-from penstock.spark.java import SparkSetupError, find_java
+from penstock.spark.session.class_archive import QUIET, archive_for, folder, name_for
+from penstock.spark.session.java import SparkSetupError, find_java
 from penstock.stream import Stream
 
 _BUILD = "from penstock.spark.preparing import record; import sys; record(sys.argv[1])"
