@@ -20,7 +20,7 @@ from penstock.spark.session.connect import connected
 from penstock.spark.session.java import find_java
 from tests.spark.processes import QUICK_JVM, kill_tree
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 LIMIT = "needs the driver's own process, and with remote= the driver is elsewhere; use Spark(master=...)"
 

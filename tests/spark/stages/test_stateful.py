@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 
 from penstock import Flow, Stream, flow
 from penstock.spark import Schema, SchemaError, Spark, SparkSetupError, StageError, keyed_by
-from penstock.spark import stateful as module
+from penstock.spark.stages import stateful as module
 from penstock.spark.stages.stateful import ROCKSDB, STORE, _rank
 from penstock.spark.wire.failure import ExecutorError
 

@@ -16,8 +16,7 @@ from penstock.spark.session.held import package_zip
 from penstock.spark.session.java import CURE
 from penstock.spark.session.launch import settings
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent.parent
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
