@@ -45,7 +45,7 @@ def prepare() -> Path:
 
 
 def record(target: str) -> None:
-    """Do what programs do with Spark, in a process of its own whose JVM then archives what it has loaded."""
+    """Do what programs do with Spark; at its end the JVM of this process archives the classes that it has loaded."""
     options = f'"-XX:ArchiveClassesAtExit={target}" {QUIET}'
     spark = Spark(master="local[2]", class_cache=False, conf={"spark.driver.extraJavaOptions": options})
     numbers = spark.session.range(100)
@@ -61,7 +61,7 @@ def record(target: str) -> None:
     jvm.stdin.close()  # it ends with this pipe, and writes the archive on its way out
     if jvm.wait():
         raise SparkSetupError(f"prepare: Java ended with status {jvm.returncode}")
-    with suppress(Exception):  # which has nobody left to talk to
+    with suppress(Exception):  # the JVM has gone
         spark.close()
 
 

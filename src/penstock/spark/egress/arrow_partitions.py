@@ -1,7 +1,7 @@
 """arrow_partitions: the partitions of a DataFrame as record batches that Spark has made inside the JVM.
 
 `mapInArrow` would give a function the same batches, but it first makes a struct of each row, which costs the JVM as
-much again as the batches themselves. So this is the one way that PySpark itself has no name for.
+much again as the batches themselves. PySpark has no method for this way, so it goes through the JVM.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def arrow_partitions(frame: DataFrame) -> tuple[RDD[bytes], pa.Schema]:
     """Return the partitions as serialized record batches, and their schema."""
     session = frame.sparkSession
-    java: Any = frame.select("*")._jdf  # a plan of its own, which knows what is held in memory by now
+    java: Any = frame.select("*")._jdf  # a new plan, which knows what is held in memory by now
     jvm: Any = session.sparkContext._jvm
     # As DataFrame.rdd does, so that tasks see the settings of the session.
     batches = jvm.org.apache.spark.sql.execution.SQLExecutionRDD(

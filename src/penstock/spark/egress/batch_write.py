@@ -48,7 +48,7 @@ def _let_go(frame: DataFrame) -> None:
 def _let_go_again(frame: DataFrame) -> None:
     try:
         frame.unpersist()
-    except Exception as error:  # noqa: BLE001  there is nobody to tell
+    except Exception as error:  # noqa: BLE001  this thread has no caller, so it is only logged
         if frame.sparkSession.sparkContext._jsc is not None:  # else it is gone with the session
             drop("also: a batch could not be let go of", error)
 

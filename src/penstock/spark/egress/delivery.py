@@ -32,7 +32,7 @@ def send(address: DoorAddress, ahead: int, schema: pa.Schema, batches: Iterable[
 
     task = TaskContext.get()
     assert task is not None
-    with address.connect() as caller:  # not one that is kept: what fails half-way must hang up
+    with address.connect() as caller:  # not one that is kept: what fails half-way must close its connection
         sender = BatchSender(caller, task.partitionId(), task.taskAttemptId(), ahead)
         for batch in batches:
             sender.send(pa.ipc.read_record_batch(pa.py_buffer(batch), schema))
@@ -41,7 +41,7 @@ def send(address: DoorAddress, ahead: int, schema: pa.Schema, batches: Iterable[
 
 
 class BatchSender:
-    """Write the batches of one attempt at one partition."""
+    """The writer of one attempt at one partition."""
 
     def __init__(self, caller: Caller, partition: int, attempt: int, ahead: int = AHEAD) -> None:
         self._caller = caller
@@ -92,7 +92,7 @@ class BatchSender:
 
 @dataclass(slots=True)
 class PartitionRecord:
-    """Remember what was delivered of a partition, and whose word counts."""
+    """How many rows of a partition were delivered, and which attempt may write."""
 
     attempt: int = -1
     rows: int = 0
@@ -100,7 +100,7 @@ class PartitionRecord:
 
 @dataclass(slots=True, eq=False)
 class _Offer:
-    """Be a batch at the door; its writer waits until it is settled, and it is refused if it was not taken by then."""
+    """A batch at the door; its writer waits until it is settled, and it is refused if it was not taken by then."""
 
     part: PartitionRecord
     attempt: int
@@ -110,7 +110,7 @@ class _Offer:
 
 
 class Delivery:
-    """Be the door that tasks write to, and hold the batch that each of them offers until it is taken."""
+    """The door that tasks write to, with the batch that each of them offers until it is taken."""
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ class Delivery:
         return {}
 
     def get(self, body: Message, /) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        """Refuse: nothing is to be had here."""
+        """Refuse: there is nothing to read here."""
         raise flight.FlightServerError("egress: there is nothing to read here")
 
     def put(self, body: Message, reader: Any, writer: Any, /) -> None:
@@ -168,7 +168,7 @@ class Delivery:
     # Between the tasks and the taker.
 
     def refuse(self) -> None:
-        """Refuse whoever waits and whoever comes."""
+        """Refuse the tasks that wait and those that come later."""
         with self._lock:
             self._refuses = True
             self._settle(list(self._offers))

@@ -1,4 +1,4 @@
-"""draining: stop a query of Spark's own between two micro-batches."""
+"""draining: stop a query of Spark between two micro-batches."""
 
 from __future__ import annotations
 

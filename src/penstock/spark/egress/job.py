@@ -1,4 +1,4 @@
-"""job: Spark's work for one stream, on a thread of its own, ended at once when told."""
+"""job: Spark's work for one stream, on a separate thread, which can be ended at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PATIENCE = 10.0
 
 
 class Job:
-    """Run a Spark job on a thread of its own, and end it at once when told."""
+    """A Spark job on a separate thread, which can be ended at once."""
 
     def __init__(
         self, context: Any, address: DoorAddress, work: Callable[[], None], done: Callable[[Exception | None], None]
@@ -65,7 +65,7 @@ class Job:
             call()
 
     def cancel(self, then: Callable[[], None]) -> None:
-        """End the job, then call `then`; neither is waited for, since whoever cancels may be anybody."""
+        """End the job, then call `then`; neither is waited for, since the caller may be any thread."""
         with self._lock:
             self._cancelled = True
             under_way = self._begun and not self._over.is_set()
@@ -78,8 +78,8 @@ class Job:
         try:
             while not self._over.is_set():
                 self._context.cancelJobsWithTag(self._tag)
-                # A task that was killed says nothing, one that is turned away fails at length; and a job may be born
-                # after it was cancelled.
+                # Spark logs nothing about a task that was killed, and a long failure of one that the door refuses, so
+                # tasks get time to be killed first. A job may also begin after it was cancelled: hence the loop.
                 if not self._over.wait(GRACE):
                     then()
         except Exception as error:  # noqa: BLE001  a session that is being closed ends its jobs by itself

@@ -40,11 +40,11 @@ _STOPPED = (
     "stream: the subscriber has gone\n"
     "py4j.protocol.Py4JJavaError: An error occurred while calling stop: java.lang.InterruptedException"
 )
-"""By these words Spark knows the end of a query that it was told to stop from a failure, which it would log."""
+"""By this text Spark tells the end of a query that it was told to stop from a failure, which it would log."""
 
 
 class _Ended(PenstockError):
-    """Tell Spark that nobody listens any more; nobody else sees it."""
+    """The exception that tells Spark that the subscriber has gone; only Spark sees it."""
 
 
 def _not_ended(record: logging.LogRecord) -> bool:
@@ -56,7 +56,7 @@ logging.getLogger("py4j.clientserver").addFilter(_not_ended)
 
 
 class Ledger:
-    """Remember on disk the last micro-batch that was delivered."""
+    """The number of the last micro-batch that was delivered, kept on disk."""
 
     def __init__(self, folder: Path | None) -> None:
         self._path = None if folder is None else folder / "penstock-delivered"
@@ -93,7 +93,7 @@ class Ledger:
 
 
 class _Run:
-    """Be one subscription to a streaming DataFrame: its outlet, its door for reports, and its query."""
+    """One subscription to a streaming DataFrame: its outlet, its door for reports, and its query."""
 
     def __init__(self, source: QuerySource, downstream: Subscriber[Any]) -> None:
         outlet = self._outlet = Outlet(downstream)
@@ -136,7 +136,7 @@ class _Run:
     def close(self) -> None:
         self._outlet.fail_now(GateError("stream: the Spark session was closed"))
         if self._stopper is not None:
-            self._stopper.join(PATIENCE)  # a query that outlives its session says so at length
+            self._stopper.join(PATIENCE)  # a query that outlives its session logs long errors
 
     # The subscriber's side.
 
@@ -192,7 +192,7 @@ class _Run:
             return
         try:
             query.stop()
-        except Exception as error:  # noqa: BLE001  there is nobody to tell
+        except Exception as error:  # noqa: BLE001  the subscriber has gone, so it is only logged
             drop("stream: the query could not be stopped", error)
 
     def _batch(self, frame: DataFrame, number: int) -> None:
@@ -200,12 +200,12 @@ class _Run:
         try:
             self._deliver_once(frame, number)
         except Exception as error:
-            self._raised = error  # Spark wraps it in words until it cannot be read any more
+            self._raised = error  # Spark puts so much text around it that it cannot be read any more
             if not self._over:
                 raise
         else:
             return
-        self._wait(lambda: False)  # it was told to stop in the middle of its work, and says so at length
+        self._wait(lambda: False)  # it was stopped in the middle of its work, which has raised this error
 
     def _deliver_once(self, frame: DataFrame, number: int) -> None:
         if number <= self._ledger.last:
@@ -254,7 +254,7 @@ def default_trigger(frame: DataFrame) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class QuerySource(Source[Any]):
-    """Deliver the rows of a streaming DataFrame; each subscription runs a query.
+    """The rows of a streaming DataFrame; each subscription runs a query.
 
     Emits when downstream asks and a micro-batch has rows. Backpressures by letting Spark wait inside a micro-batch.
     Completes when the query ends. Cancels by stopping the query.

@@ -1,8 +1,8 @@
 """pump: make rows of record batches as a subscriber asks for them, a few hundred at a time.
 
-It runs on whoever asks or brings a batch, one at a time. At most one batch is open; of its rows those that are asked
-for exist, no others. The end waits for the rows before it: a batch that was taken may still be on its way when the job
-is over.
+It runs on the thread that asks or the one that brings a batch, one at a time. At most one batch is open; of its rows
+those that are asked for exist, no others. The end waits for the rows before it: a batch that was taken may still be on
+its way when the job is over.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NO_ROW = object()
 
 
 class Pump:
-    """Move rows from a door to an outlet while they are asked for."""
+    """A mover of rows from a door to an outlet, while they are asked for."""
 
     def __init__(self, outlet: Outlet[Any], take: Callable[[], pa.RecordBatch | None], decode: Decode) -> None:
         outlet.chunk = CHUNK
@@ -44,7 +44,7 @@ class Pump:
         self.run()
 
     def run(self) -> None:
-        """Move what is asked for, unless somebody does already."""
+        """Move what is asked for, unless another thread does already."""
         with self._lock:
             self._again = True
             if self._busy:

@@ -20,7 +20,7 @@ from penstock.stream import Stream
 def remote_stream(df: DataFrame, rows: Any = None, **others: Any) -> Stream[Any]:
     """Make a Stream of a batch DataFrame's rows, asked from the server as they are asked for here.
 
-    Tasks do not stall when nobody asks: the server keeps what they have made.
+    Tasks go on while no rows are asked for: the server keeps what they have made.
     """
     if df.isStreaming:
         raise refuse("a stream of a streaming DataFrame")
@@ -44,7 +44,7 @@ def remote_stream(df: DataFrame, rows: Any = None, **others: Any) -> Stream[Any]
 
 def _batches(df: Any, tag: str) -> Iterator[Any]:
     session: Any = df.sparkSession
-    session.addTag(tag)  # of this thread's work, of which this is all
+    session.addTag(tag)  # marks what this thread does, which is only this
     try:
         for found in session.client.to_table_as_iterator(df._plan.to_proto(session.client), df._plan.observations):
             if isinstance(found, pa.Table):
@@ -56,7 +56,7 @@ def _batches(df: Any, tag: str) -> Iterator[Any]:
 def _interrupt(session: SparkSession, tag: str) -> None:
     try:
         session.interruptTag(tag)
-    except Exception as error:  # noqa: BLE001  there is nobody to tell
+    except Exception as error:  # noqa: BLE001  the subscriber has cancelled, so it is only logged
         drop("stream: the server could not be told of the cancel", error)
 
 

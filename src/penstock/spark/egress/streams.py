@@ -1,12 +1,13 @@
 """streams: a DataFrame as a Stream, under demand.
 
-Each task of the job writes its batches to the gate, a few ahead of what was taken here; when nobody asks, the tasks
-stand still. Rows of different partitions come in any order, those of one partition in theirs. A task that is run again
-repeats nothing, provided that its partition has the same rows in the same order the second time.
+Each task of the job writes its batches to the gate, a few ahead of what was taken here; when no rows are asked for, the
+tasks stand still. Rows of different partitions come in any order, those of one partition in theirs. A task that is run
+again repeats nothing, provided that its partition has the same rows in the same order the second time.
 
 A loop over the rows takes a batch when it comes to its end of the one before, and makes rows of it on its own thread,
-one at a time. A subscriber's rows are made as they are asked for, a few hundred at a time, by whoever asks or brings
-them. Either way no more than one batch is open in this process; the others that it holds are those at the door.
+one at a time. A subscriber's rows are made as they are asked for, a few hundred at a time, by the thread that asks or
+the one that brings them. Either way no more than one batch is open in this process; the others that it holds are those
+at the door.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from penstock.stream import Stream
 
 
 class _Work:
-    """Be the job of one run, the door that its tasks write to, and the ear for what they report."""
+    """The job of one run, the door that its tasks write to, and the failures that they report."""
 
     def __init__(
         self,
@@ -77,7 +78,7 @@ class _Work:
 
 
 class _Subscription:
-    """Be one subscription to a DataFrame: its outlet, its job, and the pump between them."""
+    """One subscription to a DataFrame: its outlet, its job, and the pump between them."""
 
     def __init__(self, source: FrameSource, downstream: Subscriber[Any]) -> None:
         outlet = self._outlet = Outlet(downstream)
@@ -100,11 +101,11 @@ class _Subscription:
         self._pump.run()
 
     def _done(self, error: Exception | None) -> None:
-        self._pump.end(None if self._outlet.closed else error)  # what a cancelled job says is no news
+        self._pump.end(None if self._outlet.closed else error)  # a cancelled job fails because it was cancelled
 
 
 class _Iteration:
-    """Be one loop over a DataFrame, on a thread that waits for its rows."""
+    """One loop over a DataFrame, on a thread that waits for its rows."""
 
     def __init__(self, source: FrameSource) -> None:
         self._source = source
@@ -160,7 +161,7 @@ class _Iteration:
 
 @dataclass(frozen=True, slots=True)
 class FrameSource(Source[Any]):
-    """Deliver the rows of a batch DataFrame; each subscription runs the job once.
+    """The rows of a batch DataFrame; each subscription runs the job once.
 
     Emits when downstream asks and a task has rows. Backpressures by leaving the tasks without credit. Completes when
     the job does. Cancels the job.

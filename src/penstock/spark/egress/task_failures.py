@@ -30,7 +30,7 @@ def report_to(context: Any, address: DoorAddress) -> None:
 
 
 class TaskFailures:
-    """Hear of tasks' exceptions before Spark tells, and decide which of them is the last."""
+    """The exceptions of a job's tasks, heard before Spark tells, and which of them fails the job."""
 
     def __init__(self, context: Any, fail: Callable[[Exception], None]) -> None:
         self._context = context

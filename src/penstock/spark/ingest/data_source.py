@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 ROWS_PER_PARTITION = 5_000
-"""Fewer are not worth a task of their own."""
+"""Fewer are not worth another task."""
 
 
 class PublisherFailed(Exception):
-    """Stand for the publisher's own exception, which stays in the driver."""
+    """What stands for the publisher's exception, which stays in the driver."""
 
 
 class DoorReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Read a stream, as planner or as executor."""
+    """A reader of a stream, for the planner and for the executors."""
 
     def __init__(self, address: DoorAddress, parts: int) -> None:
         self._address = address
@@ -93,10 +93,10 @@ class DoorReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [InputPartition((self._run, cuts[part], cuts[part + 1])) for part in range(parts)]
 
     def commit(self, end: dict[str, int]) -> None:
-        """Do nothing: whoever asked for the rows after `end` has said so already."""
+        """Do nothing: the question for the rows after `end` was the commit."""
 
     def stop(self) -> None:
-        """Hang up."""
+        """Close the connection to the gate."""
         self._open.close()
 
     # In an executor.

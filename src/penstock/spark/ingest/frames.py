@@ -1,6 +1,6 @@
 """frames: a Stream, or another Publisher, as a streaming DataFrame.
 
-Each query that reads the DataFrame is a run of its own, with its own subscription. It begins when the query first asks,
+Each query that reads the DataFrame is a separate run, with its own subscription. It begins when the query first asks,
 and ends when the process that plans the query goes away, for whatever reason.
 """
 
@@ -43,7 +43,7 @@ FIRST_BATCH = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Be a row that does not fit the schema, and why."""
+    """A row that does not fit the schema, and why."""
 
     row: Any
     error: SchemaError
@@ -54,7 +54,7 @@ Given = Publisher[Any] | Callable[[int], Publisher[Any]]
 
 @dataclass(frozen=True, slots=True)
 class FrameFeed:
-    """Say what a streaming DataFrame is made of."""
+    """What a streaming DataFrame is made of."""
 
     given: Given
     schema: Schema
@@ -75,7 +75,7 @@ class FrameFeed:
 
 
 class Letters:
-    """Feed rejected rows to a sink."""
+    """A sink for rejected rows, and the stream that feeds it."""
 
     def __init__(self, sink: Sink[Rejected, Any], size: int) -> None:
         emitters: list[Emitter[Rejected]] = []
@@ -84,7 +84,7 @@ class Letters:
         self._emitter = emitters[0]
 
     def reject(self, row: Any, error: SchemaError) -> None:
-        """Pass one on; a sink that takes no more fails the stream, for nothing is dropped in silence."""
+        """Pass a row on; a sink that takes no more fails the stream, for no row is dropped silently."""
         result = self._emitter.emit(Rejected(row, error))
         if result is EmitResult.OVERFLOW:
             raise OverflowedError("frame: the dead-letter sink does not keep up with the rows that do not fit")
@@ -98,7 +98,7 @@ class Letters:
 
 @dataclass(slots=True)
 class _Query:
-    """Be what one query has at the gate."""
+    """What one query has at the gate."""
 
     intake: Intake
     letters: Letters | None
@@ -111,7 +111,7 @@ class _Query:
 
 
 class Ingest:
-    """Be the door of one streaming DataFrame."""
+    """The door of one streaming DataFrame."""
 
     def __init__(self, feed: FrameFeed) -> None:
         self._feed = feed
@@ -158,7 +158,7 @@ class Ingest:
     def get(self, body: Message, /) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         """Give an executor its rows."""
         query = self._queries.get(str(body.get("run")))
-        if query is None:  # it was planned by a process that has gone; nobody would end what is begun for it now
+        if query is None:  # its planner has gone, and with it the lease that would end what is begun now
             raise IngestError("frame: the query that planned this task has ended")
         return self._feed.schema.arrow, query.intake.rows(whole(body, "row"), whole(body, "end"))
 
@@ -288,7 +288,7 @@ def frame(
 
 
 def retire(gate: Gate, given: object) -> None:
-    """Let go of a publisher's doors once the queries that read it have ended; nobody may start another."""
+    """Let go of a publisher's doors once the queries that read it have ended; no other may be started."""
     for address, door in gate.admitted():
         if isinstance(door, Ingest) and door.reads(given):
             door.retire(partial(gate.dismiss, address))

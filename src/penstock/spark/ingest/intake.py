@@ -3,11 +3,11 @@
 Rows are numbered as they come. Elements that have arrived but are not yet in a record batch are `pending`; sealing
 makes a batch of them, writes it to the spool if there is one, and only then are they `produced`, which is what Spark
 may read. The publisher is asked for `capacity` less what has arrived after the last commit and what it was asked for
-already, so never more than `capacity` rows are ahead of Spark. It is asked on a thread of our own, since a publisher
+already, so never more than `capacity` rows are ahead of Spark. It is asked on a separate thread, since a publisher
 may do all its work inside `request`.
 
 An element is put into `pending` without the lock, which would cost more than all the rest: a deque takes it whole, and
-the publisher calls one signal at a time. Whoever waits says so in `hungry` before it looks at `pending` once more, and
+the publisher calls one signal at a time. A thread that waits sets `hungry` before it looks at `pending` once more, and
 the element is there before `hungry` is read; `full` says at which length there is something to do besides.
 """
 
@@ -39,11 +39,11 @@ Reject = Callable[[Any, SchemaError], None]
 
 
 class IngestError(PenstockError):
-    """Report that rows cannot be given to Spark, and why."""
+    """The error that rows cannot be given to Spark, with the reason."""
 
 
 class Intake(Part):
-    """Subscribe to a publisher, hold its rows, and answer what Spark's processes ask."""
+    """A publisher's subscriber that holds its rows and answers what Spark's processes ask."""
 
     def __init__(
         self, schema: Schema, capacity: int, first: int, pace: Pace, spool: Spool | None, reject: Reject | None
@@ -64,7 +64,7 @@ class Intake(Part):
         self._batches: list[pa.RecordBatch] = []
         self._committed = self._produced = first
         self._needed = first
-        """A row that must be produced even beyond capacity: a restarted query repeats a batch of its own choosing."""
+        """A row that must be produced even beyond capacity: a restarted query repeats the batch that it had planned."""
         self._asked = self._came = 0
         """Elements that were asked for, and those of them that are pending no longer."""
         self._ask = 0
@@ -173,7 +173,7 @@ class Intake(Part):
             if not full and self._outstanding() <= 0:
                 self._want()
             if not full:
-                self._hungry = False  # whoever still waits after this look says so again
+                self._hungry = False  # a thread that still waits after its next look sets it again
                 self._changed.notify_all()
         if full:
             self._seal()
@@ -200,7 +200,7 @@ class Intake(Part):
             self._changed.notify_all()
 
     def _fail(self, error: Exception) -> None:
-        """End by our own decision: nothing more is taken from the publisher."""
+        """End with an error of the intake itself: nothing more is taken from the publisher."""
         with self._changed:
             if self.error is None:
                 self.error = error
@@ -298,7 +298,7 @@ class Intake(Part):
             if ready():
                 return True
             self._hungry = True
-            return ready()  # for what came while nobody said so
+            return ready()  # for what came before it was set
 
         self._changed.wait_for(look, seconds)
 
@@ -362,7 +362,7 @@ class Intake(Part):
             yield batch.slice(low, high - low)
 
     def close(self) -> None:
-        """Cancel the publisher, wake whoever waits and let go of the spool."""
+        """Cancel the publisher, wake the threads that wait and let go of the spool."""
         with self._changed:
             self._closed = True
             self._full = 0

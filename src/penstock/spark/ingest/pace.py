@@ -13,7 +13,7 @@ from penstock.engine.places.clocks import Clock
 SMALLEST = 100
 """Rows below which a micro-batch is not made smaller, however long it takes."""
 STEP = 4
-"""The most by which one micro-batch makes the next smaller: it may have been slow for reasons of its own."""
+"""The most by which one micro-batch makes the next smaller: it may have been slow for another reason."""
 STRIDE = 8
 """The most by which one micro-batch makes the next larger."""
 APART = 1.25
@@ -21,7 +21,7 @@ APART = 1.25
 
 
 class Pace:
-    """Choose how many rows a micro-batch may have, so that it takes about `latency` seconds."""
+    """The number of rows that a micro-batch may have, chosen so that it takes about `latency` seconds."""
 
     def __init__(self, latency: float, start: int, clock: Clock) -> None:
         self._latency = latency
@@ -71,7 +71,7 @@ class Pace:
         self._last = (rows, took)
         if self._other is not None and _apart(rows, self._other[0]):
             per_row = (took - self._other[1]) / (rows - self._other[0])
-            # Where more rows took less time, one of the two was slow for reasons of its own.
+            # Where more rows took less time, one of the two was slow for another reason.
             self._own = max(0.0, took - rows * per_row) if per_row > 0 else min(took, self._other[1])
         return min(self._own, took)
 

@@ -1,7 +1,7 @@
 """spool: rows on disk between a publisher and Spark, so that a killed driver loses none of them.
 
 One file per run of rows, named by their numbers. A file is written under another name, forced to disk and renamed, and
-the folder is forced to disk too, before anybody hears of its rows; so whatever was promised survives. Files whose rows
+the folder is forced to disk too, before Spark hears of its rows; so all that was promised survives. Files whose rows
 Spark has committed are removed, but never the newest, which remembers how far the stream had come.
 """
 
@@ -23,16 +23,16 @@ _NAME = re.compile(r"(\d{20})-(\d{20})\.arrow")
 
 
 class SpoolError(PenstockError):
-    """Report that a spool cannot be used, and why."""
+    """The error that a spool cannot be used, with the reason."""
 
 
 class SpoolBusy(SpoolError):
-    """Report that a spool is in use."""
+    """The error that a spool is in use."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpoolFile:
-    """Name a file and the rows it holds: `first` to `end`, the latter excluded."""
+    """A file and the rows it holds: `first` to `end`, the latter excluded."""
 
     first: int
     end: int
@@ -48,7 +48,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 class Spool:
-    """Own a folder of segments; one process at a time."""
+    """A folder of files of rows, which one process at a time may use."""
 
     def __init__(self, folder: str | Path, schema: pa.Schema) -> None:
         self.folder = Path(folder)

@@ -1,4 +1,4 @@
-"""checkpoint: the folder that remembers how far a pipeline has come, and whose it is.
+"""checkpoint: the folder that remembers how far a pipeline has come, and to which pipeline it belongs.
 
 Functions may change between two runs, and their names too, but not what the numbers in the folder count: the rows that
 come in, and where they end. So that much is written down at the first run and compared at the others.
@@ -16,7 +16,7 @@ _OWNER = "pipeline"
 
 
 def claim(folder: Path, plan: SparkPlan) -> None:
-    """Write down whose checkpoint this is, or refuse one that is another pipeline's."""
+    """Write down to which pipeline a checkpoint belongs, or refuse the checkpoint of another pipeline."""
     own = _described(plan)
     note = folder / _OWNER
     try:

@@ -1,4 +1,4 @@
-"""ending: the last part of a pipeline on Spark: a sink of this process, or one of Spark's own."""
+"""ending: the last part of a pipeline on Spark: a sink of this process, or one of Spark."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ POLL_SECONDS = 1
 
 
 class Ending(Protocol):
-    """Be the end of a run on Spark."""
+    """The end of a run on Spark."""
 
     def start(self) -> None:
         """Begin; the outcome may come later."""
@@ -44,7 +44,7 @@ class Ending(Protocol):
 
 
 class LocalEnd:
-    """Be a sink of this process, over rows that come back."""
+    """A sink of this process, over rows that come back."""
 
     def __init__(self, chain: Chain, settle: Settle) -> None:
         self._chain = chain
@@ -61,7 +61,7 @@ class LocalEnd:
 
 
 class NativeEnd:
-    """Be a sink of Spark's: a query, or one write of a batch."""
+    """A sink of Spark: a query, or one write of a batch."""
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ class NativeEnd:
                 stop(self._query)
             else:
                 self._context.cancelJobsWithTag(self._tag)
-        except Exception as error:  # noqa: BLE001  there is nobody to tell
+        except Exception as error:  # noqa: BLE001  this thread has no caller, so it is only logged
             drop("run: the query could not be stopped", error)
 
     def _written(self) -> Any:

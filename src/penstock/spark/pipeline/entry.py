@@ -21,7 +21,7 @@ LATENCY = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Entry(Source[Any]):
-    """Stand for the gate between a live stream and the DataFrame that it becomes."""
+    """How a live stream enters Spark and becomes a DataFrame, as a part of a pipeline."""
 
     engine: ClassVar[EngineName] = EMBEDDED
     stream: Chain = field(repr=False)

@@ -1,7 +1,7 @@
 """plan: decide what of a pipeline runs where: in this process, on the executors, or as plain Spark.
 
 The live source and its fluent steps run in this process and enter through the gate. Flows, one after the other, become
-one stage on the executors. DataFrame steps and Spark's own sources and sinks stay what they are. A sink of this process
+one stage on the executors. DataFrame steps and sources and sinks of Spark stay what they are. A sink of this process
 gets rows back, and fluent steps right before it run with it.
 """
 
@@ -31,12 +31,12 @@ _PLAIN = (bool, int, float, str, bytes, dt.datetime, dt.date, decimal.Decimal)
 
 
 class PlanError(PenstockError):
-    """Report that a pipeline cannot run on Spark, and what can be done about it."""
+    """The error that a pipeline cannot run on Spark, with what can be done about it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """Describe the elements on one side of a Flow: the schema of their rows, or of their one `bare` column."""
+    """The elements on one side of a Flow: the schema of their rows, or of their one `bare` column."""
 
     schema: Schema
     bare: bool = False
@@ -57,7 +57,7 @@ def elements_of(given: Any) -> Elements | None:
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """Be a stream of this process that enters through the gate."""
+    """A stream of this process that enters through the gate."""
 
     stream: Stream[Any]
     schema: Schema
@@ -66,7 +66,7 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """Be Flows that run as one stage on the executors."""
+    """Flows that run as one stage on the executors."""
 
     flow: Flow[Any, Any]
     takes: Elements | None
@@ -77,7 +77,7 @@ class Executed:
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """Be the end in this process."""
+    """The end of a pipeline in this process."""
 
     sink: Sink[Any, Any]
     takes: Elements | None
@@ -86,7 +86,7 @@ class Local:
 
 @dataclass(frozen=True, slots=True)
 class SparkPlan:
-    """Say what becomes of each part of a pipeline."""
+    """What becomes of each part of a pipeline."""
 
     source: Live | SparkSource
     steps: tuple[Executed | Frame, ...]
@@ -221,7 +221,7 @@ def _executed(parts: list[Any]) -> Executed:
 
 
 def _scoped(scope: Scoped, part: Flow[Any, Any]) -> Executed:
-    """Make a stage of its own of a Flow that has a scope."""
+    """Make a separate stage of a Flow that has a scope."""
     gives = _given(str(scope), None if part.chain.steps else part.gives)
     stage(Flow(Chain(scope)), gives.schema)  # refuses here what could not run there
     return Executed(scope.flow, elements_of(part.takes), gives, scope)

@@ -32,7 +32,7 @@ from penstock.stream import Stream
 
 
 class _Entry(Part):
-    """Be the upstream's subscriber from the start, and the publisher that the gate subscribes to once Spark asks."""
+    """The upstream's subscriber from the start, and the publisher that the gate subscribes to once Spark asks."""
 
     def __init__(self, end: Callable[[Exception | None], None]) -> None:
         self._end = end
@@ -110,7 +110,7 @@ class _Entry(Part):
 
 
 class _Passage(Relay[Any]):
-    """Be one run: the subscription of what follows, and the end of a query's rows."""
+    """One run: the subscription of what follows, and the end of a query's rows."""
 
     def __init__(self, downstream: Subscriber[Any]) -> None:
         super().__init__(downstream)
@@ -127,7 +127,7 @@ class _Passage(Relay[Any]):
 
 @dataclass(frozen=True, slots=True)
 class ThroughSpark(Source[Any]):
-    """Emit what a DataFrame transformation makes of the elements of another chain; each run is a query of its own.
+    """What a DataFrame transformation makes of the elements of another chain; each run is another query.
 
     Emits when downstream asks and a micro-batch has rows. Backpressures when Spark has `capacity` rows that it has not
     committed. Completes when the chain has completed and its rows are out. Cancels the chain and the query.

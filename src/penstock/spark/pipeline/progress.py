@@ -9,9 +9,9 @@ from penstock.run import Progress
 
 
 class Batches:
-    """Add up the micro-batches of a query, which is known by the name under which its rows are counted.
+    """The sums over the micro-batches of a query, which is known by the name under which its rows are counted.
 
-    Spark keeps only the latest reports, so somebody has to look now and then.
+    Spark keeps only the latest reports, so `look` or `now` must be called now and then.
     """
 
     def __init__(self, session: Any, name: str) -> None:

@@ -1,4 +1,4 @@
-"""run: carry out the plan of a pipeline on Spark, and be what its handle has its hands on."""
+"""run: carry out the plan of a pipeline on Spark, under the control of its handle."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def explain(pipeline: Pipeline[Any], master: str) -> Plan:
 
 
 class Embedded:
-    """Be a Spark that is started for one pipeline and closed with it."""
+    """An engine that starts Spark for one pipeline and closes it when the pipeline has ended."""
 
     def run(self, pipeline: Pipeline[Any], checkpoint: str | Path | None, /) -> Run[Any]:
         """Start Spark, then the pipeline."""
@@ -53,7 +53,7 @@ class Embedded:
     def explain(self, pipeline: Pipeline[Any], /) -> Plan:
         """Say what would run where."""
         found = plan(pipeline)
-        assert found is not None  # whoever asks for an embedded Spark has a part that needs it
+        assert found is not None  # it is asked for only by a part that needs Spark
         return found.described("local[*]")
 
 
@@ -72,7 +72,7 @@ def _started(
 
 
 class OnSpark:
-    """Run a plan on Spark."""
+    """One run of a plan on Spark."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class OnSpark:
             end.start()
 
     def stop(self) -> None:
-        """End the live source, whose rows go on to the end; a query of Spark's ends after its micro-batch."""
+        """End the live source, whose rows go on to the end; a query of Spark ends after its micro-batch."""
         with self._lock:
             self._stopped = True
             end = self._end
@@ -144,7 +144,7 @@ class OnSpark:
     def _drain(self, query: Any) -> None:
         try:
             stop_after_batch(query)
-        except Exception as error:  # noqa: BLE001  there is nobody to tell
+        except Exception as error:  # noqa: BLE001  this thread has no caller, so it is only logged
             drop("run: the query could not be stopped", error)
             self._exit.close()
 

@@ -1,4 +1,4 @@
-"""steps: the parts of a pipeline that are Spark's own: DataFrame steps, native sources and native sinks."""
+"""steps: the parts of a pipeline that Spark does itself: DataFrame steps, sources and sinks of Spark."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _refuse(name: str) -> TypeError:
 
 @dataclass(frozen=True, slots=True)
 class Frame(Source[Any]):
-    """Stand for a DataFrame step after a stream; a pipeline runs it on Spark."""
+    """A DataFrame step after a stream; a pipeline runs it on Spark."""
 
     engine: ClassVar[EngineName] = EMBEDDED
     stream: Chain = field(repr=False)
@@ -43,7 +43,7 @@ class Frame(Source[Any]):
 
 @dataclass(frozen=True, slots=True)
 class SparkSource(Source[Any]):
-    """Stand for a DataFrame that Spark reads."""
+    """A DataFrame that Spark reads."""
 
     engine: ClassVar[EngineName] = EMBEDDED
     fn: Callable[[SparkSession], DataFrame]
@@ -55,7 +55,7 @@ class SparkSource(Source[Any]):
 
 @dataclass(frozen=True, slots=True)
 class SparkSink(Source[Any]):
-    """Stand for where Spark writes a DataFrame."""
+    """A place to which Spark writes a DataFrame."""
 
     engine: ClassVar[EngineName] = EMBEDDED
     stream: Chain = field(repr=False)
@@ -68,7 +68,7 @@ class SparkSink(Source[Any]):
 
 @dataclass(frozen=True, slots=True)
 class Also(Source[Any]):
-    """Stand for a write of what goes on to the end in this process."""
+    """A write, by Spark, of the rows that go on to the end in this process."""
 
     engine: ClassVar[EngineName] = EMBEDDED
     stream: Chain = field(repr=False)

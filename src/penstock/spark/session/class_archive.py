@@ -16,7 +16,7 @@ from pyspark.find_spark_home import _find_spark_home
 from penstock.spark.session.java import Java
 
 QUIET = "-Xlog:cds*=off"
-"""Java says at length why it did not take an archive, which is of interest to nobody who starts Spark."""
+"""Without this Java prints why it did not take an archive, which does not help a user of Spark."""
 
 
 def folder() -> Path:
@@ -34,7 +34,7 @@ def archive_for(java: Java) -> Path | None:
 
 
 def name_for(java: Java) -> str:
-    """Return the name of an archive as far as it says for what it is."""
+    """Return the beginning of an archive's name, which tells the Java and the Spark that it is for."""
     known = hashlib.sha256()
     files = [java.home / "release", java.home / "lib" / "server" / "libjvm.so"]
     for file in (*files, *sorted((Path(_find_spark_home()) / "jars").glob("*.jar"))):

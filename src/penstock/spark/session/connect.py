@@ -31,7 +31,7 @@ _PATIENCE = 5.0  # seconds for a server to accept a connection
 
 
 class SparkLimitError(PenstockError):
-    """Report that this kind of session cannot do what was asked."""
+    """The error that this kind of session cannot do what was asked."""
 
 
 def is_remote(session: SparkSession) -> bool:

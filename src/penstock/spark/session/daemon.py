@@ -1,11 +1,11 @@
-"""daemon: PySpark's daemon of Python workers, with better manners at the end of a worker.
+"""daemon: PySpark's daemon of Python workers, whose workers print no traceback and hold up no exception at their end.
 
-Spark hangs up on workers that were idle for a minute. Such a worker notices when it wants to say goodbye, and PySpark
-would print the traceback of it into whatever else is on the terminal; here it ends without a word.
+Spark closes its connection to workers that were idle for a minute. Such a worker notices when it next writes to Spark,
+and PySpark would print the traceback of that to the terminal; here the worker ends without printing.
 
-A worker whose function has raised swallows the rest of its input, so that Spark can hang up in peace; and as long as
-its input is swallowed Spark goes on to write it, and reads of the exception only when the whole partition is through.
-Here it just waits: Spark finds no more room to write, so it reads, and hangs up.
+With PySpark's own daemon a worker whose function has raised reads the rest of its input and throws it away. As long as
+it does so, Spark goes on writing, and reads the exception only after the whole partition. Here the worker reads no
+more: Spark finds no more room to write, so it reads the exception and closes the connection.
 
 It is run by its path, never imported: workers are forked from it, so it must not bring in what starts threads.
 """
@@ -22,7 +22,7 @@ _worker = daemon.worker
 
 
 def worker(sock: Any, authenticated: Any) -> Any:
-    """Serve Spark until it hangs up."""
+    """Serve Spark until it closes the connection."""
     try:
         code = _worker(sock, authenticated)
     except BrokenPipeError:
@@ -37,7 +37,7 @@ def hung_up(sock: Any) -> None:
     if not hasattr(select, "POLLRDHUP"):
         return  # not on Linux: as PySpark does
     poller = select.poll()
-    poller.register(sock.fileno(), select.POLLRDHUP)  # errors and hang-ups are told without being asked for
+    poller.register(sock.fileno(), select.POLLRDHUP)  # errors and closed connections are always reported
     poller.poll()
 
 

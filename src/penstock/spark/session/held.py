@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class SparkClosedError(PenstockError):
-    """A Spark was used after its close()."""
+    """The error that a Spark was used after its close()."""
 
 
 class HeldSession:
@@ -128,7 +128,7 @@ class HeldSession:
 
     @property
     def _place(self) -> str:
-        """Return where it runs, in a word or two."""
+        """Return where it runs: the master, or "remote", or "closed"."""
         if self._closed:
             return "closed"
         return "remote" if self.is_remote else str(self._session.sparkContext.master)

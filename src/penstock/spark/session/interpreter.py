@@ -1,8 +1,8 @@
 """interpreter: the Python that Spark starts beside the driver, with the driver's own path before Spark's.
 
 Spark puts an archive of PySpark first on the path of every Python it starts. Nothing of an archive is kept compiled, so
-each process compiles most of PySpark anew: a second or more, with the planner of every streaming query a process of its
-own, for which the JVM waits no longer than ten seconds. From the installed package the same import takes a third.
+each process compiles most of PySpark anew: a second or more, and every streaming query has a planner in a separate
+process, for which the JVM waits no longer than ten seconds. From the installed package the same import takes a third.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _QUIETER = {
     "pyspark.daemon": "daemon.py",
     "pyspark.sql.streaming.python_streaming_source_runner": "planner.py",
 }
-"""Which of our files is run instead of a module of PySpark's, because it says less at its end."""
+"""Which file of this folder is run instead of a module of PySpark, because it prints no traceback at its end."""
 
 
 def search_path() -> str:

@@ -22,12 +22,12 @@ _PATIENCE = 30  # seconds; a JVM that does not say its version by then never wil
 
 
 class SparkSetupError(PenstockError):
-    """Report that Spark cannot be started here, and what to do about it."""
+    """The error that Spark cannot be started here, with what to do about it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """Be an installed Java: its home folder and its version."""
+    """An installed Java: its home folder and its version."""
 
     home: Path
     version: str

@@ -1,7 +1,7 @@
-"""planner: PySpark's process that plans the micro-batches of a live stream, with better manners at its end.
+"""planner: PySpark's process that plans the micro-batches of a live stream, which prints no traceback at its end.
 
-A query that is stopped hangs up on it, mostly while it waits for rows. It then fails to tell Spark of that, and PySpark
-would print the tracebacks of it all into whatever else is on the terminal; here it ends without a word.
+A query that is stopped closes its connection to this process, mostly while the process waits for rows. The next write
+to Spark then fails, and PySpark would print the tracebacks of that to the terminal; here it ends without printing.
 
 It is run by its path, as Spark would have run PySpark's own.
 """

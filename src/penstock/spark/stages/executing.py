@@ -42,7 +42,7 @@ def stage_function(
         else:
             inputs.turn = chain.from_iterable(map(reader, batches))
             if pull(outputs.chain) is None:
-                # Whoever asks for a row may have to wait for Spark's next batch; an event loop must not.
+                # Asking for a row may have to wait for Spark's next batch, and an event loop must not wait.
                 outputs = flow(Stream.from_iterable(inputs).subscribe_on(thread("penstock-rows")))
             elements = iter(outputs)
         try:
@@ -58,7 +58,7 @@ def stage_function(
 
 
 class Turns:
-    """Be the rows whose turn it is, so that one prepared chain serves key after key; each turn can be taken once."""
+    """The rows whose turn it is, so that one prepared chain serves key after key; each turn can be taken once."""
 
     def __init__(self) -> None:
         self.turn: Iterator[Any] | None = None

@@ -19,7 +19,7 @@ from penstock.stage import Sight, Source
 
 
 class StageError(PenstockError):
-    """A Flow cannot run inside the executors; the message says what can be done about it."""
+    """The error that a Flow cannot run inside the executors, with what can be done about it."""
 
 
 def scope_of(chain: Chain) -> Scoped | None:

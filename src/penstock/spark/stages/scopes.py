@@ -18,7 +18,7 @@ B = TypeVar("B")
 
 @dataclass(frozen=True, slots=True)
 class Scoped(Source[Any]):
-    """Stand for a Flow with the word of its author on which elements it may see together."""
+    """A Flow, and which elements its author lets it see together."""
 
     engine: ClassVar[EngineName] = EMBEDDED
     stream: Chain = field(repr=False)
@@ -28,7 +28,7 @@ class Scoped(Source[Any]):
 
     @property
     def name(self) -> str:
-        """Return the word that made it."""
+        """Return the name of the function that made it."""
         return "keyed_by" if self.keys else "per_partition"
 
     @property
@@ -60,7 +60,7 @@ def per_partition(flow: Flow[A, B]) -> Flow[A, B]:
 
 
 def keyed_by(flow: Flow[A, B], *keys: str, order_by: str | tuple[str, ...] = ()) -> Flow[A, B]:
-    """Run a Flow of its own over the rows of each key, sorted by the columns `order_by`.
+    """Run a Flow over the rows of each key separately, sorted by the columns `order_by`.
 
     Without `order_by` the rows of a key come in whatever order Spark has them. Needs memory for one batch, however
     many rows a key has. On a streaming DataFrame only stateful_map can remember anything: Spark keeps its state in the

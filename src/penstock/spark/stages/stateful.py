@@ -4,8 +4,8 @@ What a generator remembers cannot be put into a checkpoint, so only stateful_map
 anything here. The rows of a micro-batch are put together by key, travel to the partition that has the key's state, and
 pass through the whole Flow there; Arrow carries them as they are, so that the Flow gets the same elements as elsewhere.
 
-States are pickled into the query's checkpoint and read back only from there: whoever can write to that folder can
-run code in the executors.
+States are pickled into the query's checkpoint and read back only from there: a user who can write to that folder
+can run code in the executors.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _apart(schema: Any) -> Callable[[RecordBatches], RecordBatches]:
 
 
 class _Cell:
-    """Hold the state of one stateful_map while the rows of a key pass."""
+    """The state of one stateful_map while the rows of a key pass."""
 
     __slots__ = ("state",)
     state: Any
@@ -158,7 +158,7 @@ class _Cell:
 
 @dataclass(frozen=True, slots=True)
 class _StatefulMap(Stage[Any, Any]):
-    """Be a stateful_map whose state can be taken out and put back."""
+    """A stateful_map whose state can be taken out and put back."""
 
     fn: Callable[[Any, Any], tuple[Any, Any]]
     create: Callable[[], Any]
@@ -171,7 +171,7 @@ class _StatefulMap(Stage[Any, Any]):
 
 
 class _Keeper(StatefulProcessor):
-    """Run a Flow over the rows of one key after the other, on behalf of Spark."""
+    """A Flow that Spark runs over the rows of one key after the other."""
 
     def __init__(
         self, flow: Flow[Any, Any], source: Schema, target: Schema, rows: Form | None, order: tuple[int, ...]
@@ -215,7 +215,7 @@ class _Keeper(StatefulProcessor):
             raise
 
     def close(self) -> None:
-        """Let go of nothing: states are Spark's."""
+        """Do nothing: Spark keeps the states."""
 
     def _take_up(self) -> None:
         found = self._kept.get()

@@ -1,4 +1,4 @@
-"""failure: errors on their way from Spark's other processes to whoever runs the pipeline.
+"""failure: errors on their way from Spark's other processes to the caller that runs the pipeline.
 
 An exception raised in an executor is described in words (type, message, traceback), never sent as an object, and
 rebuilt in the driver. Spark itself may take seconds or a minute to tell, so a function of ours that runs in a task
@@ -24,7 +24,7 @@ _BUILTIN = "builtins."
 
 
 class ExecutorError(PenstockError):
-    """Report an exception of an executor; it is also an instance of the original type where that is known here."""
+    """An exception of an executor; it is also an instance of the original type where that is known here."""
 
     def __init__(self, kind: str, message: str, remote_traceback: str) -> None:
         Exception.__init__(self, kind, message, remote_traceback)  # the original's own would want its own arguments
@@ -79,7 +79,7 @@ def _stayed_away(error: ExecutorError, name: str) -> Any:
 
 
 def _type_named(kind: str) -> type[Exception] | None:
-    """Find an exception type that this process has already imported; nothing is imported on a stranger's word."""
+    """Find an exception type that this process has already imported; a message must not make it import anything."""
     module, _, name = kind.rpartition(".")
     found = getattr(sys.modules.get(module or "builtins"), name, None)
     if isinstance(found, type) and issubclass(found, Exception) and not issubclass(found, ExecutorError):
@@ -107,7 +107,7 @@ def rebuilt(description: Mapping[str, object]) -> ExecutorError:
 
 
 def report(error: Exception) -> bool:
-    """Tell the driver about an exception of the task that runs here; tell whether anybody was told.
+    """Tell the driver about an exception of the task that runs here; return whether the driver was told.
 
     To be called in an executor, before the exception is raised again. It does nothing where the job has no gate.
     """
@@ -157,7 +157,7 @@ def from_spark(error: Exception) -> Exception:
 
 
 class Kept:
-    """Keep the latest exceptions of this process by name while only their names travel."""
+    """The latest exceptions of this process by name, while only their names travel."""
 
     def __init__(self, most: int = 256) -> None:
         self._most = most
@@ -168,7 +168,7 @@ class Kept:
         """Keep an exception under a name; return the words that stand for it."""
         with self._lock:
             self._errors[name] = error
-            while len(self._errors) > self._most:  # whoever runs a query asks soon after, or never
+            while len(self._errors) > self._most:  # the caller that runs a query asks soon after, or never
                 del self._errors[next(iter(self._errors))]
         return f"penstock-failure-{name}"
 

@@ -1,6 +1,6 @@
 """gate: the Arrow Flight server in the driver process through which Spark's other processes reach its streams.
 
-A door is one stream's end of the wire: what it does with actions, reads and writes is its own affair, the gate only
+A door is one stream's end of the wire: the door decides what it does with actions, reads and writes, and the gate only
 finds it by its name. Every call carries the gate's token. Messages are JSON and Arrow, never pickles, so a stranger on
 the port can neither read nor run anything.
 """
@@ -30,19 +30,19 @@ SHUTDOWN_SECONDS = 5.0
 
 
 class GateError(PenstockError):
-    """Report that the gate could not open, or that a call was refused."""
+    """The error that the gate could not open, or that a call was refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class DoorCall:
-    """Be one call to a door, as far as a door may look at it."""
+    """One call to a door, as far as a door may look at it."""
 
     gone: Callable[[], bool]
     """Tell whether the caller has gone away."""
 
 
 class Door(Protocol):
-    """Answer the calls that name it; it is called by many threads at once."""
+    """What answers the calls that name it; many threads call it at once."""
 
     def act(self, call: DoorCall, verb: str, body: Message, /) -> Message:
         """Answer a small question."""
@@ -57,13 +57,13 @@ class Door(Protocol):
         ...
 
     def close(self) -> None:
-        """Wake and refuse whoever waits at the door; the gate is closing."""
+        """Wake and refuse the calls that wait at the door; the gate is closing."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class DoorAddress:
-    """Say where a door is; it travels to executors inside their functions."""
+    """Where a door is; it travels to executors inside their functions."""
 
     uri: str
     token: str
@@ -96,7 +96,7 @@ _kept: dict[str, Any] = {}
 
 
 class Caller:
-    """Make calls to one door."""
+    """A connection through which calls to one door are made."""
 
     __slots__ = ("_address", "_client", "_options")
 
@@ -149,7 +149,7 @@ def whole(body: Message, name: str) -> int:
 
 
 class _TokenCheck(flight.ServerMiddlewareFactory):  # type: ignore[misc]
-    """Refuse every call that does not carry the token."""
+    """A guard that refuses every call that does not carry the token."""
 
     def __init__(self, token: str) -> None:
         super().__init__()
@@ -164,7 +164,7 @@ class _TokenCheck(flight.ServerMiddlewareFactory):  # type: ignore[misc]
 
 
 class _Server(flight.FlightServerBase):  # type: ignore[misc]
-    """Find the door a call names and pass the call on."""
+    """The Flight server, which finds the door that a call names and passes the call on."""
 
     def __init__(self, location: str, token: str, doors: dict[str, Door]) -> None:
         self._doors = doors
@@ -185,7 +185,7 @@ class _Server(flight.FlightServerBase):  # type: ignore[misc]
         """Send batches."""
         body = _message_of(ticket.ticket)
         schema, batches = self._door(body).get(body)
-        # As a table they are sent without a thought of Python's; a generator would wait for its turn at each.
+        # A table is sent without Python; a generator would wait for the interpreter at each batch.
         return flight.RecordBatchStream(pa.Table.from_batches(list(batches), schema))
 
     def do_put(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:
@@ -195,7 +195,7 @@ class _Server(flight.FlightServerBase):  # type: ignore[misc]
 
 
 def _free(host: str, port: int) -> None:
-    """Refuse a port that somebody listens on; the server itself would share it with them."""
+    """Refuse a port that another program listens on; the server itself would share it with that program."""
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -203,7 +203,7 @@ def _free(host: str, port: int) -> None:
 
 
 class Gate:
-    """Own the server; doors come and go."""
+    """The server and its doors, which come and go."""
 
     def __init__(self, host: str = "127.0.0.1", *, port: int = 0, advertise: str | None = None) -> None:
         self._token = secrets.token_urlsafe(32)
@@ -259,7 +259,7 @@ class Gate:
                 door.close()
             except Exception as error:  # noqa: BLE001  the others must be closed as well
                 drop("a door of the gate failed to close", error)
-        # A caller that never hangs up would keep `shutdown` waiting, so it is not waited for beyond reason.
+        # A caller that never closes its connection would keep `shutdown` waiting, so it is waited for only so long.
         closing = threading.Thread(target=self._server.shutdown, name="penstock-gate-close", daemon=True)
         closing.start()
         closing.join(SHUTDOWN_SECONDS)

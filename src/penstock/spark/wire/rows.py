@@ -15,7 +15,7 @@ from penstock.bridges.rows import as_tuples, columns_of
 
 
 class Columns:
-    """Collect rows column by column, so that the rows themselves can go.
+    """Rows collected column by column, so that the rows themselves can go.
 
     Ten thousand rows that are kept are looked at by the garbage collector again and again; numbers and texts are not.
     """
@@ -40,7 +40,7 @@ def row_type(names: tuple[str, ...]) -> type[Any]:
     plain: Any = namedtuple("Row", list(names), rename=True)  # type: ignore[misc]  # names known only now
 
     class Row(plain):
-        """Be one row, by name and by position."""
+        """One row, by name and by position."""
 
         __slots__ = ()
 
@@ -56,7 +56,7 @@ def _row(names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
 
 @dataclass(frozen=True)
 class AsNamed:
-    """Read rows as named tuples."""
+    """A reader of rows as named tuples."""
 
     names: tuple[str, ...]
 

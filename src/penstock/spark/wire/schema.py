@@ -41,7 +41,7 @@ _PLAIN: dict[object, Callable[[], spark.DataType]] = {
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """Describe rows for Arrow and for Spark alike; `row` is the dataclass or NamedTuple it was made from, if any."""
+    """A description of rows for Arrow and for Spark; `row` is the dataclass or NamedTuple it was made from, if any."""
 
     arrow: pa.Schema
     struct: spark.StructType
