@@ -35,7 +35,7 @@ RIDDLES = re.compile(
     r"neither\s+here\s+nor\s+there)\b",
     re.IGNORECASE,
 )
-NOT_YET_IN_PLAIN_WORDS = {"spark"}  # folders of src/penstock
+NOT_YET_IN_PLAIN_WORDS: set[str] = set()
 # Sentences that are data: the pages of rules and properties are written from them.
 RULES_AND_PROPERTIES = {
     "properties_abortable.py", "properties_base.py", "properties_fault.py", "properties_intents.py",

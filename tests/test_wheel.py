@@ -19,4 +19,4 @@ def test_the_wheel_has_every_file_of_the_package() -> None:
         if file.is_file() and not any(part[0] == "." or part == "__pycache__" for part in file.relative_to(home).parts)
     }
     assert included == here
-    assert {Path("penstock/py.typed"), Path("penstock/spark/log4j2.properties")} <= included
+    assert {Path("penstock/py.typed"), Path("penstock/spark/session/log4j2.properties")} <= included

@@ -21,7 +21,7 @@ from benchmarks.spark.timing import Timed
 from benchmarks.workload import PENSTOCK, Bound, Contender, Target, Workload
 from penstock import Stream
 from penstock.spark import Spark
-from penstock.spark.draining import stop_after_batch
+from penstock.spark.egress.draining import stop_after_batch
 
 RATE = "rate-micro-batch"
 ROWS = 1000

@@ -21,7 +21,7 @@ from penstock.flow import Pipeline
 
 if TYPE_CHECKING:
     from penstock.run import Run
-    from penstock.spark.session import Spark
+    from penstock.spark import Spark
 
 WELL, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 
@@ -127,7 +127,7 @@ def _spark(master: str | None, conf: Mapping[str, str]) -> Iterator[Spark | None
     if master is None and not conf:
         yield None
         return
-    from penstock.spark.session import Spark  # noqa: PLC0415  a pipeline of this process needs none
+    from penstock.spark import Spark  # noqa: PLC0415  a pipeline of this process needs none
 
     try:
         spark = Spark(master=master, conf=conf)

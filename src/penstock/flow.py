@@ -6,11 +6,12 @@ Stream | Sink = Pipeline. Composing runs nothing.
 
 from __future__ import annotations
 
+import importlib
 import typing
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar, overload, runtime_checkable
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, overload, runtime_checkable
 
 from penstock.engine.doors.inlet import Inlet, Receiver
 from penstock.engine.doors.iterate import value_async
@@ -219,13 +220,26 @@ class Engine(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class EngineName:
+    """The name of an engine: a module and a class in it, which is made without arguments.
+
+    A description names its engine and does not import it: the engine imports the descriptions that it carries out.
+    """
+
+    module: str
+    kind: str
+
+    def made(self) -> Engine:
+        """Import the engine and make one."""
+        return cast("Engine", getattr(importlib.import_module(self.module), self.kind)())
+
+
 @runtime_checkable
 class Elsewhere(Protocol):
-    """A source that cannot run in this process, and knows the engine that can run it."""
+    """A source that cannot run in this process, and names the engine that can run it."""
 
-    def engine(self) -> Engine:
-        """Return where it can run."""
-        ...
+    engine: ClassVar[EngineName]
 
 
 _UNHURRIED = "asks for all there is, one after the other"
@@ -289,7 +303,7 @@ class Pipeline(Generic[R_co]):
         if given is not None and not isinstance(given, Engine):
             raise TypeError(f"run: spark must be a penstock.spark.Spark, got {given!r}")
         needs = (part._chain.source for part in self._parts if not isinstance(part, Stage | Joint))
-        return given or next((source.engine() for source in needs if isinstance(source, Elsewhere)), None)
+        return given or next((source.engine.made() for source in needs if isinstance(source, Elsewhere)), None)
 
     def __await__(self) -> Generator[Any, None, R_co]:
         return value_async(self._chain).__await__()
@@ -324,6 +338,7 @@ def subscriber(sink: Sink[A, R]) -> Receiver[A, R]:
 __all__ = [
     "Elsewhere",
     "Engine",
+    "EngineName",
     "Flow",
     "Hole",
     "Pipeline",

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyspark
 
-from penstock.spark.java import find_java
+from penstock.spark.session.java import find_java
 from tests.spark.processes import QUICK_JVM, above, command, kill_tree
 
 ROOT = Path(__file__).parent.parent.parent

@@ -18,7 +18,7 @@ import pytest
 from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 from py4j.java_gateway import JavaGateway
 
-from penstock.spark.java import find_java
+from penstock.spark.session.java import find_java
 from penstock.testing.signals import PATIENCE
 from tests.bridges.crossings import Crossing
 

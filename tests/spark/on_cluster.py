@@ -18,7 +18,8 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
 from penstock import Stream, flow
-from penstock.spark import Spark, failure, keyed_by
+from penstock.spark import Spark, keyed_by
+from penstock.spark.wire import failure
 from tests.spark.asker import Asker
 from tests.spark.chains import chained
 from tests.spark.cluster import kill_worker_of

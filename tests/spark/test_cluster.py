@@ -10,7 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from penstock import Stream
-from penstock.spark.schema import row_type
+from penstock.spark.wire.schema import row_type
 from tests.spark.chains import STEPS, chained
 from tests.spark.cluster import Cluster, Driver
 from tests.spark.on_cluster import item_stages, running_sum

@@ -9,16 +9,17 @@ except ModuleNotFoundError as missing:
     ) from missing
 
 from penstock.bridges.columns import SchemaError
-from penstock.spark.classes import prepare
-from penstock.spark.connect import SparkLimitError
-from penstock.spark.entry import entry
-from penstock.spark.java import SparkSetupError
-from penstock.spark.plan import PlanError
-from penstock.spark.schema import Schema
-from penstock.spark.scopes import keyed_by, per_partition
-from penstock.spark.session import Spark, SparkClosedError
-from penstock.spark.stages import StageError
-from penstock.spark.steps import also, frame, spark_sink, spark_source
+from penstock.spark.facade import Spark
+from penstock.spark.pipeline.entry import entry
+from penstock.spark.pipeline.plan import PlanError
+from penstock.spark.pipeline.steps import also, frame, spark_sink, spark_source
+from penstock.spark.preparing import prepare
+from penstock.spark.session.connect import SparkLimitError
+from penstock.spark.session.held import SparkClosedError
+from penstock.spark.session.java import SparkSetupError
+from penstock.spark.stages.refusals import StageError
+from penstock.spark.stages.scopes import keyed_by, per_partition
+from penstock.spark.wire.schema import Schema
 
 __all__ = [
     "PlanError",

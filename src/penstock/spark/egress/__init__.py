@@ -1,0 +1,1 @@
+"""egress: a DataFrame out of Spark as a Stream, under demand."""

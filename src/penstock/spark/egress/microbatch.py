@@ -1,0 +1,272 @@
+"""microbatch: a streaming DataFrame as a Stream, each micro-batch once.
+
+Spark hands over one micro-batch after the other and waits for each. A micro-batch counts as delivered when `on_next`
+has returned for its last element; its number is then on disk before Spark hears of it. A restart from the checkpoint
+leaves out what was delivered and repeats, from its first row, the one micro-batch that was not yet delivered whole.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from penstock.engine.grounds.outlet import Outlet
+from penstock.engine.words.dropped import drop
+from penstock.errors import PenstockError
+from penstock.spark.egress.batch_write import Write, written
+from penstock.spark.egress.decoding import Decode
+from penstock.spark.egress.task_failures import TaskFailures, report_to
+from penstock.spark.wire import failure
+from penstock.spark.wire.gate import DoorCall, Gate, GateError, Message
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]
+    from pyspark.sql import DataFrame
+
+ROWS = 10_000
+"""Rows that are made into Python objects at a time."""
+
+
+PATIENCE = 10.0
+"""Seconds that a query may take to begin or to end before it is left alone."""
+_STOPPED = (
+    "stream: the subscriber has gone\n"
+    "py4j.protocol.Py4JJavaError: An error occurred while calling stop: java.lang.InterruptedException"
+)
+"""By this text Spark tells the end of a query that it was told to stop from a failure, which it would log."""
+
+
+class _Ended(PenstockError):
+    """The exception that tells Spark that the subscriber has gone; only Spark sees it."""
+
+
+def _not_ended(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], _Ended))
+
+
+# It is how a query learns of the end; py4j would log it as an error.
+logging.getLogger("py4j.clientserver").addFilter(_not_ended)
+
+
+class Ledger:
+    """The number of the last micro-batch that was delivered, kept on disk."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._path = None if folder is None else folder / "penstock-delivered"
+        self.last = -1
+        if folder is not None:
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise ValueError(
+                    f"stream: checkpoint must be a folder that can be written, got {folder}: {error.strerror}"
+                ) from error
+        if self._path is not None and self._path.exists():
+            text = self._path.read_text()
+            if not text.strip().isdigit():
+                raise ValueError(f"stream: {self._path} must hold the number of a micro-batch, got {text[:40]!r}")
+            self.last = int(text)
+
+    def deliver(self, batch: int) -> None:
+        """Write a micro-batch down; it is on disk when this returns."""
+        self.last = batch
+        if self._path is None:
+            return
+        fresh = self._path.with_suffix(".new")
+        with fresh.open("w") as file:
+            file.write(str(batch))
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(self._path)
+        folder = os.open(self._path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+class _Run:
+    """One subscription to a streaming DataFrame: its outlet, its door for reports, and its query."""
+
+    def __init__(self, source: QuerySource, downstream: Subscriber[Any]) -> None:
+        outlet = self._outlet = Outlet(downstream)
+        outlet.on_request = self._requested
+        outlet.on_taken = self._taken
+        outlet.on_cancel = self._cancel
+        outlet.on_close = self._closed
+        self._source = source
+        self._changed = threading.Condition()
+        self._chunks: deque[pa.RecordBatch] = deque()
+        self._owed = 0
+        """Elements made for the subscriber and not yet through its on_next."""
+        self._over = False
+        self._query: Any = None
+        self._stopper: threading.Thread | None = None
+        self._raised: Exception | None = None
+        self._ledger: Ledger
+        context = source.frame.sparkSession.sparkContext
+        self._context = context
+        self._reports = TaskFailures(context, outlet.fail_now)
+        self._address = source.gate.admit(self)
+        self._started = threading.Lock()
+
+    def open(self) -> None:
+        self._outlet.open()
+
+    # What the gate calls.
+
+    def act(self, call: DoorCall, verb: str, body: Message, /) -> Message:
+        if verb == "failed":
+            self._reports.hear(body)
+        return {}
+
+    def get(self, body: Message, /) -> Any:
+        raise GateError("stream: there is nothing to read here")
+
+    def put(self, body: Message, reader: Any, writer: Any, /) -> None:
+        raise GateError("stream: nothing is to be written here")
+
+    def close(self) -> None:
+        self._outlet.fail_now(GateError("stream: the Spark session was closed"))
+        if self._stopper is not None:
+            self._stopper.join(PATIENCE)  # a query that outlives its session logs long errors
+
+    # The subscriber's side.
+
+    def _requested(self, _: int) -> None:
+        if self._started.acquire(blocking=False):  # never released: the first request starts the query
+            threading.Thread(target=self._run, name="penstock-query", daemon=True).start()
+        with self._changed:
+            self._changed.notify_all()
+
+    def _taken(self, count: int) -> None:
+        with self._changed:
+            self._owed -= count
+            self._changed.notify_all()
+
+    def _cancel(self) -> None:
+        with self._changed:
+            self._over = True
+            self._changed.notify_all()
+        self._stopper = threading.Thread(target=self._stop, name="penstock-query-stop", daemon=True)
+        self._stopper.start()
+
+    def _closed(self) -> None:
+        self._source.gate.dismiss(self._address)
+
+    # Spark's side.
+
+    def _run(self) -> None:
+        source = self._source
+        try:
+            self._ledger = Ledger(source.checkpoint)
+            report_to(self._context, self._address)
+            writer = source.frame.writeStream.foreachBatch(self._batch)
+            if source.checkpoint is not None:
+                writer = writer.option("checkpointLocation", str(source.checkpoint))
+            trigger = source.trigger or default_trigger(source.frame)
+            query = (writer.trigger(**trigger) if trigger else writer).start()
+            with self._changed:
+                self._query = query
+                over = self._over
+            if over:
+                query.stop()
+            query.awaitTermination()
+        except Exception as error:  # noqa: BLE001  it is delivered
+            error = self._reports.last or failure.original(self._raised or error)
+            self._outlet.complete(None if self._outlet.closed else error)
+        else:
+            self._outlet.complete()
+
+    def _stop(self) -> None:
+        with self._changed:
+            query = self._query
+        if query is None:
+            return
+        try:
+            query.stop()
+        except Exception as error:  # noqa: BLE001  the subscriber has gone, so it is only logged
+            drop("stream: the query could not be stopped", error)
+
+    def _batch(self, frame: DataFrame, number: int) -> None:
+        """Deliver a micro-batch; called by Spark, which waits."""
+        try:
+            self._deliver_once(frame, number)
+        except Exception as error:
+            self._raised = error  # Spark puts so much text around it that it cannot be read any more
+            if not self._over:
+                raise
+        else:
+            return
+        self._wait(lambda: False)  # it was stopped in the middle of its work, which has raised this error
+
+    def _deliver_once(self, frame: DataFrame, number: int) -> None:
+        if number <= self._ledger.last:
+            return
+        with written(frame, self._source.also, number):
+            rows = frame.toArrow()
+        for chunk in rows.to_batches(max_chunksize=ROWS):
+            if chunk.num_rows:
+                self._deliver(chunk)
+        self._wait(lambda: not self._owed)
+        self._ledger.deliver(number)
+
+    def _deliver(self, chunk: pa.RecordBatch) -> None:
+        outlet = self._outlet
+        self._wait(lambda: outlet.demand > len(outlet.queue))
+        elements = list(self._source.decode(chunk))
+        with self._changed:
+            self._owed += len(elements)
+        outlet.queue.extend(elements)
+        outlet.wake()
+
+    def _wait(self, ready: Any) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._over or self._outlet.closed or ready())
+            if not (self._over or self._outlet.closed):
+                return
+            self._changed.wait_for(lambda: self._query is not None, PATIENCE)
+            query = self._query
+        pause = threading.Event()
+        for _ in range(int(PATIENCE * 100)):
+            # Before Spark knows that the query is to stop, it would take what is raised here for a failure.
+            if query is None or not query.isActive:
+                break
+            pause.wait(0.01)
+        raise _Ended(_STOPPED)
+
+
+def default_trigger(frame: DataFrame) -> dict[str, Any]:
+    """Return the trigger that ends with its sources, where all of them are streams of ours and so have an end."""
+    java: Any = frame._jdf
+    leaves = java.queryExecution().analyzed().collectLeaves()
+    found = [leaves.apply(index) for index in range(leaves.size())]
+    live = [str(leaf.toString()) for leaf in found if str(leaf.nodeName()).startswith("Streaming")]
+    return {"availableNow": True} if live and all(name.startswith("penstock_") for name in live) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySource(Source[Any]):
+    """The rows of a streaming DataFrame; each subscription runs a query.
+
+    Emits when downstream asks and a micro-batch has rows. Backpressures by letting Spark wait inside a micro-batch.
+    Completes when the query ends. Cancels by stopping the query.
+    """
+
+    gate: Gate = field(repr=False)
+    frame: DataFrame
+    decode: Decode = field(repr=False)
+    checkpoint: Path | None = None
+    trigger: dict[str, Any] = field(default_factory=dict)
+    also: Write | None = None
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Start a subscription; the query itself starts with the first request."""
+        _Run(self, downstream).open()

@@ -1,0 +1,213 @@
+"""streams: a DataFrame as a Stream, under demand.
+
+Each task of the job writes its batches to the gate, a few ahead of what was taken here; when no rows are asked for, the
+tasks stand still. Rows of different partitions come in any order, those of one partition in theirs. A task that is run
+again repeats nothing, provided that its partition has the same rows in the same order the second time.
+
+A loop over the rows takes a batch when it comes to its end of the one before, and makes rows of it on its own thread,
+one at a time. A subscriber's rows are made as they are asked for, a few hundred at a time, by the thread that asks or
+the one that brings them. Either way no more than one batch is open in this process; the others that it holds are those
+at the door.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pyspark.sql import DataFrame
+
+from penstock.engine.grounds.outlet import Outlet
+from penstock.engine.runs.chain import Chain
+from penstock.spark.egress.arrow_partitions import arrow_partitions
+from penstock.spark.egress.batch_write import Write, written
+from penstock.spark.egress.decoding import Decode, decoder
+from penstock.spark.egress.delivery import AHEAD, Delivery, send
+from penstock.spark.egress.job import Job
+from penstock.spark.egress.microbatch import QuerySource
+from penstock.spark.egress.pump import Pump
+from penstock.spark.egress.task_failures import TaskFailures
+from penstock.spark.session.held import HeldSession
+from penstock.spark.wire import failure
+from penstock.spark.wire.gate import Gate
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Opener, Source
+from penstock.stream import Stream
+
+
+class _Work:
+    """The job of one run, the door that its tasks write to, and the failures that they report."""
+
+    def __init__(
+        self,
+        source: FrameSource,
+        arrived: Callable[[], None],
+        fail: Callable[[Exception], None],
+        done: Callable[[Exception | None], None],
+    ) -> None:
+        context = source.frame.sparkSession.sparkContext
+        self._gate = source.gate
+        self._done = done
+        self._reports = TaskFailures(context, fail)
+        self.door = Delivery(arrived, self._reports.hear, fail)
+        address = self._address = source.gate.admit(self.door)
+        frame, ahead = source.frame, source.ahead
+
+        def work() -> None:
+            with written(frame, source.also, 0):
+                # A function of this shape is shipped by value, and what it calls by name.
+                parts, schema = arrow_partitions(frame)
+                parts.mapPartitions(lambda batches: send(address, ahead, schema, batches)).collect()
+
+        self._job = Job(context, address, work, self._over)
+        self.start = self._job.start
+
+    def _over(self, error: Exception | None) -> None:
+        self._done(None if error is None else self._reports.last or failure.original(error))
+
+    def cancel(self) -> None:
+        """End the job, if it has begun."""
+        self._job.cancel(self.door.refuse)
+
+    def dismiss(self) -> None:
+        """Close the door for good, once no task is under way to it; Spark would log that it was turned away."""
+        self._job.afterwards(lambda: self._gate.dismiss(self._address))
+
+
+class _Subscription:
+    """One subscription to a DataFrame: its outlet, its job, and the pump between them."""
+
+    def __init__(self, source: FrameSource, downstream: Subscriber[Any]) -> None:
+        outlet = self._outlet = Outlet(downstream)
+        work = self._work = _Work(source, self._arrived, outlet.fail_now, self._done)
+        self._pump = Pump(outlet, work.door.poll, source.decode)
+        outlet.on_request = self._requested
+        outlet.on_cancel = work.cancel
+        outlet.on_close = work.dismiss
+        self._started = threading.Lock()
+
+    def open(self) -> None:
+        self._outlet.open()
+
+    def _arrived(self) -> None:
+        self._pump.run()
+
+    def _requested(self, _: int) -> None:
+        if self._started.acquire(blocking=False):  # never released: the first request starts the job
+            self._work.start()
+        self._pump.run()
+
+    def _done(self, error: Exception | None) -> None:
+        self._pump.end(None if self._outlet.closed else error)  # a cancelled job fails because it was cancelled
+
+
+class _Iteration:
+    """One loop over a DataFrame, on a thread that waits for its rows."""
+
+    def __init__(self, source: FrameSource) -> None:
+        self._source = source
+        self._changed = threading.Condition()
+        self._over = False
+        self._error: Exception | None = None
+
+    def rows(self) -> Iterator[Any]:
+        """Start the job and iterate over its rows; closing the iterator ends the job."""
+        decode = self._source.decode
+        # Not before: an iterator that is closed unused has no other end.
+        work = self._work = _Work(self._source, self._wake, self._fail, self._done)
+        try:
+            work.start()
+            while self._waited():
+                batch = work.door.poll()
+                if batch is None:
+                    continue  # it was refused meanwhile
+                for row in decode(batch):
+                    if self._error is not None:
+                        break  # ahead of what was taken
+                    yield row
+            if self._error is not None:
+                raise self._error
+        finally:
+            if not self._over and self._error is None:
+                work.cancel()
+            work.dismiss()
+
+    def _waited(self) -> bool:
+        """Wait for a batch; tell whether there is one, or else the end."""
+        door = self._work.door
+        with self._changed:
+            self._changed.wait_for(lambda: door.waiting or self._over or self._error is not None)
+            return not self._over and self._error is None
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify()
+
+    def _fail(self, error: Exception) -> None:
+        with self._changed:
+            self._error = self._error or error
+            self._changed.notify()
+        self._work.cancel()  # the loop may take its time to look
+
+    def _done(self, error: Exception | None) -> None:
+        with self._changed:
+            self._error = self._error or error
+            self._over = True
+            self._changed.notify()
+
+
+@dataclass(frozen=True, slots=True)
+class FrameSource(Source[Any]):
+    """The rows of a batch DataFrame; each subscription runs the job once.
+
+    Emits when downstream asks and a task has rows. Backpressures by leaving the tasks without credit. Completes when
+    the job does. Cancels the job.
+    """
+
+    clean: ClassVar[bool] = True
+    gate: Gate = field(repr=False)
+    frame: DataFrame
+    decode: Decode = field(repr=False)
+    ahead: int = AHEAD
+    also: Write | None = None
+
+    def waiting_opener(self) -> Opener[Any]:
+        """Iterate on the caller's own thread, which waits for the tasks."""
+        return lambda _: _Iteration(self).rows()
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Start a subscription; the job itself starts with the first request."""
+        _Subscription(self, downstream).open()
+
+
+def stream(
+    spark: HeldSession,
+    frame: DataFrame,
+    *,
+    rows: Any = None,
+    ahead: int = AHEAD,
+    checkpoint: str | Path | None = None,
+    trigger: Mapping[str, Any] | None = None,
+    also: Write | None = None,
+) -> Stream[Any]:
+    """Make a Stream of a DataFrame's rows: named tuples, or by `rows` "tuple", a class of rows, or "arrow" for batches.
+
+    For a streaming DataFrame `checkpoint` is a folder that remembers which micro-batches were delivered, and `trigger`
+    is what Spark's own `trigger` takes. `also` is a function that writes a micro-batch, given with its number, before
+    its rows are delivered; a batch DataFrame is given whole, as number 0.
+    """
+    if not isinstance(frame, DataFrame):
+        raise TypeError(f"stream: df must be a DataFrame, got {frame!r}")
+    if type(ahead) is not int or ahead < 1:
+        raise ValueError(f"stream: ahead must be a whole number >= 1, got {ahead!r}")
+    decode = decoder(frame, rows)
+    if frame.isStreaming:
+        folder = None if checkpoint is None else Path(checkpoint)
+        return Stream(Chain(QuerySource(spark.gate, frame, decode, folder, dict(trigger or {}), also)))
+    for name, value in (("checkpoint", checkpoint), ("trigger", trigger)):
+        if value is not None:
+            raise ValueError(f"stream: {name} is for streaming DataFrames, and this one is not")
+    return Stream(Chain(FrameSource(spark.gate, frame, decode, ahead, also)))

@@ -1,0 +1,1 @@
+"""ingest: a Stream, or another Publisher, into Spark as a streaming DataFrame."""

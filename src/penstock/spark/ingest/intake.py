@@ -1,0 +1,373 @@
+"""intake: the subscriber that holds a publisher's rows until Spark has committed them.
+
+Rows are numbered as they come. Elements that have arrived but are not yet in a record batch are `pending`; sealing
+makes a batch of them, writes it to the spool if there is one, and only then are they `produced`, which is what Spark
+may read. The publisher is asked for `capacity` less what has arrived after the last commit and what it was asked for
+already, so never more than `capacity` rows are ahead of Spark. It is asked on a separate thread, since a publisher
+may do all its work inside `request`.
+
+An element is put into `pending` without the lock, which would cost more than all the rest: a deque takes it whole, and
+the publisher calls one signal at a time. A thread that waits sets `hungry` before it looks at `pending` once more, and
+the element is there before `hungry` is read; `full` says at which length there is something to do besides.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from penstock.engine.grounds.outlet import element_or_raise
+from penstock.engine.words.dropped import drop
+from penstock.engine.words.part import Part
+from penstock.errors import PenstockError
+from penstock.spark.ingest.pace import Pace
+from penstock.spark.ingest.spool import Spool
+from penstock.spark.wire.schema import Schema, SchemaError
+from penstock.spec.interfaces import Publisher, Subscription
+
+SEAL = 10_000
+"""Elements that are made into a record batch without waiting for Spark to ask."""
+LINGER = 0.005
+"""Seconds that a row may wait for company, and again as long as there is some."""
+MOST_LINGERS = 10
+Reject = Callable[[Any, SchemaError], None]
+
+
+class IngestError(PenstockError):
+    """The error that rows cannot be given to Spark, with the reason."""
+
+
+class Intake(Part):
+    """A publisher's subscriber that holds its rows and answers what Spark's processes ask."""
+
+    def __init__(
+        self, schema: Schema, capacity: int, first: int, pace: Pace, spool: Spool | None, reject: Reject | None
+    ) -> None:
+        self._schema = schema
+        self._capacity = capacity
+        self._pace = pace
+        self._spool = spool
+        self._reject = reject
+        self._changed = threading.Condition()
+        self._sealing = threading.Lock()
+        self._pending: deque[Any] = deque()
+        self._full = 0
+        """How many pending elements need more done than to keep them: they fill a batch, or are all that was asked."""
+        self._sealed = first
+        """The number of the first pending row."""
+        self._starts: list[int] = []
+        self._batches: list[pa.RecordBatch] = []
+        self._committed = self._produced = first
+        self._needed = first
+        """A row that must be produced even beyond capacity: a restarted query repeats the batch that it had planned."""
+        self._asked = self._came = 0
+        """Elements that were asked for, and those of them that are pending no longer."""
+        self._ask = 0
+        self._arrow: bool | None = None
+        """Whether elements are record batches; unknown before the first."""
+        self._hungry = False
+        self._over = self._done = self._closed = self._let_go = False
+        self.error: Exception | None = None
+        self._subscription: Subscription | None = None
+        self.most_ahead = 0
+        """The most rows that were ever asked for or held beyond the last commit."""
+        if spool is not None:
+            for start, batch in spool.batches():
+                self._starts.append(start)
+                self._batches.append(batch)
+            self._produced = self._sealed = spool.end
+
+    # Starting and asking.
+
+    def start(self, publisher: Publisher[Any]) -> None:
+        """Subscribe, on a thread that also makes all requests."""
+        threading.Thread(target=self._work, args=(publisher,), name="penstock-ingest", daemon=True).start()
+
+    def _work(self, publisher: Publisher[Any]) -> None:
+        try:
+            publisher.subscribe(self)
+            while True:
+                with self._changed:
+                    self._changed.wait_for(lambda: self._ask or self._over or self._closed)
+                    if self._over or self._closed:
+                        break
+                    asked, self._ask = self._ask, 0
+                    subscription = self._subscription
+                assert subscription is not None
+                subscription.request(asked)
+        except Exception as error:  # noqa: BLE001  rule 3.16: a publisher that raises has failed
+            self._end(error)
+        finally:
+            with self._changed:
+                cancelled = self._closed and not self._over
+                subscription, self._subscription = self._subscription, None
+            if cancelled and subscription is not None:
+                try:
+                    subscription.cancel()
+                except Exception as error:  # noqa: BLE001  rule 3.15
+                    drop("rule 3.15: the publisher's cancel raised", error)
+
+    def _outstanding(self) -> int:
+        """Return how many elements were asked for and have not come; hold the lock."""
+        return self._asked - self._came - len(self._pending)
+
+    def _want(self) -> None:
+        """Ask for what there is room for; hold the lock."""
+        outstanding = self._outstanding()
+        arrived = self._sealed + len(self._pending)
+        room = max(self._committed + self._capacity, self._needed) - arrived
+        if self._arrow is None:
+            room = min(room, 1)  # the first element tells whether elements are rows or batches of them
+        elif self._arrow:
+            room = 1 if room > 0 and not self._pending else 0  # what is pending has rows that are not yet counted
+        more = room - outstanding
+        if more > 0 and self._subscription is not None and not self._over:
+            self._asked += more
+            self._ask += more
+            self.most_ahead = max(self.most_ahead, arrived - self._committed + outstanding + more)
+            self._changed.notify_all()
+        self._full = 0 if self._over or self._closed else min(SEAL, self._asked - self._came)
+
+    # What the publisher calls.
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        """Take the subscription and begin to ask."""
+        element_or_raise(subscription, "on_subscribe")
+        with self._changed:
+            second = self._subscription is not None or self._over
+            if not second:
+                self._subscription = subscription
+                self._want()
+        if second:
+            subscription.cancel()  # rule 2.5
+
+    def on_next(self, element: Any, /) -> None:
+        """Take one row, or one batch of rows."""
+        if element is None:
+            element_or_raise(element, "on_next")
+        pending = self._pending
+        pending.append(element)
+        if len(pending) >= self._full or self._hungry:
+            self._arrived()
+
+    def on_chunk(self, elements: list[Any], /) -> None:
+        """Take several elements."""
+        self._pending.extend(elements)
+        if len(self._pending) >= self._full or self._hungry:
+            self._arrived()
+
+    def _arrived(self) -> None:
+        """Ask for more, tell who waits, or make a batch."""
+        with self._changed:
+            if self._over or self._closed:
+                self._pending.clear()
+                return
+            if self._arrow is None and self._pending:
+                self._arrow = isinstance(self._pending[0], pa.RecordBatch)
+            full = self._arrow or len(self._pending) >= SEAL
+            if not full and self._outstanding() <= 0:
+                self._want()
+            if not full:
+                self._hungry = False  # a thread that still waits after its next look sets it again
+                self._changed.notify_all()
+        if full:
+            self._seal()
+
+    def on_error(self, error: Exception, /) -> None:
+        """Take the failure; Spark hears of it after the rows before it."""
+        element_or_raise(error, "on_error")
+        self._end(error)
+
+    def on_complete(self) -> None:
+        """Take the end."""
+        self._end(None)
+
+    def _end(self, error: Exception | None) -> None:
+        with self._changed:
+            if self._over:
+                return
+            self._over = True
+            self._full = 0
+        self._seal()
+        with self._changed:
+            self._done = True
+            self.error = self.error or error
+            self._changed.notify_all()
+
+    def _fail(self, error: Exception) -> None:
+        """End with an error of the intake itself: nothing more is taken from the publisher."""
+        with self._changed:
+            if self.error is None:
+                self.error = error
+            self._done = self._closed = True
+            self._full = 0
+            self._changed.notify_all()
+
+    # Making batches.
+
+    def _seal(self) -> None:
+        """Make what is pending readable."""
+        with self._sealing:
+            with self._changed:
+                elements = self._taken()
+                first = self._produced
+            if not elements or self._let_go:
+                return
+            try:
+                for batch in self._made(elements, first):
+                    if batch.num_rows:
+                        self._add(batch)
+            except Exception as error:  # noqa: BLE001  a row that does not fit, a disk that is full
+                self._fail(error)
+
+    def _taken(self) -> list[Any]:
+        """Take all pending elements, counting their rows; hold the lock."""
+        take = self._pending.popleft
+        elements = [take() for _ in range(len(self._pending))]
+        if self._closed:
+            return []  # the publisher had not yet heard of the end
+        self._came += len(elements)
+        if self._arrow:
+            self._sealed += sum(one.num_rows if isinstance(one, pa.RecordBatch) else 1 for one in elements)
+        else:
+            self._sealed += len(elements)
+        if self._outstanding() <= 0:
+            self._want()
+        self._full = min(self._full, self._asked - self._came)
+        return elements
+
+    def _add(self, batch: pa.RecordBatch) -> None:
+        if self._spool is not None:
+            self._spool.write(batch)
+        with self._changed:
+            self._starts.append(self._produced)
+            self._batches.append(batch)
+            self._produced += batch.num_rows
+            self._changed.notify_all()
+
+    def _made(self, elements: list[Any], first: int) -> Iterator[pa.RecordBatch]:
+        schema = self._schema
+        if self._arrow:
+            for element in elements:
+                if not isinstance(element, pa.RecordBatch):
+                    raise TypeError(f"frame: elements must be record batches like the first, got {element!r:.100}")
+                yield schema.fitted(element)
+        elif self._reject is None:
+            yield schema.batch(elements, first)
+        else:
+            batch, rejected = schema.sorted_out(elements, first)
+            with self._changed:
+                self._sealed -= len(rejected)
+                self._want()
+            for row, error in rejected:
+                self._reject(row, error)
+            yield batch
+
+    # What Spark's processes ask.
+
+    def poll(self, start: int, most: int | None, seconds: float) -> tuple[int, bool]:
+        """Commit up to `start` and wait for rows after it; return where they end and whether the stream has ended."""
+        self.commit(start)
+        with self._changed:
+            if not self._committed <= start <= self._produced:
+                raise IngestError(
+                    f"frame: the checkpoint is at row {start}, and rows {self._committed} to {self._produced} are here;"
+                    " it belongs to another stream"
+                )
+            self._pace.ended()
+            self._wait(lambda: self._pending or self._produced > start or self._done or self._closed, seconds)
+            wanted = min(self._pace.limit, most or self._pace.limit)
+            self._linger(start + wanted)
+        if self._produced - start < wanted:
+            self._seal()
+        with self._changed:
+            rows = min(self._produced - start, wanted)
+            if rows:
+                self._pace.began(rows)
+            return start + rows, (self._done or self._closed) and self._produced == start and not self._pending
+
+    def _wait(self, ready: Callable[[], object], seconds: float | None = None) -> None:
+        """Wait for what an element may change; hold the lock."""
+
+        def look() -> object:
+            if ready():
+                return True
+            self._hungry = True
+            return ready()  # for what came before it was set
+
+        self._changed.wait_for(look, seconds)
+
+    def _linger(self, end: int) -> None:
+        """Wait a moment for the rows before `end` while they keep coming; hold the lock.
+
+        A micro-batch costs far more than that moment, however few rows it has.
+        """
+        for _ in range(MOST_LINGERS):
+            here = self._sealed + len(self._pending)
+            if self._changed.wait_for(
+                lambda: (
+                    self._sealed + len(self._pending) >= end or self._outstanding() <= 0 or self._over or self._closed
+                ),
+                LINGER,
+            ) or here == self._sealed + len(self._pending):
+                return
+
+    def commit(self, row: int) -> None:
+        """Forget the rows before `row` and ask for as many more."""
+        with self._changed:
+            if row <= self._committed:
+                return
+            self._committed = min(row, self._produced)
+            gone = max(0, bisect_right(self._starts, self._committed) - 1)
+            while gone < len(self._starts) and self._starts[gone] + self._batches[gone].num_rows <= self._committed:
+                gone += 1
+            del self._starts[:gone], self._batches[:gone]
+            self._want()
+        if self._spool is not None:
+            with self._sealing:
+                if not self._let_go:
+                    self._spool.forget(row)
+
+    def rows(self, first: int, end: int) -> Iterator[pa.RecordBatch]:
+        """Return the rows of a range, waiting for those that a restarted query knows and we do not have yet."""
+        with self._changed:
+            if first < (self._starts[0] if self._starts else self._committed):
+                raise IngestError(f"frame: rows {first} to {end} are gone; they were committed")
+            if end > self._needed:
+                self._needed = end
+                self._want()
+        while True:
+            with self._changed:
+                self._wait(lambda: self._pending or self._produced >= end or self._done or self._closed)
+                if self._produced >= end:
+                    break
+                if not self._pending and (self._done or self._closed):
+                    raise IngestError(
+                        f"frame: the stream ended at row {self._produced},"
+                        f" and the checkpoint says that there were {end}"
+                    )
+            self._seal()
+        with self._changed:
+            index = bisect_right(self._starts, first) - 1
+            held = list(zip(self._starts[index:], self._batches[index:], strict=True))
+        for start, batch in held:
+            if start >= end:
+                return
+            low, high = max(first - start, 0), min(end - start, batch.num_rows)
+            yield batch.slice(low, high - low)
+
+    def close(self) -> None:
+        """Cancel the publisher, wake the threads that wait and let go of the spool."""
+        with self._changed:
+            self._closed = True
+            self._full = 0
+            self._changed.notify_all()
+        with self._sealing:
+            self._let_go = True  # a spool that is closed may be another's
+            if self._spool is not None:
+                self._spool.close()

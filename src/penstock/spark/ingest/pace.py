@@ -1,0 +1,83 @@
+"""pace: how many rows a micro-batch may have, so that it takes about as long as it should.
+
+A micro-batch costs something however few rows it has: planning, tasks, a commit, state. From two micro-batches of
+different sizes it is told apart what the rows cost and what the micro-batch itself does. Where the latter alone takes
+more than half of the wanted time, fewer rows would only make it run more often; then a micro-batch may take twice its
+own cost, so that at least half of the time goes to rows.
+"""
+
+from __future__ import annotations
+
+from penstock.engine.places.clocks import Clock
+
+SMALLEST = 100
+"""Rows below which a micro-batch is not made smaller, however long it takes."""
+STEP = 4
+"""The most by which one micro-batch makes the next smaller: it may have been slow for another reason."""
+STRIDE = 8
+"""The most by which one micro-batch makes the next larger."""
+APART = 1.25
+"""By how much the sizes of two micro-batches must differ to tell anything; so every change is at least that large."""
+
+
+class Pace:
+    """The number of rows that a micro-batch may have, chosen so that it takes about `latency` seconds."""
+
+    def __init__(self, latency: float, start: int, clock: Clock) -> None:
+        self._latency = latency
+        self._clock = clock
+        self.limit = start
+        self._began: tuple[float, int] | None = None
+        self._cold = True
+        self._last: tuple[int, float] | None = None
+        """Rows and seconds of the micro-batch before."""
+        self._other: tuple[int, float] | None = None
+        """The latest that was of another size than that."""
+        self._own = 0.0
+
+    def began(self, rows: int) -> None:
+        """Note that a micro-batch begins."""
+        self._began = (self._clock.now(), rows)
+
+    def ended(self) -> None:
+        """Note that Spark is back for more."""
+        if self._began is None:
+            return
+        since, rows = self._began
+        self._began = None
+        took = self._clock.now() - since
+        if self._cold:
+            # The first one also tells how long Spark takes to warm up: rows may cost less than it says, and not more.
+            self._cold = False
+            self._grow(rows, took, self._latency)
+            return
+        own = self._own_cost(rows, took)
+        spent, meant = took - own, max(self._latency, 2 * own) - own
+        if spent > meant:
+            fewer = min(int(self.limit / APART), int(rows * meant / spent))
+            self.limit = max(fewer, self.limit // STEP, min(self.limit, SMALLEST))
+        else:
+            self._grow(rows, spent, meant)
+
+    def _grow(self, rows: int, spent: float, meant: float) -> None:
+        """Allow more rows where as many as were allowed took much less than they may."""
+        if rows >= self.limit and APART * spent <= meant:
+            self.limit = int(self.limit * min(STRIDE, meant / spent)) if spent else self.limit * STRIDE
+
+    def _own_cost(self, rows: int, took: float) -> float:
+        """Return the seconds that the micro-batch would have taken without rows; 0 as long as nothing tells."""
+        if self._last is not None and _apart(rows, self._last[0]):
+            self._other = self._last
+        self._last = (rows, took)
+        if self._other is not None and _apart(rows, self._other[0]):
+            per_row = (took - self._other[1]) / (rows - self._other[0])
+            # Where more rows took less time, one of the two was slow for another reason.
+            self._own = max(0.0, took - rows * per_row) if per_row > 0 else min(took, self._other[1])
+        return min(self._own, took)
+
+
+def _apart(one: int, two: int) -> bool:
+    return max(one, two) >= APART * min(one, two)
+
+
+__all__ = ["SMALLEST", "Pace"]

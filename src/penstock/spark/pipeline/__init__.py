@@ -1,0 +1,1 @@
+"""pipeline: pipelines on Spark: how they are described, planned, run and ended."""

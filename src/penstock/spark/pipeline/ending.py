@@ -1,0 +1,172 @@
+"""ending: the last part of a pipeline on Spark: a sink of this process, or one of Spark."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from pyspark.sql import DataFrame, DataFrameWriter
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.words.dropped import drop
+from penstock.run.handle import ResultSubscriber, Settle
+from penstock.spark.egress.draining import stop_after_batch
+from penstock.spark.egress.microbatch import default_trigger
+from penstock.spark.egress.task_failures import TaskFailures, report_to
+from penstock.spark.pipeline.progress import Batches
+from penstock.spark.pipeline.steps import SparkSink
+from penstock.spark.session.held import HeldSession
+from penstock.spark.wire import failure
+from penstock.spark.wire.gate import DoorCall, GateError, Message
+
+POLL_SECONDS = 1
+
+
+class Ending(Protocol):
+    """The end of a run on Spark."""
+
+    def start(self) -> None:
+        """Begin; the outcome may come later."""
+        ...
+
+    def cancel(self) -> None:
+        """End at once."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...
+
+
+class LocalEnd:
+    """A sink of this process, over rows that come back."""
+
+    def __init__(self, chain: Chain, settle: Settle) -> None:
+        self._chain = chain
+        self._result = ResultSubscriber(str(chain), settle)
+
+    def start(self) -> None:
+        connect(self._chain, self._result)
+
+    def cancel(self) -> None:
+        self._result.cancel()
+
+    def close(self) -> None:
+        """Do nothing: the subscription has ended."""
+
+
+class NativeEnd:
+    """A sink of Spark: a query, or one write of a batch."""
+
+    def __init__(
+        self,
+        spark: HeldSession,
+        frame: DataFrame,
+        sink: SparkSink,
+        checkpoint: Path | None,
+        batches: Batches | None,
+        settle: Settle,
+    ) -> None:
+        self._spark = spark
+        self._frame = frame
+        self._sink = sink
+        self._checkpoint = checkpoint
+        self._batches = batches
+        self._settle = settle
+        self._context = spark.session.sparkContext
+        self._tag = f"penstock-{secrets.token_hex(6)}"
+        self._reports = TaskFailures(self._context, self._failed)
+        self._address = spark.gate.admit(self)
+        self._lock = threading.Lock()
+        self._query: StreamingQuery | None = None
+        self._over = False
+
+    # What the gate calls.
+
+    def act(self, call: DoorCall, verb: str, body: Message, /) -> Message:
+        if verb != "failed":
+            raise GateError(f"run: unknown verb {verb!r}")
+        self._reports.hear(body)
+        return {}
+
+    def get(self, body: Message, /) -> Any:
+        raise GateError("run: there is nothing to read here")
+
+    def put(self, body: Message, reader: Any, writer: Any, /) -> None:
+        raise GateError("run: nothing is to be written here")
+
+    # What the run calls.
+
+    def start(self) -> None:
+        try:
+            report_to(self._context, self._address)
+            self._context.addJobTag(self._tag)
+            if self._frame.isStreaming:
+                self._settle(self._streamed(), None)
+            else:
+                self._settle(self._written(), None)
+        except Exception as error:  # noqa: BLE001  it is delivered
+            self._settle(None, self._reports.last or failure.original(error))
+
+    def stop(self) -> None:
+        """End the query after the micro-batch that runs, or the write at once."""
+        self._end_query(stop_after_batch)
+
+    def cancel(self) -> None:
+        self._end_query()
+
+    def close(self) -> None:
+        self._spark.gate.dismiss(self._address)
+
+    def _failed(self, error: Exception) -> None:
+        self._settle(None, error)
+        self._end_query()
+
+    def _end_query(self, stop: Callable[[StreamingQuery], None] = StreamingQuery.stop) -> None:
+        with self._lock:
+            self._over = True
+        threading.Thread(target=self._ending, args=(stop,), name="penstock-query-stop", daemon=True).start()
+
+    def _ending(self, stop: Callable[[StreamingQuery], None]) -> None:
+        try:
+            if self._query is not None:
+                stop(self._query)
+            else:
+                self._context.cancelJobsWithTag(self._tag)
+        except Exception as error:  # noqa: BLE001  this thread has no caller, so it is only logged
+            drop("run: the query could not be stopped", error)
+
+    def _written(self) -> Any:
+        if self._checkpoint is not None:
+            raise ValueError("run: checkpoint is for streaming DataFrames, and this one is a batch")
+        made = self._sink.fn(self._frame)
+        if not isinstance(made, DataFrameWriter):
+            return made
+        made.save()
+        return None
+
+    def _streamed(self) -> int:
+        made = self._sink.fn(self._frame)
+        if isinstance(made, DataStreamWriter):
+            if self._checkpoint is not None:
+                made = made.option("checkpointLocation", str(self._checkpoint))
+            trigger = default_trigger(self._frame)
+            made = (made.trigger(**trigger) if trigger else made).start()
+        if not isinstance(made, StreamingQuery):
+            raise TypeError(f"spark_sink: the function must return df.writeStream... or a query, got {made!r}")
+        with self._lock:
+            self._query = made
+            over = self._over
+        if over:
+            made.stop()
+        assert self._batches is not None
+        self._batches.query = made
+        while not made.awaitTermination(POLL_SECONDS):
+            self._batches.look()
+        self._batches.look()
+        return self._batches.now().rows_out or 0

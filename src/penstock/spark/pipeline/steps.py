@@ -1,0 +1,121 @@
+"""steps: the parts of a pipeline that Spark does itself: DataFrame steps, sources and sinks of Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from penstock.engine.runs.chain import Chain
+from penstock.engine.words.arguments import function_given
+from penstock.flow import EngineName, Flow, Hole, Sink
+from penstock.spark.session.embedded import EMBEDDED
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Source
+from penstock.stream import Stream
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.spark.egress.batch_write import Write
+    from penstock.spark.wire.schema import Described
+
+_HOLE = Chain(Hole())
+
+
+def _refuse(name: str) -> TypeError:
+    return TypeError(f"{name}: this step runs on Spark; end the pipeline with a Sink and run() it")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame(Source[Any]):
+    """A DataFrame step after a stream; a pipeline runs it on Spark."""
+
+    engine: ClassVar[EngineName] = EMBEDDED
+    stream: Chain = field(repr=False)
+    fn: Callable[[DataFrame], DataFrame]
+    schema: Described | None = field(default=None, compare=False)
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Refuse to run in this process."""
+        raise _refuse("frame")
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSource(Source[Any]):
+    """A DataFrame that Spark reads."""
+
+    engine: ClassVar[EngineName] = EMBEDDED
+    fn: Callable[[SparkSession], DataFrame]
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Refuse to run in this process."""
+        raise _refuse("spark_source")
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSink(Source[Any]):
+    """A place to which Spark writes a DataFrame."""
+
+    engine: ClassVar[EngineName] = EMBEDDED
+    stream: Chain = field(repr=False)
+    fn: Callable[[DataFrame], Any]
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Refuse to run in this process."""
+        raise _refuse("spark_sink")
+
+
+@dataclass(frozen=True, slots=True)
+class Also(Source[Any]):
+    """A write, by Spark, of the rows that go on to the end in this process."""
+
+    engine: ClassVar[EngineName] = EMBEDDED
+    stream: Chain = field(repr=False)
+    fn: Write
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Refuse to run in this process."""
+        raise _refuse("also")
+
+
+def frame(fn: Callable[[DataFrame], DataFrame], *, schema: Described | None = None) -> Flow[Any, Any]:
+    """Make a part of a pipeline of a function from DataFrame to DataFrame.
+
+    `schema` describes the rows that come in; it is needed only right behind a live source, where nothing else says.
+    """
+    function_given("frame", "fn", fn)
+    return Flow(Chain(Frame(_HOLE, fn, schema)))
+
+
+def spark_source(fn: Callable[[SparkSession], DataFrame]) -> Stream[Any]:
+    """Begin a pipeline with what Spark reads: a function from session to DataFrame, batch or streaming."""
+    function_given("spark_source", "fn", fn)
+    return Stream(Chain(SparkSource(fn)))
+
+
+def spark_sink(fn: Callable[[DataFrame], Any]) -> Sink[Any, Any]:
+    """End a pipeline with what Spark writes.
+
+    For a streaming DataFrame the function returns the writer, not started (`df.writeStream.format(...)`), which then
+    gets the run's checkpoint and, where all sources are streams of penstock, a trigger that ends with them; a query
+    that it has started itself is left as it is. The result is the number of rows written. For a batch DataFrame the
+    function writes, or returns a writer to be saved, and what it returns is the result.
+    """
+    function_given("spark_sink", "fn", fn)
+    return Sink(Chain(SparkSink(_HOLE, fn)))
+
+
+def also(write: Write) -> Flow[Any, Any]:
+    """Write what goes on to a sink of this process with Spark, too; it stands right before the end.
+
+    `write(df, batch)` is called with every micro-batch and its number before the rows go on, and waited for; a batch
+    DataFrame is written whole, as number 0. Each is computed once. After a failure a micro-batch may come again with
+    the same rows and the same number, so a write that replaces what it wrote under that number,
+    `df.write.mode("overwrite").parquet(f"{folder}/batch={batch}")`, has each row once, also across restarts.
+    """
+    function_given("also", "write", write)
+    return Flow(Chain(Also(_HOLE, write)))
+
+
+__all__ = ["Also", "Frame", "SparkSink", "SparkSource", "also", "frame", "spark_sink", "spark_source"]

@@ -1,0 +1,176 @@
+"""held: a Spark session that was started here or is borrowed, the gate that belongs to it, and what ends with it."""
+
+from __future__ import annotations
+
+import tempfile
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from threading import RLock
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from pyspark.sql import SparkSession
+
+import penstock
+from penstock.errors import PenstockError
+from penstock.spark.session.connect import connected, is_remote, own_address
+from penstock.spark.session.launch import LOOPBACK, is_local, started
+
+if TYPE_CHECKING:
+    from penstock.spark.wire.gate import Gate
+
+
+class SparkClosedError(PenstockError):
+    """The error that a Spark was used after its close()."""
+
+
+class HeldSession:
+    """A Spark session that was started here or is borrowed, until `close()`.
+
+    What was started here ends with `close()`; a session that was given stays as it is.
+    """
+
+    def __init__(
+        self,
+        *,
+        master: str | None = None,
+        session: SparkSession | None = None,
+        remote: str | None = None,
+        app: str = "penstock",
+        conf: Mapping[str, object] | None = None,
+        py_files: Sequence[str | Path] = (),
+        ui: bool = False,
+        class_cache: bool = True,
+    ) -> None:
+        given = [
+            name for name, one in (("master", master), ("session", session), ("remote", remote)) if one is not None
+        ]
+        if len(given) > 1:
+            raise TypeError(f"spark: one of master, session and remote must be given, got {' and '.join(given)}")
+        self._lock = RLock()
+        self._closing = ExitStack()
+        self._closed = False
+        self._gate: Gate | None = None
+        with self._closing as on_failure:  # what was started is ended again if the rest fails
+            if session is not None:
+                self._session = _borrowed(session, conf)
+            elif remote is not None:
+                self._session = connected(remote, app, conf or {}, on_failure)
+            else:
+                self._session = started(master or "local[*]", app, conf or {}, ui, class_cache, on_failure)
+            self._ship(py_files, on_failure)
+            self._closing = on_failure.pop_all()
+
+    @property
+    def session(self) -> SparkSession:
+        """Return the Spark session; anything PySpark can do, it can."""
+        if self._closed:
+            raise SparkClosedError("spark: the session is closed; make a new Spark()")
+        if _is_stopped(self._session):
+            raise SparkClosedError("spark: the session was stopped by its own stop(); make a new Spark()")
+        return self._session
+
+    @property
+    def is_remote(self) -> bool:
+        """Return whether the session is one of Spark Connect."""
+        return is_remote(self._session)
+
+    @property
+    def is_local(self) -> bool:
+        """Return whether the executors are threads of the driver's own JVM."""
+        return not self.is_remote and is_local(self._session.sparkContext.master or "")
+
+    @property
+    def gate(self) -> Gate:
+        """Return the gate through which live streams pass, starting it on first use."""
+        session = self.session
+        with self._lock:
+            if self._gate is None:
+                from penstock.spark.wire.gate import Gate  # noqa: PLC0415  most sessions need no server
+
+                # A token guards every call; beyond loopback it listens only where executors are elsewhere.
+                host = (
+                    LOOPBACK
+                    if self.is_local
+                    else own_address(session)
+                    if self.is_remote
+                    else str(session.conf.get("spark.driver.host", LOOPBACK))
+                )
+                self._gate = Gate(host=host)
+                self._closing.callback(self._gate.close)
+            return self._gate
+
+    def on_close(self, fn: Callable[[], object]) -> None:
+        """Call a function at close(), before the session ends; the last one given is called first."""
+        _ = self.session
+        self._closing.callback(fn)
+
+    def close(self) -> None:
+        """End what was started here, and nothing else; a second call does nothing."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        self._closing.close()
+
+    @property
+    def closed(self) -> bool:
+        """Return whether close() was called."""
+        return self._closed
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def _place(self) -> str:
+        """Return where it runs: the master, or "remote", or "closed"."""
+        if self._closed:
+            return "closed"
+        return "remote" if self.is_remote else str(self._session.sparkContext.master)
+
+    def __repr__(self) -> str:
+        return f"Spark({self._place})"
+
+    def _ship(self, py_files: Sequence[str | Path], on_failure: ExitStack) -> None:
+        """Give the executors our own package where they do not share this interpreter, and the user's files."""
+        files = [str(file) for file in py_files]
+        if not self.is_local:
+            folder = on_failure.enter_context(tempfile.TemporaryDirectory(prefix="penstock-"))
+            files.insert(0, str(package_zip(Path(folder))))
+        for file in files:
+            if self.is_remote:
+                self._session.addArtifacts(file, pyfile=True)
+            else:
+                self._session.sparkContext.addPyFile(file)
+
+
+def package_zip(folder: Path) -> Path:
+    """Write a zip of the penstock package, as Python imports it, into a folder."""
+    home = Path(penstock.__file__).parent
+    target = folder / "penstock.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(home.rglob("*.py")):
+            archive.write(file, Path("penstock") / file.relative_to(home))
+    return target
+
+
+def _is_stopped(session: SparkSession) -> bool:
+    return not is_remote(session) and session.sparkContext._jsc is None
+
+
+def _borrowed(session: SparkSession, conf: Mapping[str, object] | None) -> SparkSession:
+    if not isinstance(session, SparkSession) and not is_remote(session):
+        raise TypeError(f"spark: session must be a SparkSession, got {session!r}")
+    if conf:
+        raise TypeError("spark: conf must be left out for a session that runs already; use session.conf.set")
+    if _is_stopped(session):
+        raise SparkClosedError("spark: session must be running, got one that was stopped")
+    return session
+
+
+__all__ = ["HeldSession", "SparkClosedError", "package_zip"]

@@ -1,0 +1,1 @@
+"""stages: Flows and Streams that run inside the executors."""

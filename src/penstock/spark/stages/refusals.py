@@ -1,0 +1,90 @@
+"""refusals: what cannot run inside the executors, or would answer differently there, is refused before it starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark import cloudpickle
+
+from penstock.bridges.columns import SchemaError
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.graft import graft
+from penstock.engine.weaving.blame import describe, operator_name
+from penstock.errors import PenstockError
+from penstock.flow import Elsewhere, Hole
+from penstock.spark.stages.scopes import Scoped
+from penstock.spark.wire.schema import Schema
+from penstock.stage import Sight, Source
+
+
+class StageError(PenstockError):
+    """The error that a Flow cannot run inside the executors, with what can be done about it."""
+
+
+def scope_of(chain: Chain) -> Scoped | None:
+    """Return the scope of a Flow that has one."""
+    source = chain.source
+    if not isinstance(source, Scoped):
+        return None
+    if chain.steps or source.stream.steps or not isinstance(source.stream.source, Hole):
+        raise StageError(
+            f"stage: {source} must be a stage of its own; give what comes before or after it one, too,"
+            " or put it into the flow that has the scope"
+        )
+    return source
+
+
+def check_sight(chain: Chain, scope: Scoped | None) -> None:
+    """Refuse what would answer differently on Spark, saying what would make it right."""
+    holes = 0
+
+    def count(source: Source[Any]) -> None:
+        nonlocal holes
+        holes += isinstance(source, Hole)
+        if isinstance(source, Elsewhere):
+            name = source.name if isinstance(source, Scoped) else operator_name(source)
+            raise StageError(f"stage: {name} is a step of Spark's own and cannot run inside a stage")
+
+    graft(chain, count)
+    if holes != 1:
+        raise StageError(f"stage: a Flow must read its input once to run on the executors, this one does {holes} times")
+    if scope is not None:
+        return
+    cure = 'say what it may see with per_partition(flow) or keyed_by(flow, "key")'
+    if not isinstance(chain.source, Hole):
+        name = operator_name(chain.source)
+        raise StageError(f"stage: {name} sees the whole stream, and an executor has only a part of it: {cure}")
+    for number, step in enumerate(chain.steps, 1):
+        if step.sight is not Sight.ITEM:
+            where = f"{describe(step)}, step {number} of {len(chain.steps)},"
+            raise StageError(f"stage: {where} sees the whole stream, and an executor has only a part of it: {cure}")
+
+
+def check_pickles(chain: Chain) -> None:
+    """Refuse a function that cannot be sent to the executors, naming the step."""
+    total = len(chain.steps)
+    named = [(operator_name(chain.source), chain.source), *((describe(step), step) for step in chain.steps)]
+    for number, (name, step) in enumerate(named):
+        try:
+            cloudpickle.dumps(step)  # type: ignore[no-untyped-call]
+        except Exception as error:
+            where = f"{name}, step {number} of {total}," if number else f"{name},"
+            raise StageError(
+                f"stage: {where} cannot be sent to the executors: {error};"
+                " open what it holds (a connection, a lock, a file) inside the function"
+            ) from error
+
+
+def check_columns(source: Schema, scope: Scoped) -> None:
+    """Refuse keys and an order that the rows do not have."""
+    for name in (*scope.keys, *scope.order_by):
+        if name not in source.names:
+            raise SchemaError(f"keyed_by: column {name!r} must be one of {list(source.names)}", field=name)
+    for name in scope.keys:
+        if pa.types.is_floating(source.arrow.field(name).type):
+            # -0.0 and 0.0, and one NaN and another, are one key to some parts of Spark and two to others.
+            raise SchemaError(f"keyed_by: key {name!r} must not be a floating-point number", field=name)
+
+
+__all__ = ["StageError", "check_columns", "check_pickles", "check_sight", "scope_of"]

@@ -1,0 +1,95 @@
+"""scopes: say which elements a Flow may see together on Spark, those of a partition or those of a key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, TypeVar
+
+from penstock.engine.runs.chain import Chain
+from penstock.flow import EngineName, Flow, Hole, text_of
+from penstock.operators.stateful_map import StatefulMap
+from penstock.spark.session.embedded import EMBEDDED
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Source
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+@dataclass(frozen=True, slots=True)
+class Scoped(Source[Any]):
+    """A Flow, and which elements its author lets it see together."""
+
+    engine: ClassVar[EngineName] = EMBEDDED
+    stream: Chain = field(repr=False)
+    flow: Flow[Any, Any]
+    keys: tuple[str, ...] = ()
+    order_by: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Return the name of the function that made it."""
+        return "keyed_by" if self.keys else "per_partition"
+
+    @property
+    def keeps_states(self) -> bool:
+        """Return whether the Flow has states that Spark can keep."""
+        return any(isinstance(step, StatefulMap) for step in self.flow._chain.steps)
+
+    def __str__(self) -> str:
+        rest = [text_of(self.flow), *map(repr, self.keys)]
+        if self.order_by:
+            rest.append(f"order_by={self.order_by[0] if len(self.order_by) == 1 else self.order_by!r}")
+        return f"{self.name}({', '.join(rest)})"
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Refuse to run in this process, which has neither partitions nor keys."""
+        raise TypeError(
+            f"{self.name}: it is for Spark; end the pipeline with a Sink and run() it, or use the flow itself here"
+        )
+
+
+def per_partition(flow: Flow[A, B]) -> Flow[A, B]:
+    """Let a Flow see the rows of one partition together, in the order in which Spark has them.
+
+    How rows are divided is Spark's choice, so this is for what is right however they are: batches for a bulk request,
+    a running check. On a streaming DataFrame it is a partition of one micro-batch.
+    """
+    _check_flow("per_partition", flow)
+    return _part(Scoped(_HOLE, flow))
+
+
+def keyed_by(flow: Flow[A, B], *keys: str, order_by: str | tuple[str, ...] = ()) -> Flow[A, B]:
+    """Run a Flow over the rows of each key separately, sorted by the columns `order_by`.
+
+    Without `order_by` the rows of a key come in whatever order Spark has them. Needs memory for one batch, however
+    many rows a key has. On a streaming DataFrame only stateful_map can remember anything: Spark keeps its state in the
+    checkpoint, pickled, and the rows of a key are sorted within each micro-batch, in memory.
+    """
+    _check_flow("keyed_by", flow)
+    if not keys:
+        raise TypeError("keyed_by: keys must be at least one name of a column, got none")
+    order = (order_by,) if isinstance(order_by, str) else tuple(order_by)
+    for name in (*keys, *order):
+        if not isinstance(name, str):
+            raise TypeError(f"keyed_by: keys must be names of columns, got {name!r}")
+    return _part(Scoped(_HOLE, flow, keys, order))
+
+
+_HOLE = Chain(Hole())
+
+
+def _check_flow(operator: str, flow: object) -> None:
+    if not isinstance(flow, Flow):
+        raise TypeError(f"{operator}: flow must be a Flow, made with @flow, got {flow!r}")
+    if isinstance(flow._chain.source, Scoped):
+        raise TypeError(f"{operator}: flow must not have a scope already, got {flow._chain.source}")
+
+
+def _part(scope: Scoped) -> Flow[Any, Any]:
+    flow = scope.flow
+    whole: Flow[Any, Any] = Flow(flow._chain)  # what is sent to the executors has no need of the rest
+    return Flow(Chain(replace(scope, flow=whole)), takes=flow.takes, gives=flow.gives)
+
+
+__all__ = ["Scoped", "keyed_by", "per_partition"]

@@ -1,0 +1,1 @@
+"""wire: what crosses between the driver and Spark's other processes: the gate, schemas, rows, failures."""

@@ -1,0 +1,65 @@
+"""rows: collect rows column by column, and read them as named tuples."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import repeat
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from penstock.bridges.rows import as_tuples, columns_of
+
+
+class Columns:
+    """Rows collected column by column, so that the rows themselves can go.
+
+    Ten thousand rows that are kept are looked at by the garbage collector again and again; numbers and texts are not.
+    """
+
+    __slots__ = ("_names", "count", "values")
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = names
+        self.values: list[list[Any]] = [[] for _ in names]
+        self.count = 0
+
+    def add(self, rows: Sequence[Any], first: int) -> None:
+        """Take rows apart; `first` is the number of the first row that was ever added."""
+        for column, more in zip(self.values, columns_of(self._names, rows, first + self.count), strict=True):
+            column.extend(more)
+        self.count += len(rows)
+
+
+@lru_cache(maxsize=256)
+def row_type(names: tuple[str, ...]) -> type[Any]:
+    """Return the named tuple class for these names; its rows pickle wherever penstock is installed."""
+    plain: Any = namedtuple("Row", list(names), rename=True)  # type: ignore[misc]  # names known only now
+
+    class Row(plain):
+        """One row, by name and by position."""
+
+        __slots__ = ()
+
+        def __reduce__(self) -> tuple[Callable[..., Any], tuple[tuple[str, ...], tuple[Any, ...]]]:
+            return (_row, (names, tuple(self)))
+
+    return Row
+
+
+def _row(names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    return tuple.__new__(row_type(names), values)
+
+
+@dataclass(frozen=True)
+class AsNamed:
+    """A reader of rows as named tuples."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, batch: pa.RecordBatch) -> Iterator[Any]:
+        new: Any = tuple.__new__  # without the checks of the class: the columns have the same length
+        return map(new, repeat(row_type(self.names)), as_tuples(batch))

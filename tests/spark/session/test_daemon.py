@@ -1,0 +1,101 @@
+"""daemon and planner: Python that Spark has let go of ends without a word; PySpark's own prints a traceback."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from penstock.spark.session import interpreter
+
+QUIET = [str(Path(interpreter.__file__).with_name("daemon.py"))]
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Return a folder with a path so short that a socket can be in it, which those of pytest need not be."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+def let_go(command: list[str], folder: Path) -> str:
+    """Start a daemon as the JVM does, have it start a worker, hang up on that, and return what was said."""
+    environment = os.environ | {
+        "PYTHON_UNIX_DOMAIN_ENABLED": "true",
+        "PYTHON_WORKER_FACTORY_SOCK_DIR": str(folder),
+        "PYTHON_DAEMON_KILL_WORKER_ON_FLUSH_FAILURE": "1",
+    }
+    said = folder / "stderr"
+    with (
+        said.open("w") as stderr,
+        subprocess.Popen(
+            [*command, "pyspark.sql.worker.create_data_source"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            env=environment,
+        ) as daemon,
+    ):
+        assert daemon.stdin is not None
+        assert daemon.stdout is not None
+        (length,) = struct.unpack("!i", daemon.stdout.read(4))
+        path = daemon.stdout.read(length).decode()
+        with socket.socket(socket.AF_UNIX) as spark:
+            spark.connect(path)
+            (worker,) = struct.unpack("!i", spark.recv(4, socket.MSG_WAITALL))
+            ended = os.pidfd_open(worker)
+        assert select.select([ended], [], [], 60)[0]
+        os.close(ended)
+        daemon.stdin.close()  # the end of the daemon as well
+        daemon.wait(60)
+    return said.read_text()
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_a_worker_that_was_let_go_of_ends_without_a_word(folder, quiet):
+    said = let_go([sys.executable, *(["-P", *QUIET] if quiet else ["-m", "pyspark.daemon"])], folder)
+    assert (said == "") is quiet, said
+    assert quiet or "BrokenPipeError" in said
+
+
+def test_the_daemon_brings_in_nothing_that_starts_threads():
+    text = (
+        f"import runpy, sys; runpy.run_path({QUIET[0]!r}); print('pyarrow' in sys.modules, 'penstock' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\n"
+
+
+def test_the_interpreter_of_a_session_runs_it(folder):
+    with ExitStack() as on_close:
+        program = interpreter.interpreter(on_close)
+        assert let_go([program, "-m", "pyspark.daemon"], folder) == ""
+        done = subprocess.run([program, "-c", "print(5)"], capture_output=True, text=True, check=True)
+        assert done.stdout == "5\n"
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_a_planner_that_was_let_go_of_ends_without_a_word(folder, quiet):
+    said, path = folder / "stderr", str(folder / "socket")
+    with ExitStack() as on_close, said.open("w") as stderr, socket.socket(socket.AF_UNIX) as spark:
+        program = interpreter.interpreter(on_close) if quiet else sys.executable
+        spark.bind(path)
+        spark.listen()
+        planner = subprocess.Popen(
+            [program, "-m", "pyspark.sql.streaming.python_streaming_source_runner"],
+            stderr=stderr,
+            env=os.environ | {"PYTHON_WORKER_FACTORY_SOCK_PATH": path},
+        )
+        with spark.accept()[0] as connection:
+            connection.recv(4, socket.MSG_WAITALL)
+        planner.wait(60)
+    assert (said.read_text() == "") is quiet, said.read_text()
