@@ -170,7 +170,7 @@ def test_a_checkpoint_of_another_pipeline_is_refused(spark: Spark, tmp_path: Pat
         ),
     }
     for pipeline, own in others.items():
-        message = f"{here} to a sink of this process; this one is from {own}; give it a folder of its own"
+        message = f"{here} to a sink of this process; this one is from {own}; give it another folder"
         with pytest.raises(PlanError, match=f"^{re.escape(message)}$"):
             pipeline.run(spark, tmp_path).wait(WAIT)
     assert (Stream.just("b") | shouted | Sink.to_list()).run(spark, tmp_path).wait(WAIT) == ["B"]

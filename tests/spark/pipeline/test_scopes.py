@@ -131,7 +131,7 @@ def test_a_scope_is_a_stage_of_its_own(spark: Spark) -> None:
     ):
         with refused(
             StageError,
-            f"stage: {name} must be a stage of its own; give what comes before or after it one, too,"
+            f"stage: {name} must be a separate stage; give what comes before or after it one, too,"
             " or put it into the flow that has the scope",
         ):
             spark.stage(made, Sale)

@@ -32,7 +32,7 @@ def claim(folder: Path, plan: SparkPlan) -> None:
     if found != own:
         raise PlanError(
             f"run: {folder} is the checkpoint of another pipeline, from {found}; this one is from {own};"
-            " give it a folder of its own"
+            " give it another folder"
         )
 
 

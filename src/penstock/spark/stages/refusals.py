@@ -29,7 +29,7 @@ def scope_of(chain: Chain) -> Scoped | None:
         return None
     if chain.steps or source.stream.steps or not isinstance(source.stream.source, Hole):
         raise StageError(
-            f"stage: {source} must be a stage of its own; give what comes before or after it one, too,"
+            f"stage: {source} must be a separate stage; give what comes before or after it one, too,"
             " or put it into the flow that has the scope"
         )
     return source
