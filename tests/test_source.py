@@ -35,20 +35,13 @@ RIDDLES = re.compile(
     r"neither\s+here\s+nor\s+there)\b",
     re.IGNORECASE,
 )
-NOT_YET_IN_PLAIN_WORDS: set[str] = set()
 # Sentences that are data: the pages of rules and properties are written from them.
 RULES_AND_PROPERTIES = {
     "properties_abortable.py", "properties_base.py", "properties_fault.py", "properties_intents.py",
     "rules_intents.py", "rules_subscription.py",
 }  # fmt: skip
-IN_PLAIN_WORDS = [path for path in MODULES if path.relative_to(PACKAGE).parts[0] not in NOT_YET_IN_PLAIN_WORDS]
 
 each_module = pytest.mark.parametrize("module", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-
-
-each_module_in_plain_words = pytest.mark.parametrize(
-    "module", IN_PLAIN_WORDS, ids=lambda path: path.relative_to(PACKAGE).as_posix()
-)
 
 
 def caught_names(tree: ast.AST) -> Iterator[str]:
@@ -100,7 +93,7 @@ def prose(text: str) -> Iterator[str]:
             lines = []
 
 
-@each_module_in_plain_words
+@each_module
 def test_a_class_is_described_by_what_it_is(module: Path) -> None:
     tree = ast.parse(module.read_text(encoding="utf-8"))
     classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
@@ -112,7 +105,7 @@ def test_a_class_is_described_by_what_it_is(module: Path) -> None:
     assert {name: word for name, word in first_words.items() if word in VERBS} == {}
 
 
-@each_module_in_plain_words
+@each_module
 def test_sentences_say_who_does_what(module: Path) -> None:
     if module.name in RULES_AND_PROPERTIES:
         return
