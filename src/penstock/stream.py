@@ -167,9 +167,9 @@ from penstock.operators.window import Window, WindowSeconds, WindowUntil
 from penstock.operators.with_context import WithContext
 from penstock.operators.with_latest_from import WithLatestFrom
 from penstock.operators.zip import Zip
+from penstock.spec.dialects.strangers import cure_for, library_of
 from penstock.spec.interfaces import Processor, Publisher, Subscriber
 from penstock.spec.predicates import is_publisher, is_subscriber
-from penstock.spec.strangers import cure_for, library_of
 from penstock.stage import Joint, LoopGate, Source, Stage, Step
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from penstock import Run, Stream, thread
 from penstock.bridges.files import from_file, to_file
-from penstock.bridges.pouring import AHEAD
+from penstock.bridges.shared.pouring import AHEAD
 from tests.bridges.crossings import Crossing
 
 LENGTH = 4096

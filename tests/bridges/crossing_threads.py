@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from penstock import Run, Stream
-from penstock.bridges.pouring import AHEAD
+from penstock.bridges.shared.pouring import AHEAD
 from penstock.bridges.threads import from_queue, to_queue
 from tests.bridges.crossings import Crossing
 from tests.engine.watch import PATIENCE

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from penstock.bridges.columns import values_of
+from penstock.bridges.shared.columns import values_of
 
 MICROSECONDS = [0, None, 1, -1, 1_700_000_000_123_456, -62_135_596_800_000_000, 253_402_214_400_000_000]
 

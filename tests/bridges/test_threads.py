@@ -14,7 +14,7 @@ import pytest
 
 from penstock import PenstockError, ProtocolError, RunCancelledError, Stream, thread
 from penstock.bridges import threads
-from penstock.bridges.pouring import AHEAD
+from penstock.bridges.shared.pouring import AHEAD
 from penstock.bridges.threads import from_queue, to_queue
 from penstock.testing import Completed, Failed, Next, Probe, Tracked
 from tests.engine.watch import PATIENCE, dropped, no_thread_is_left

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock import pull
-from penstock.pull import switching
+from penstock.pull.modules import switching
 from tests.pull.parts import Asker, Upstream, collected, raising, refuses, values_of
 
 ERROR = ValueError("bad")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from penstock import pull
-from penstock.pull.glossary import PREFIXES, TERMS, prefixes_table, terms_table
-from penstock.pull.npm import COUNTERPARTS, differences_table
+from penstock.pull.text.glossary import PREFIXES, TERMS, prefixes_table, terms_table
+from penstock.pull.text.npm import COUNTERPARTS, differences_table
 from tests.pull.parts import dropped
 
 GUIDES = Path(pull.__file__).parents[3] / "docs" / "guides"

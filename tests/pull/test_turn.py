@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from penstock.pull.turn import Turn
+from penstock.pull.ground.turn import Turn
 
 
 def test_runs_at_once_where_nobody_else_is_at_work():

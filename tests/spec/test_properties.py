@@ -10,7 +10,7 @@ import pytest
 
 import penstock.tck  # noqa: F401 - it registers the trials
 from penstock.spec import PROPERTIES, Layer, Level, Property, PullError, explain, properties_table, property_of
-from penstock.spec.properties_intents import INTENTS
+from penstock.spec.properties.intents import INTENTS
 from penstock.spec.pull_interfaces import asks, cause, end_of, failure, worst
 from penstock.tck.pull.case import sink_trials, source_trials, through_trials
 

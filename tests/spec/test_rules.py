@@ -26,7 +26,7 @@ from penstock.spec import (
     term,
 )
 from penstock.spec.glossary import TEXTS
-from penstock.spec.rules_intents import INTENTS
+from penstock.spec.rules.intents import INTENTS
 
 CHAPTERS = {
     Dialect.JVM: {1: 11, 2: 13, 3: 17, 4: 2},
@@ -245,7 +245,7 @@ def test_table_shows_all_there_is_to_a_rule() -> None:
 
 def test_command_prints_the_table_without_a_warning() -> None:
     result = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "penstock.spec.rules"], capture_output=True, text=True, check=False
+        [sys.executable, "-W", "error", "-m", "penstock.spec.rules.every"], capture_output=True, text=True, check=False
     )
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout == markdown_table()

@@ -13,7 +13,7 @@ from penstock.bridges.cpp import CppSubscription, from_cpp, to_cpp
 from penstock.bridges.dotnet import to_dotnet
 from penstock.cli import main
 from penstock.spec import Dialect, explain, rule
-from penstock.spec.cpp_dialect import FromCpp
+from penstock.spec.dialects.cpp import FromCpp
 from penstock.tck import (
     Limits,
     Status,

@@ -10,7 +10,7 @@ import weakref
 import pytest
 
 from penstock.errors import ProtocolError
-from penstock.spec.rules import RULES
+from penstock.spec.rules.every import RULES
 from penstock.tck.monitor import monitor
 from penstock.tck.outcome import Limits
 from penstock.tck.publisher.verify import verify_publisher

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from penstock.spec.rules import rule
+from penstock.spec.rules.every import rule
 from penstock.tck.outcome import Report, Status
 from penstock.tck.processor.case import processor
 from penstock.tck.processor.verify import verify_processor

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from penstock.spec.rules import Dialect, rules_of
+from penstock.spec.rules.every import Dialect, rules_of
 from penstock.tck.outcome import Limits, Status
 from penstock.tck.publisher.trials import publisher_trials
 from penstock.tck.publisher.verify import verify_publisher

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock.spec.rules import rule
+from penstock.spec.rules.every import rule
 from penstock.tck.outcome import Limits, Report, Status
 from penstock.tck.subscriber.case import whitebox
 from penstock.tck.subscriber.verify import verify_subscriber

@@ -7,7 +7,7 @@ from typing import assert_type
 
 from penstock import Processor, Stream, Subscriber, flow, is_subscriber, make_subscriber, make_subscription, processor
 from penstock.spec import AnyPublisher, AnySubscription, Subscription
-from penstock.spec.cpp_parties import CppSubscriber
+from penstock.spec.dialects.cpp_parties import CppSubscriber
 from penstock.spec.examples import RangePublisher
 
 

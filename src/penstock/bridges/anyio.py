@@ -6,7 +6,7 @@ gives them back.
 To close an end is to tell the other side, so a run closes the end that it was given: the sending one when the stream
 has ended, which is a completion; the receiving one when nothing more is wanted, which is a cancel. Give it a `clone()`
 to keep an end of your own. A failure travels as the last item, a `Failed(error)`, as said in
-`penstock.bridges.in_band`. They belong to the event loop on which they are used, as everything of anyio's does.
+`penstock.bridges.shared.in_band`. They belong to the event loop on which they are used, as everything of anyio's does.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from penstock.bridges.home import Home
-from penstock.bridges.in_band import ends, packed, unpacked
-from penstock.bridges.pouring import pour_async
+from penstock.bridges.shared.home import Home
+from penstock.bridges.shared.in_band import ends, packed, unpacked
+from penstock.bridges.shared.pouring import pour_async
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.signals import Failed
 from penstock.engine.words.single_use import SingleUse

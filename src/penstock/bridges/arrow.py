@@ -16,8 +16,8 @@ except ModuleNotFoundError as missing:
         "penstock.bridges.arrow needs pyarrow, which is not installed: pip install 'penstock[arrow]'", name="pyarrow"
     ) from missing
 
-from penstock.bridges.columns import SchemaError, short
-from penstock.bridges.records import Rows, batch_of, fitted, inferred, rows_as, schema_of
+from penstock.bridges.shared.columns import SchemaError, short
+from penstock.bridges.shared.records import Rows, batch_of, fitted, inferred, rows_as, schema_of
 from penstock.engine.doors.iterate import iterate
 from penstock.engine.runs.chain import Chain
 from penstock.engine.weaving.segment import close

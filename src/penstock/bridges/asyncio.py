@@ -4,7 +4,7 @@ Asynchronous iterators need no bridge: `Stream.from_async_iterable` takes them, 
 
 What belongs to an event loop is used on that loop: inside a coroutine, read with `async for` and write with `await
 (stream | to_queue(queue))`; what is used elsewhere by mistake fails and says so. A queue carries the end and a failure
-behind its elements as `Completed()` and `Failed(error)`, as said in `penstock.bridges.in_band`; it cannot carry a
+behind its elements as `Completed()` and `Failed(error)`, as `shared.in_band` says; it cannot carry a
 cancel of the side that takes, unless it can be shut down (Python 3.13). Bytes on a wire carry no failure at all.
 """
 
@@ -15,9 +15,9 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from penstock.bridges.home import Home
-from penstock.bridges.in_band import end_of, ends, packed, unpacked
-from penstock.bridges.pouring import pour_async
+from penstock.bridges.shared.home import Home
+from penstock.bridges.shared.in_band import end_of, ends, packed, unpacked
+from penstock.bridges.shared.pouring import pour_async
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.arguments import count_given
 from penstock.flow import Sink

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from penstock.errors import ProtocolError
-from penstock.spec.cpp_dialect import (
+from penstock.spec.dialects.cpp import (
     CppPublisher,
     CppSubscriber,
     CppSubscription,
@@ -23,10 +23,10 @@ from penstock.spec.cpp_dialect import (
     returned,
     subscribe_cpp,
 )
+from penstock.spec.dialects.strangers import cure_for, library_of, publisher_given
 from penstock.spec.element_count import ElementCount
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription, T_co
 from penstock.spec.predicates import CPP_SUBSCRIBER_METHODS, is_publisher, is_subscription
-from penstock.spec.strangers import cure_for, library_of, publisher_given
 from penstock.stream import Stream
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar, overload
 
-from penstock.spec.dotnet_dialect import (
+from penstock.spec.dialects.dotnet import (
     PUBLISHER_NAMES,
     SUBSCRIBER_NAMES,
     SUBSCRIPTION_NAMES,
@@ -24,10 +24,10 @@ from penstock.spec.dotnet_dialect import (
     SubscriptionFromDotnet,
     SubscriptionToDotnet,
 )
+from penstock.spec.dialects.strangers import cure_for, library_of
 from penstock.spec.erased import AnyPublisher
 from penstock.spec.interfaces import Processor, Publisher, Subscriber, Subscription, T_co, T_contra
 from penstock.spec.predicates import is_publisher, is_subscriber, is_subscription, missing_methods
-from penstock.spec.strangers import cure_for, library_of
 from penstock.stream import Stream
 
 A = TypeVar("A")

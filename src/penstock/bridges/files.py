@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any, AnyStr, overload
 
-from penstock.bridges.pouring import pour
+from penstock.bridges.shared.pouring import pour
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.arguments import count_given
 from penstock.flow import Sink

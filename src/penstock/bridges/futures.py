@@ -16,9 +16,9 @@ from penstock.engine.places.event_loops import Bell
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.errors import EmptyError
 from penstock.flow import Flow, flow
+from penstock.spec.dialects.strangers import publisher_given
 from penstock.spec.interfaces import Publisher, Subscription
 from penstock.spec.link import Link
-from penstock.spec.strangers import publisher_given
 from penstock.stream import Stream
 
 A = TypeVar("A")

@@ -11,7 +11,7 @@ except ModuleNotFoundError as missing:
         "penstock.bridges.numpy needs numpy, which is not installed: pip install 'penstock[numpy]'", name="numpy"
     ) from missing
 
-from penstock.bridges.framed import FromFrame
+from penstock.bridges.shared.framed import FromFrame
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.arguments import count_given
 from penstock.stream import Stream

@@ -14,8 +14,8 @@ except ModuleNotFoundError as missing:
     ) from missing
 
 from penstock.bridges.arrow import BATCH_ROWS, tables_of, to_table
-from penstock.bridges.framed import FromFrame
-from penstock.bridges.records import rows_as
+from penstock.bridges.shared.framed import FromFrame
+from penstock.bridges.shared.records import rows_as
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.arguments import count_given
 from penstock.stream import Stream

@@ -28,9 +28,9 @@ from penstock.engine.words.demand import add
 from penstock.engine.words.dropped import drop
 from penstock.errors import ProtocolError
 from penstock.spec import interfaces
-from penstock.spec.cpp_dialect import returned
+from penstock.spec.dialects.cpp import returned
+from penstock.spec.dialects.strangers import cure_for, library_of, publisher_given
 from penstock.spec.predicates import is_publisher, is_subscriber
-from penstock.spec.strangers import cure_for, library_of, publisher_given
 from penstock.stream import Stream
 
 T = TypeVar("T")

@@ -20,9 +20,9 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.words.arguments import count_given
 from penstock.engine.words.demand import UNBOUNDED, add
 from penstock.errors import ProtocolError
+from penstock.spec.dialects.strangers import publisher_given
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
 from penstock.spec.link import Link
-from penstock.spec.strangers import publisher_given
 from penstock.stage import Source
 from penstock.stream import Stream, Subject
 

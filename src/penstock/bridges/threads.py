@@ -1,8 +1,8 @@
 """threads: queues between threads and processes.
 
-A queue carries elements; the end and a failure travel behind them as `Completed()` and `Failed(error)`, as said in
-`penstock.bridges.in_band`. What it cannot carry is a cancel of the side that takes: a bounded queue then just stays
-full. A queue that can be shut down (Python 3.13) carries it: shut it down, and the sink ends.
+A queue carries elements; the end and a failure travel behind them as `Completed()` and `Failed(error)`, as
+`penstock.bridges.shared.in_band` says. What it cannot carry is a cancel of the side that takes: a bounded queue then
+just stays full. A queue that can be shut down (Python 3.13) carries it: shut it down, and the sink ends.
 
 A thread that waits for a `queue.Queue` waits on the queue's own condition and is woken by a cancel. Other queues
 (`SimpleQueue`, those of `multiprocessing`) give no such hold: there the thread looks every `poll` seconds whether it
@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from penstock.bridges.in_band import end_of, ends, packed, unpacked
-from penstock.bridges.pouring import pour
+from penstock.bridges.shared.in_band import end_of, ends, packed, unpacked
+from penstock.bridges.shared.pouring import pour
 from penstock.engine.grounds.relay import Relay
 from penstock.engine.places.executors import thread
 from penstock.engine.runs.chain import Chain, connect

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from penstock.engine.grounds.foreign import subscribe_to
+from penstock.spec.dialects.strangers import publisher_given
 from penstock.spec.interfaces import Publisher, Subscriber
-from penstock.spec.strangers import publisher_given
 from penstock.stage import Source
 
 T = TypeVar("T")

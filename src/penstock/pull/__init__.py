@@ -5,7 +5,9 @@
 [1, 3, 5]
 """
 
-from penstock.pull.asynchronous import (
+from penstock.pull.composition import pull
+from penstock.pull.ground.protocol import Abort, Answer, Done, End, PullError, Read
+from penstock.pull.meeting.asynchronous import (
     Asked,
     Dataflow,
     StreamEnd,
@@ -14,11 +16,12 @@ from penstock.pull.asynchronous import (
     from_dataflow,
     to_async_iter,
 )
-from penstock.pull.buffering import batch, buffer, sliding
-from penstock.pull.checker import Checker, checker
-from penstock.pull.combining import LengthError, Many, cat, many, merge, zip_sources
-from penstock.pull.composition import pull
-from penstock.pull.deferred import (
+from penstock.pull.meeting.iterating import to_iter
+from penstock.pull.meeting.publishers import from_publisher, through_flow, to_publisher
+from penstock.pull.module import CompositionError, Duplex, PullSink, PullSource, PullThrough
+from penstock.pull.modules.buffering import batch, buffer, sliding
+from penstock.pull.modules.combining import LengthError, Many, cat, many, merge, zip_sources
+from penstock.pull.modules.deferred import (
     DeferredSink,
     DeferredSource,
     DeferredThrough,
@@ -27,23 +30,20 @@ from penstock.pull.deferred import (
     defer_source,
     defer_through,
 )
-from penstock.pull.drain import Drain
-from penstock.pull.flattening import Queue, flat_map, flatten, queue_through
-from penstock.pull.iterating import to_iter
-from penstock.pull.module import CompositionError, Duplex, PullSink, PullSource, PullThrough
-from penstock.pull.notation import notation
-from penstock.pull.protocol import Abort, Answer, Done, End, PullError, Read
-from penstock.pull.publishers import from_publisher, through_flow, to_publisher
-from penstock.pull.pushable import Pushable, pushable
-from penstock.pull.reading import ByteReader, Handshake, Rest, handshake, reader
-from penstock.pull.reference import RefSink, RefSource, Schedule, probe, ref_sink, ref_source, ref_through
+from penstock.pull.modules.drain import Drain
+from penstock.pull.modules.flattening import Queue, flat_map, flatten, queue_through
+from penstock.pull.modules.pushable import Pushable, pushable
+from penstock.pull.modules.reading import ByteReader, Handshake, Rest, handshake, reader
+from penstock.pull.modules.sinks import MISSING, collect, concat, drain, find, log, on_end, reduce
+from penstock.pull.modules.sources import count, empty, error, from_iter, infinite, keys, once, values
+from penstock.pull.modules.switching import Abortable, abortable, catch
+from penstock.pull.modules.throughs import filter, filter_not, map, non_unique, scan, take, take_while, through, unique  # noqa: A004
+from penstock.pull.modules.tubes import Notify, Pair, notify, pair
+from penstock.pull.modules.working import async_map, para_map
 from penstock.pull.result import SinkResult
-from penstock.pull.sinks import MISSING, collect, concat, drain, find, log, on_end, reduce
-from penstock.pull.sources import count, empty, error, from_iter, infinite, keys, once, values
-from penstock.pull.switching import Abortable, abortable, catch
-from penstock.pull.throughs import filter, filter_not, map, non_unique, scan, take, take_while, through, unique  # noqa: A004
-from penstock.pull.tubes import Notify, Pair, notify, pair
-from penstock.pull.working import async_map, para_map
+from penstock.pull.text.checker import Checker, checker
+from penstock.pull.text.notation import notation
+from penstock.pull.text.reference import RefSink, RefSource, Schedule, probe, ref_sink, ref_source, ref_through
 
 __all__ = [
     "MISSING",

@@ -12,11 +12,11 @@ from functools import reduce
 from typing import Any, Generic, Protocol, TypeVar, overload
 
 from penstock.errors import PenstockError
-from penstock.pull.iterated import IteratedSource
-from penstock.pull.plain import flat
-from penstock.pull.protocol import Abort, Answer, PullError, Read
-from penstock.pull.steps import Fused
-from penstock.pull.weaving import Step
+from penstock.pull.ground.iterated import IteratedSource
+from penstock.pull.ground.plain import flat
+from penstock.pull.ground.protocol import Abort, Answer, PullError, Read
+from penstock.pull.ground.steps import Fused
+from penstock.pull.ground.weaving import Step
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -71,13 +71,13 @@ class PullSource(Generic[A]):
 
     def __iter__(self) -> Iterator[A]:
         """Iterate over its values, in this thread; leaving the loop by an error or a break aborts it."""
-        from penstock.pull.iterating import to_iter  # noqa: PLC0415  which needs this class
+        from penstock.pull.meeting.iterating import to_iter  # noqa: PLC0415  which needs this class
 
         return to_iter(self)
 
     def __aiter__(self) -> AsyncIterator[A]:
         """Iterate over its values, on the event loop."""
-        from penstock.pull.asynchronous import to_async_iter  # noqa: PLC0415  only programs that use asyncio pay for it
+        from penstock.pull.meeting.asynchronous import to_async_iter  # noqa: PLC0415  only programs that use asyncio pay for it
 
         return to_async_iter(self)
 

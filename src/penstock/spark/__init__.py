@@ -8,7 +8,7 @@ except ModuleNotFoundError as missing:
         f"penstock.spark needs PySpark and PyArrow, {missing.name} is missing: pip install penstock[spark]"
     ) from missing
 
-from penstock.bridges.columns import SchemaError
+from penstock.bridges.shared.columns import SchemaError
 from penstock.spark.facade import Spark
 from penstock.spark.pipeline.entry import entry
 from penstock.spark.pipeline.plan import PlanError

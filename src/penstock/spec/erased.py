@@ -6,8 +6,9 @@ from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, Self, overload
 
-from penstock.spec.cpp_dialect import CppPublisher, CppSubscriber, CppSubscription, returned
-from penstock.spec.cpp_subscription import Owned
+from penstock.spec.dialects.cpp import CppPublisher, CppSubscriber, CppSubscription, returned
+from penstock.spec.dialects.cpp_subscription import Owned
+from penstock.spec.dialects.strangers import cure_for, library_of
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription, T_co, T_contra
 from penstock.spec.link import Link
 from penstock.spec.predicates import (
@@ -17,7 +18,6 @@ from penstock.spec.predicates import (
     SUBSCRIPTION_METHODS,
     missing_methods,
 )
-from penstock.spec.strangers import cure_for, library_of
 
 
 class _Ignoring:

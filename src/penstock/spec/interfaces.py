@@ -1,7 +1,7 @@
 """interfaces: the four parties of Reactive Streams, as shapes that any object may have.
 
 Parameters are positional-only, so an object conforms whatever it calls them. Checks with `isinstance` look at the
-shape alone; the rules in `penstock.spec.rules` say how the methods must behave.
+shape alone; the rules in `penstock.spec.rules.every` say how the methods must behave.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from penstock.spec.cpp_subscription import CppSubscription
+from penstock.spec.dialects.cpp_subscription import CppSubscription
 from penstock.spec.element_count import UNBOUNDED
 from penstock.spec.erased import AnyPublisher
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
-from penstock.spec.cpp_parties import CppProcessor, CppPublisher, CppSubscriber
+from penstock.spec.dialects.cpp_parties import CppProcessor, CppPublisher, CppSubscriber
 from penstock.spec.interfaces import Processor, Publisher, Subscriber, Subscription
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.errors import PenstockError
-from penstock.spec.properties import property_of
+from penstock.spec.properties.every import property_of
 
 
 class PullError(PenstockError):

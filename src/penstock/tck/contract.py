@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from penstock.spec.properties import PROPERTIES, Property, property_of
-from penstock.spec.rules import RULES, Dialect, Rule, rule
+from penstock.spec.properties.every import PROPERTIES, Property, property_of
+from penstock.spec.rules.every import RULES, Dialect, Rule, rule
 
 PULL: Final = "pull"
 DIALECTS: Final = {"jvm": Dialect.JVM, "dotnet": Dialect.DOTNET, "cpp": Dialect.CPP}

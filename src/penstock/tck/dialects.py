@@ -12,13 +12,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from penstock.spec.cpp_dialect import CppSubscription, FromCpp, respelled
-from penstock.spec.dotnet_dialect import PublisherFromDotnet, SubscriberFromDotnet
+from penstock.spec.dialects.cpp import CppSubscription, FromCpp, respelled
+from penstock.spec.dialects.dotnet import PublisherFromDotnet, SubscriberFromDotnet
+from penstock.spec.dialects.strangers import cure_for
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.spec.link import Link
 from penstock.spec.predicates import is_processor, is_publisher, is_subscriber
-from penstock.spec.rules import rule
-from penstock.spec.strangers import cure_for
+from penstock.spec.rules.every import rule
 from penstock.tck.contract import DIALECTS
 from penstock.tck.outcome import Outcome, Status
 from penstock.tck.planned import NotRun

@@ -20,9 +20,9 @@ from collections.abc import Callable
 from typing import Any, SupportsIndex, TypeVar
 
 from penstock.errors import ProtocolError
-from penstock.spec.cpp_dialect import returned
+from penstock.spec.dialects.cpp import returned
+from penstock.spec.dialects.strangers import publisher_given
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
-from penstock.spec.strangers import publisher_given
 from penstock.tck.monitor_registry import BUSY_SUBSCRIBERS, LIVE_SUBSCRIPTIONS, SEEN_SUBSCRIBERS
 
 T = TypeVar("T")

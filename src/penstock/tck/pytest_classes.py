@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 from unittest import SkipTest
 
-from penstock.spec.properties import Property
+from penstock.spec.properties.every import Property
 from penstock.tck.contract import PULL, asked
 from penstock.tck.outcome import Limits, Report, Status
 from penstock.tck.processor.case import processor

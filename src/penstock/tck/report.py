@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from penstock.spec.properties import Property
-from penstock.spec.rules import Dialect
+from penstock.spec.properties.every import Property
+from penstock.spec.rules.every import Dialect
 from penstock.tck.contract import DIALECTS, asked
 from penstock.tck.outcome import Outcome, Report, Status
 

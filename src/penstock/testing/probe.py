@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from penstock.engine.words.demand import UNBOUNDED, add
-from penstock.spec.cpp_dialect import returned
+from penstock.spec.dialects.cpp import returned
+from penstock.spec.dialects.strangers import publisher_given
 from penstock.spec.interfaces import Subscription
-from penstock.spec.strangers import publisher_given
 from penstock.testing.signals import PATIENCE, Completed, Failed, Next, Signal, VerificationError, spoken
 
 T = TypeVar("T")

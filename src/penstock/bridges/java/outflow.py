@@ -24,8 +24,8 @@ from penstock.engine.places.executors import Thread, Worker
 from penstock.engine.words.arguments import count_given
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import Part
+from penstock.spec.dialects.strangers import publisher_given
 from penstock.spec.interfaces import Publisher, Subscription
-from penstock.spec.strangers import publisher_given
 from penstock.stream import Stream
 
 _NAME = "to_flow_publisher"

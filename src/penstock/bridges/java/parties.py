@@ -25,9 +25,9 @@ from penstock.bridges.java.peer import (
 from penstock.engine.words.arguments import count_given
 from penstock.engine.words.dropped import drop
 from penstock.flow import flow, processor
+from penstock.spec.dialects.strangers import cure_for, library_of
 from penstock.spec.interfaces import Processor, Publisher, Subscriber, Subscription
 from penstock.spec.predicates import is_publisher, is_subscriber
-from penstock.spec.strangers import cure_for, library_of
 from penstock.stream import Stream
 
 Api = Literal["flow", "reactive-streams"]

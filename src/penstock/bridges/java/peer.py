@@ -22,7 +22,7 @@ except ModuleNotFoundError as missing:
     ) from missing
 
 from penstock.bridges.java.errors import KINDS
-from penstock.spec.strangers import cure_for
+from penstock.spec.dialects.strangers import cure_for
 
 JAR = files("penstock.bridges.java").joinpath("flow.jar")
 _PLACE = "_penstock_flow"

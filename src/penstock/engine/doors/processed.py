@@ -9,10 +9,10 @@ from typing import Any
 from penstock.engine.grounds.foreign import subscribe_to
 from penstock.engine.runs.chain import Chain, connect
 from penstock.engine.watching.observe import observed
-from penstock.spec.dotnet_dialect import PublisherFromDotnet, SubscriberFromDotnet
+from penstock.spec.dialects.dotnet import PublisherFromDotnet, SubscriberFromDotnet
+from penstock.spec.dialects.strangers import cure_for, library_of
 from penstock.spec.interfaces import Publisher, Subscriber
 from penstock.spec.predicates import is_processor
-from penstock.spec.strangers import cure_for, library_of
 from penstock.stage import Source
 
 

@@ -10,7 +10,7 @@ from penstock.engine.grounds.relay import Leg, Relay
 from penstock.engine.words.demand import add
 from penstock.engine.words.dropped import drop
 from penstock.errors import ProtocolError
-from penstock.spec.cpp_dialect import returned
+from penstock.spec.dialects.cpp import returned
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
 
 

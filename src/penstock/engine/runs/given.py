@@ -9,8 +9,8 @@ from typing import Any
 from penstock.engine.grounds.foreign import subscribe_to
 from penstock.engine.runs.chain import Chain, connect
 from penstock.engine.runs.drain import READY
+from penstock.spec.dialects.strangers import cure_for, library_of
 from penstock.spec.interfaces import Subscriber
-from penstock.spec.strangers import cure_for, library_of
 from penstock.stage import AsyncOpener, Opener, Source
 
 _SEQUENCES = frozenset((list, tuple, range))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, make_dataclass, replace
 from operator import itemgetter
 from typing import Any
 
-from penstock.bridges.hints import is_record, name_of
+from penstock.bridges.shared.hints import is_record, name_of
 from penstock.engine.runs.chain import Chain
 from penstock.engine.weaving.blame import function_name
 from penstock.errors import PenstockError

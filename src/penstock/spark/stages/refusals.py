@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark import cloudpickle
 
-from penstock.bridges.columns import SchemaError
+from penstock.bridges.shared.columns import SchemaError
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.graft import graft
 from penstock.engine.weaving.blame import describe, operator_name

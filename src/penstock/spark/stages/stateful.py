@@ -25,7 +25,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
-from penstock.bridges.columns import SchemaError, values_of
+from penstock.bridges.shared.columns import SchemaError, values_of
 from penstock.engine.runs.chain import Chain
 from penstock.engine.weaving.blame import add_note, describe, function_name, operator_name
 from penstock.flow import Flow, Hole

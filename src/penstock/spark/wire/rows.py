@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from penstock.bridges.rows import as_tuples, columns_of
+from penstock.bridges.shared.rows import as_tuples, columns_of
 
 
 class Columns:

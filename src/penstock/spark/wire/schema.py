@@ -14,9 +14,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import types as spark
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type, to_arrow_schema
 
-from penstock.bridges.columns import SchemaError, array_of, short
-from penstock.bridges.hints import hints_of, is_record, name_of, without_none
-from penstock.bridges.rows import AsRecords, as_tuples, columns_of
+from penstock.bridges.shared.columns import SchemaError, array_of, short
+from penstock.bridges.shared.hints import hints_of, is_record, name_of, without_none
+from penstock.bridges.shared.rows import AsRecords, as_tuples, columns_of
 from penstock.spark.wire.rows import AsNamed, row_type
 
 Described: TypeAlias = "Schema | type[Any] | pa.Schema | spark.StructType | str"

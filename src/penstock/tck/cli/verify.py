@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from penstock.spec.rules import explain
+from penstock.spec.rules.every import explain
 from penstock.tck.cli.arguments import (
     STDOUT,
     Unusable,

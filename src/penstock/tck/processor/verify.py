@@ -11,7 +11,7 @@ import penstock.tck.processor.races
 import penstock.tck.processor.trials  # noqa: F401 - importing these files registers their trials
 from penstock.spec.interfaces import Processor, Subscription
 from penstock.spec.predicates import is_processor
-from penstock.spec.rules import rule
+from penstock.spec.rules.every import rule
 from penstock.tck.dialects import Attach, dialect_given, processor_of, publisher_of
 from penstock.tck.environment import Environment
 from penstock.tck.outcome import Limits, Outcome, Report, Status

@@ -13,8 +13,8 @@ import penstock.tck.publisher.end
 import penstock.tck.publisher.races
 import penstock.tck.publisher.reentrant
 import penstock.tck.publisher.subscribe  # noqa: F401 - importing these files registers their trials
-from penstock.spec.cpp_dialect import FromCpp
-from penstock.spec.dotnet_dialect import PublisherFromDotnet
+from penstock.spec.dialects.cpp import FromCpp
+from penstock.spec.dialects.dotnet import PublisherFromDotnet
 from penstock.tck.outcome import Limits, Report
 from penstock.tck.publisher.case import Factory, PublisherCase, PublisherSubject
 from penstock.tck.publisher.trials import publisher_trials

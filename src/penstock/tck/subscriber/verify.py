@@ -12,9 +12,9 @@ import penstock.tck.subscriber.ends
 import penstock.tck.subscriber.long
 import penstock.tck.subscriber.signals
 import penstock.tck.subscriber.whitebox_trials  # noqa: F401 - importing these files registers their trials
-from penstock.spec.cpp_dialect import CppSubscription
+from penstock.spec.dialects.cpp import CppSubscription
 from penstock.spec.interfaces import Subscriber
-from penstock.spec.rules import RULES, rule
+from penstock.spec.rules.every import RULES, rule
 from penstock.tck.dialects import Attach, CppSeat, dialect_given, in_dialect, subscriber_of, trials_of
 from penstock.tck.environment import Environment
 from penstock.tck.outcome import Limits, Outcome, Report, Status

@@ -1,0 +1,1 @@
+"""shared: what several bridges need: rows, columns, ends among elements."""

@@ -1,0 +1,1 @@
+"""meeting: pull-stream beside `for`, asyncio and Reactive Streams."""

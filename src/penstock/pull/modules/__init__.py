@@ -1,0 +1,1 @@
+"""modules: the sources, throughs and sinks of pull-stream."""

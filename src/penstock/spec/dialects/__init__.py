@@ -1,0 +1,1 @@
+"""dialects: the parties of the C++ and the .NET text, and of other libraries."""

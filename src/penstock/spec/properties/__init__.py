@@ -1,0 +1,1 @@
+"""properties: every property of the pull-stream protocol as data."""

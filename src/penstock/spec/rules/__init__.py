@@ -1,0 +1,1 @@
+"""rules: every rule of Reactive Streams as data."""
