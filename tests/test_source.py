@@ -6,6 +6,7 @@ import ast
 import io
 import re
 import tokenize
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -131,3 +132,11 @@ def test_every_operator_is_a_documented_method_of_stream(operator: str) -> None:
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_every_operator_has_its_own_tests(operator: str) -> None:
     assert (ROOT / "tests" / "operators" / f"test_{operator}.py").exists()
+
+
+def test_no_module_is_longer_than_400_lines_and_no_room_larger_than_18_files() -> None:
+    long = {"stream.py", "engine/many/substreams.py"}  # a flat catalogue, and one class that holds one bound
+    lines = {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8").count("\n") for path in MODULES}
+    assert {name for name, count in lines.items() if count > 400} == long, "split it by what it holds"
+    rooms = Counter(path.parent.relative_to(PACKAGE).as_posix() for path in MODULES)
+    assert {room for room, count in rooms.items() if count > 18} == {"operators"}, "make rooms of it"

@@ -15,8 +15,9 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, overload, ru
 
 from penstock.engine.doors.inlet import Inlet, Receiver
 from penstock.engine.doors.iterate import value_async
-from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.graft import graft
+from penstock.engine.runs.wiring import connect
 from penstock.engine.watching.observe import observed
 from penstock.engine.weaving.blame import describe, operator_name
 from penstock.run import InProcess, Plan, PlannedPart, Run

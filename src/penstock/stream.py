@@ -30,7 +30,8 @@ from penstock.engine.many.partition_run import Fork
 from penstock.engine.many.shared_run import Slow
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.places.lent_executors import AnyExecutor, executor_given
-from penstock.engine.runs.chain import Chain, connect, pull
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect, pull
 from penstock.engine.watching.observe import Listener, Observer, observed
 from penstock.engine.watching.registry import REGISTRY, Registry
 from penstock.engine.weaving.assembly import places_with, tracing

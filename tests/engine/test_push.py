@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from penstock import ProtocolError, Recorder, Stream, VirtualClock, observe
-from penstock.engine.runs.pushed_run import PushRun, pushed
+from penstock.engine.runs.counted_run import pushed
+from penstock.engine.runs.pushed_run import PushRun
 from penstock.engine.weaving.segment import Segment
 from penstock.engine.words.part import Part
 from penstock.testing import ManualPublisher, Probe, subscribed

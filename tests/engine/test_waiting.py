@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from penstock import Stream
-from penstock.engine.runs.chain import Chain, pull
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import pull
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Opener, Source
 

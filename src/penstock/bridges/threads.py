@@ -22,8 +22,9 @@ from penstock.bridges.shared.in_band import end_of, ends, packed, unpacked
 from penstock.bridges.shared.pouring import pour
 from penstock.engine.grounds.relay import Relay
 from penstock.engine.places.executors import thread
-from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.given import Items
+from penstock.engine.runs.wiring import connect
 from penstock.errors import PenstockError
 from penstock.flow import Sink
 from penstock.operators.subscribe_on import SubscribeOn

@@ -12,7 +12,8 @@ from functools import partial
 from typing import Any, ClassVar
 
 from penstock.engine.grounds.sequence import Following, sequence_before
-from penstock.engine.runs.chain import Chain, connect, pull_all, reads_nothing
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect, pull_all, reads_nothing
 from penstock.engine.weaving.iterators import left_in, open_inner
 from penstock.engine.weaving.segment import no_item
 from penstock.spec.interfaces import Subscriber

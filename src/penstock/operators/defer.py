@@ -10,8 +10,8 @@ from collections.abc import AsyncIterable, Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from penstock.engine.runs.chain import refuse
 from penstock.engine.runs.given import connect_to
+from penstock.engine.runs.wiring import refuse
 from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import function_given
 from penstock.spec.interfaces import Publisher, Subscriber

@@ -13,7 +13,8 @@ from typing import Any
 from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.relay import Relay
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
-from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 

@@ -13,7 +13,8 @@ from itertools import islice
 from typing import Any, ClassVar, Literal
 
 from penstock.engine.many.combining import NOTHING, Lanes
-from penstock.engine.runs.chain import Chain, is_empty, pull_all, reads_nothing
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import is_empty, pull_all, reads_nothing
 from penstock.engine.weaving.blame import blamed
 from penstock.engine.weaving.iterators import opened
 from penstock.engine.words.arguments import count_given, function_given

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.engine.grounds.relay import Relay
-from penstock.engine.runs.chain import Chain, connect, pull
+from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.given import Items
+from penstock.engine.runs.wiring import connect, pull
 from penstock.engine.weaving.segment import close_quietly
 from penstock.engine.words.signals import Completed, Failed, Next, Signal
 from penstock.spec.interfaces import Subscriber

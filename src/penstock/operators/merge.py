@@ -12,7 +12,8 @@ from itertools import cycle, islice
 from typing import Any, ClassVar
 
 from penstock.engine.grounds.merging import Gather
-from penstock.engine.runs.chain import Chain, connect, pull_all, reads_nothing
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect, pull_all, reads_nothing
 from penstock.engine.weaving.iterators import opened
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber

@@ -12,7 +12,8 @@ from heapq import heapify, heappop, heappush, heapreplace
 from typing import Any, ClassVar
 
 from penstock.engine.many.combining import Lanes
-from penstock.engine.runs.chain import Chain, pull_all, reads_nothing
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import pull_all, reads_nothing
 from penstock.engine.weaving.blame import blamed, no_stop, note_on
 from penstock.engine.weaving.iterators import opened
 from penstock.engine.words.arguments import count_given, function_given

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from penstock.engine.grounds.relay import Relay
-from penstock.engine.runs.chain import Chain, connect, pull
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect, pull
 from penstock.engine.watching.registry import REGISTRY, Registry, Tally
 from penstock.engine.weaving.iterators import open_through
 from penstock.engine.weaving.segment import close

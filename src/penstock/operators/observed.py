@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from penstock.engine.runs.chain import Chain, connect, pull
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect, pull
 from penstock.engine.watching.observe import Observer
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Opener, Source

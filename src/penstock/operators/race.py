@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 from penstock.engine.grounds.cold_paths import too_late
 from penstock.engine.grounds.outlet import accepts, element_or_raise
 from penstock.engine.grounds.relay import Leg, Relay
-from penstock.engine.runs.chain import Chain, connect, pull, reads_nothing
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect, pull, reads_nothing
 from penstock.engine.words.demand import UNBOUNDED, add
 from penstock.engine.words.part import Part
 from penstock.spec.interfaces import Subscriber, Subscription

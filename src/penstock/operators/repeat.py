@@ -12,7 +12,8 @@ from functools import partial
 from typing import Any, ClassVar
 
 from penstock.engine.grounds.relay import Relay
-from penstock.engine.runs.chain import Chain, connect, pull, reads_nothing
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect, pull, reads_nothing
 from penstock.engine.weaving.blame import blamed
 from penstock.engine.weaving.iterators import left_in, open_inner
 from penstock.engine.weaving.segment import no_item

@@ -13,7 +13,8 @@ from typing import Any
 from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.relay import Relay
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
-from penstock.engine.runs.chain import Chain, connect, reads_nothing
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect, reads_nothing
 from penstock.engine.weaving.blame import blamed, caused_by
 from penstock.engine.weaving.handled_errors import When, caught, when_given
 from penstock.engine.words.arguments import count_given, function_given

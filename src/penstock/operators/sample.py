@@ -11,7 +11,8 @@ from typing import Any
 
 from penstock.engine.grounds.outlet import Outlet, element_or_raise
 from penstock.engine.grounds.upstream import Upstream
-from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.part import Part, height_of
 from penstock.spec.interfaces import Subscriber, Subscription

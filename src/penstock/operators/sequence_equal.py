@@ -13,7 +13,8 @@ from itertools import zip_longest
 from typing import Any
 
 from penstock.engine.many.combining import NOTHING, Lanes
-from penstock.engine.runs.chain import Chain, pull_all, unseen
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import pull_all, unseen
 from penstock.engine.weaving.blame import blamed, no_stop, note_on
 from penstock.engine.weaving.iterators import opened
 from penstock.engine.weaving.segment import no_item

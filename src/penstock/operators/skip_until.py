@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 
 from penstock.engine.grounds.first_element import Notice
 from penstock.engine.grounds.relay import Relay
-from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 

@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 from penstock.engine.grounds.boundary import Boundary
 from penstock.engine.places.context import worker_of
 from penstock.engine.places.executors import Executor, Worker
-from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect
 from penstock.engine.words.part import Part, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Source

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from penstock.engine.grounds.relay import Relay
-from penstock.engine.runs.chain import Chain, connect, pull_all, reads_nothing
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect, pull_all, reads_nothing
 from penstock.engine.weaving.iterators import opened
 from penstock.engine.weaving.segment import no_item
 from penstock.spec.interfaces import Subscriber

@@ -12,8 +12,9 @@ from threading import Lock
 from typing import Any, Generic, TypeVar
 
 from penstock.engine.grounds.relay import Relay
-from penstock.engine.runs.chain import Chain, connect, pull, reads_nothing
+from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.given import connect_to
+from penstock.engine.runs.wiring import connect, pull, reads_nothing
 from penstock.engine.weaving.blame import blamed
 from penstock.engine.weaving.segment import close
 from penstock.engine.words.arguments import awaits, function_given

@@ -15,7 +15,8 @@ from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.grounds.upstream import Upstream
 from penstock.engine.many.substreams import Branch, Trunk
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
-from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect
 from penstock.engine.words.arguments import count_given, function_given, stays_here
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.part import Part

@@ -15,7 +15,8 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 from penstock.engine.places.context import run_in
-from penstock.engine.runs.chain import Chain, connect, pull
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect, pull
 from penstock.engine.weaving.iterators import open_through
 from penstock.engine.weaving.segment import close
 from penstock.engine.words.arguments import stays_here

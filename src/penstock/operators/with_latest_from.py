@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 from penstock.engine.grounds.cold_paths import too_late
 from penstock.engine.grounds.outlet import accepts, element_or_raise
 from penstock.engine.grounds.relay import Relay
-from penstock.engine.runs.chain import Chain, connect, pull_all
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect, pull_all
 from penstock.engine.weaving.iterators import opened
 from penstock.engine.weaving.segment import no_item
 from penstock.engine.words.demand import UNBOUNDED

@@ -13,7 +13,8 @@ from operator import itemgetter
 from typing import Any, ClassVar
 
 from penstock.engine.many.combining import Lanes
-from penstock.engine.runs.chain import Chain, is_empty, pull_all, reads_nothing, unseen
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import is_empty, pull_all, reads_nothing, unseen
 from penstock.engine.weaving.iterators import opened
 from penstock.engine.weaving.segment import no_item
 from penstock.engine.words.arguments import count_given

@@ -10,7 +10,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock
 from penstock.engine.places.event_loops import Bell, blocking
-from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect
 from penstock.engine.watching.observe import observed
 from penstock.engine.words.dropped import drop
 from penstock.errors import EmptyError, RunCancelledError

@@ -9,7 +9,8 @@ from typing import Any
 
 from penstock.engine.grounds.outlet import Outlet, element_or_raise
 from penstock.engine.grounds.upstream import Upstream
-from penstock.engine.runs.chain import Chain, connect, pull
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect, pull
 from penstock.engine.weaving.segment import close
 from penstock.engine.words.part import Part
 from penstock.spec.interfaces import Subscriber, Subscription

@@ -20,8 +20,9 @@ from penstock.engine.grounds.outlet import Outlet, accepts, element_or_raise
 from penstock.engine.grounds.relay import Relay
 from penstock.engine.places.event_loops import AnyLoop, Future, Task, lease_loop
 from penstock.engine.places.executors import thread
-from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.given import Items
+from penstock.engine.runs.wiring import connect
 from penstock.engine.words.demand import add
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.signals import Completed, Failed, Next, Signal

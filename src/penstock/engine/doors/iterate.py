@@ -14,7 +14,8 @@ from typing import Any
 
 from penstock.engine.grounds.outlet import accepts, element_or_raise
 from penstock.engine.places.event_loops import Future, blocking, loop_here, running, spawning
-from penstock.engine.runs.chain import Chain, connect, pull, pull_async
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect, pull, pull_async
 from penstock.engine.watching.observe import observed
 from penstock.engine.weaving.segment import close
 from penstock.engine.words.part import Part

@@ -7,7 +7,8 @@ from threading import Lock
 from typing import Any
 
 from penstock.engine.grounds.foreign import subscribe_to
-from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect
 from penstock.engine.watching.observe import observed
 from penstock.spec.dialects.dotnet import PublisherFromDotnet, SubscriberFromDotnet
 from penstock.spec.dialects.strangers import cure_for, library_of

@@ -23,7 +23,8 @@ from typing import Any, Literal
 from penstock.engine.grounds.cold_paths import interruption, too_late
 from penstock.engine.grounds.input_window import Filled
 from penstock.engine.grounds.outlet import Outlet, element_or_raise
-from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect
 from penstock.engine.words.part import Part, height_of
 from penstock.errors import InterruptionError
 from penstock.spec.interfaces import Subscriber

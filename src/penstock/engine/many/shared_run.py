@@ -23,7 +23,8 @@ from penstock.engine.grounds.cold_paths import too_late
 from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.grounds.seat import Seat
 from penstock.engine.grounds.upstream import Upstream
-from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect
 from penstock.engine.words.part import Part, height_of
 from penstock.engine.words.trampoline import run_all
 from penstock.errors import OverflowedError

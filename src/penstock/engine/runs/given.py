@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.engine.grounds.foreign import subscribe_to
-from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.drain import READY
+from penstock.engine.runs.wiring import connect
 from penstock.spec.dialects.strangers import cure_for, library_of
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import AsyncOpener, Opener, Source

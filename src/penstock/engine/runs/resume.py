@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from penstock.engine.grounds.sequence import Following
-from penstock.engine.runs.chain import refuse
 from penstock.engine.runs.given import connect_to
+from penstock.engine.runs.wiring import refuse
 from penstock.engine.weaving.blame import blamed, caused_by, operator_name
 from penstock.engine.weaving.handled_errors import When, caught
 from penstock.spec.interfaces import Subscriber

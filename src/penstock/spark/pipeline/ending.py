@@ -12,7 +12,8 @@ from pyspark.sql import DataFrame, DataFrameWriter
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect
 from penstock.engine.words.dropped import drop
 from penstock.run.handle import ResultSubscriber, Settle
 from penstock.spark.egress.draining import stop_after_batch

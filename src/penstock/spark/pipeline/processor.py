@@ -16,7 +16,8 @@ from pyspark.sql import DataFrame
 
 from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.grounds.relay import Relay
-from penstock.engine.runs.chain import Chain, connect
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect
 from penstock.engine.words.arguments import function_given
 from penstock.engine.words.part import Part, chunks_of
 from penstock.flow import Flow

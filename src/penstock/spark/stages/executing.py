@@ -10,7 +10,7 @@ from typing import Any
 from pyspark import TaskContext
 
 from penstock.engine.places.executors import thread
-from penstock.engine.runs.chain import pull
+from penstock.engine.runs.wiring import pull
 from penstock.engine.weaving.blame import add_note
 from penstock.flow import Flow
 from penstock.spark.stages.packing import RecordBatches, packed

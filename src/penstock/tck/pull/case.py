@@ -324,3 +324,9 @@ def ends_with(end: End | None, *allowed: End) -> bool:
 source_trials: Trials[SourceCase] = Trials("pull_source")
 through_trials: Trials[ThroughCase] = Trials("pull_through")
 sink_trials: Trials[SinkCase] = Trials("pull_sink")
+
+
+def feed_of(joint: ProducerUnderTest) -> AnswerFeed:
+    """Return the feed above a producer that has one."""
+    assert joint.feed is not None
+    return joint.feed

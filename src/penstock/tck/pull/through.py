@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import penstock.tck.pull.producer_trials
+import penstock.tck.pull.through_fault_trials
 import penstock.tck.pull.through_trials  # noqa: F401 - importing these files registers their trials
 from penstock.tck.contract import PULL
 from penstock.tck.outcome import Limits, Report

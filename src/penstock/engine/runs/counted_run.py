@@ -1,0 +1,256 @@
+"""counted_run: a pushed run whose stages count, and the choice between the two kinds.
+
+A `CountedRun` counts what was asked for, asked of upstream, has come and was delivered, for stages that take only so
+many, need several to make one, end early, or have something to add at the end; that is delivered as it is asked for, by
+a separate run. `pushed` chooses between it and the plain `PushRun`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from penstock.engine.grounds.cold_paths import too_late
+from penstock.engine.grounds.outlet import element_or_raise
+from penstock.engine.runs.drain import DrainRun
+from penstock.engine.runs.pushed_run import PushRun
+from penstock.engine.weaving.segment import STARVED, Segment
+from penstock.engine.words.demand import UNBOUNDED, add, legal
+from penstock.spec.interfaces import Subscriber, Subscription
+
+MOST_STAGES = 100
+
+
+def pushed(segment: Segment, subscriber: Subscriber[Any]) -> PushRun | None:
+    """Return the run that pushes elements through a segment, or None if a stage of it needs a loop."""
+    if segment.expands or segment.headed or not 0 < len(segment.stages) <= MOST_STAGES or not segment.one_loop:
+        return None
+    counts = segment.capped or segment.ends or segment.tailed or segment.calls or segment.gathers
+    return CountedRun(segment, subscriber) if counts else PushRun(segment, subscriber)
+
+
+class CountedRun(PushRun):
+    """A PushRun of stages for which demand has to be counted.
+
+    `_requested`, `_asked` and `_tail` are guarded by the lock; `_delivered` and `_arrived` are written by the thread
+    that brings elements. An element is counted as delivered before it is counted as arrived, so that a thread that asks
+    meanwhile asks for too little; the thread that brings elements asks again when nothing is owed.
+    """
+
+    __slots__ = ("_arrived", "_asked", "_beginning", "_begun", "_delivered", "_last", "_requested", "_tail")
+
+    def __init__(self, segment: Segment, subscriber: Subscriber[Any]) -> None:
+        super().__init__(segment, subscriber)
+        self._requested = self._asked = self._arrived = self._delivered = 0
+        self._beginning = self._begun = False
+        self._last = False
+        """Whether nothing more is read of upstream."""
+        self._tail: _Tail | None = None
+        on_next = subscriber.on_next
+
+        def counted(element: Any) -> None:
+            self._delivered += 1
+            on_next(element)
+
+        self.deliver = counted
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        """Take the subscription; a stage that takes no element needs no request to end."""
+        if self._last:
+            element_or_raise(subscription, "on_subscribe")
+            subscription.cancel()  # rule 2.5
+            return
+        super().on_subscribe(subscription)
+        if self._segment.never_asks and self._upstream is subscription:
+            self.last()
+            self._leave()
+            self._finish()
+
+    def _begin(self) -> None:
+        if not self._segment.calls:  # a user's function is not called before the first request
+            super()._begin()
+            self._begun = True
+
+    def _begins(self) -> None:
+        """Set the variables of the stages, unless another thread does or did, and go on with what has come since."""
+        with self._lock:
+            if self._beginning or self._over:
+                return
+            self._beginning = True
+        returned = False
+        try:
+            super()._begin()
+            returned = True
+        except Exception as error:  # noqa: BLE001  rule 1.4
+            returned = True
+            self._refuse(error)
+            return
+        finally:
+            if not returned:
+                self._interrupted()
+        self._begun = True
+        if self._last:
+            self._finish()
+        else:
+            self._ask()
+
+    def last(self) -> None:
+        """Be told by a stage that nothing more is read of upstream."""
+        self._last = self._stop = True
+
+    def _leave(self) -> None:
+        """Cancel upstream, of which nothing more is read."""
+        upstream, self._upstream = self._upstream, None
+        if upstream is not None:
+            upstream.cancel()
+
+    def on_next(self, element: Any, /) -> None:
+        """Push an element through."""
+        if element is None:
+            element_or_raise(element, "on_next")
+        self._busy = True
+        if self._stop:
+            self._rest()
+            return  # rule 2.8
+        pushing, returned = True, False
+        try:
+            made = self._push(element)
+            if made is not STARVED:
+                pushing = False
+                self.deliver(made)
+            returned = True
+        except Exception as error:  # noqa: BLE001  rules 1.4 and 2.13
+            returned = True
+            self._failed(error, pushing=pushing)
+        finally:
+            if not returned:
+                self._interrupted() if pushing else self._abandon()
+        self._busy = False
+        if self._refusal is not None:
+            self._signal_refusal()
+        self._arrived += 1
+        if self._last or self._arrived >= self._asked:
+            self._go_on()
+
+    def on_chunk(self, elements: list[Any], /) -> None:
+        """Push several elements through, one after the other; leave upstream behind the last one."""
+        self._push_all(elements)
+        self._arrived += len(elements)
+        if self._last or self._arrived >= self._asked:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """End behind the last element, or ask for more if nothing is owed."""
+        if self._last:
+            self._leave()
+            self._finish()
+        else:
+            self._ask()
+
+    def on_error(self, error: Exception, /) -> None:
+        """Pass a failure on, unless the stages have had enough."""
+        if self._last and error is not None:
+            too_late(error)
+        else:
+            super().on_error(error)
+
+    def on_complete(self) -> None:
+        """Pass the end on, after what the stages have made of all elements."""
+        if self._last:
+            return
+        self.last()
+        self._upstream = None
+        if self._begun:
+            self._finish()
+        else:
+            self._begins()
+
+    def _finish(self) -> None:
+        """Deliver what follows the last element, as it is asked for, or complete."""
+        if not self._segment.tailed:
+            super().on_complete()
+            return
+        with self._lock:
+            if self._over:
+                return
+            self._over = True
+            assert self._subscriber is not None
+            tail = self._tail = _Tail(self._tails, self._subscriber, self._open_demand())
+        self._let_go()
+        tail.begin()
+
+    def request(self, n: int, /) -> None:
+        """Ask for `n` more elements."""
+        if type(n) is not int or n <= 0:
+            n = legal(n, self._refuse)
+            if not n:
+                return
+        with self._lock:
+            tail = self._tail
+            if tail is None:
+                self._requested = add(self._requested, n)
+        if tail is not None:
+            tail.request(n)
+        elif self._begun:
+            self._ask()
+        else:
+            self._begins()
+
+    def _open_demand(self) -> int:
+        return UNBOUNDED if self._requested == UNBOUNDED else self._requested - self._delivered
+
+    def _ask(self) -> None:
+        """Ask upstream for what the stages need for the demand that is open."""
+        with self._lock:
+            demand, upstream = self._open_demand(), self._upstream
+            if self._over or self._last or upstream is None or demand <= 0:
+                return
+            want = self._want(demand, self._asked - self._arrived)
+            if want <= 0 or self._asked == UNBOUNDED:
+                return
+            self._asked = add(self._asked, want)
+        upstream.request(want)
+
+    def _want(self, demand: int, owed: int) -> int:
+        segment = self._segment
+        if segment.uncounted and self._asked:
+            return 1 - owed
+        if segment.gathers and owed > 0:
+            return 0  # how many it lacks is known when all have come
+        return segment.demand(demand, self._stands()) - owed
+
+    def cancel(self) -> None:
+        """End without a signal."""
+        with self._lock:
+            tail = self._tail
+        if tail is None:
+            super().cancel()  # which does nothing if a tail has come meanwhile
+            tail = self._tail
+        if tail is not None:
+            tail.cancel()
+
+    def _refuse(self, error: Exception) -> None:
+        super()._refuse(error)
+        if self._tail is not None:
+            self._tail.refuse(error)
+
+
+_ALONE = Segment(())
+
+
+class _Tail(DrainRun):
+    """A run that delivers what follows when nothing more is read; its subscriber has its subscription already."""
+
+    __slots__ = ()
+
+    def __init__(self, tails: Callable[[], Iterator[Any]], subscriber: Subscriber[Any], demand: int) -> None:
+        super().__init__(_ALONE, lambda _: tails(), 0, subscriber)  # so that its end is looked for without demand
+        self._demand = demand
+
+    def begin(self) -> None:
+        """Serve the demand that is there."""
+        self._drain()
+
+    def refuse(self, error: Exception) -> None:
+        """End with the error of an illegal request."""
+        self._refuse(error)
