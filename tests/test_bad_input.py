@@ -25,7 +25,7 @@ from penstock import (
 )
 from penstock.testing import Probe, subscribed
 from tests.engine.parts import Items, ended, noop
-from tests.engine.test_drain import RUNS
+from tests.engine.runs.test_drain import RUNS
 from tests.engine.watch import dropped, no_thread_is_left
 
 __all__ = ["dropped", "no_thread_is_left"]

@@ -12,7 +12,7 @@ import pytest
 from penstock import PenstockError, ProtocolError, Sink, Stream, flow, processor, set_on_dropped, subscriber
 from penstock.testing import ManualPublisher, PlannedBreach, Probe, subscribed
 from tests.engine.parts import FORMS, Items, Plain, ended
-from tests.engine.test_drain import RUNS
+from tests.engine.runs.test_drain import RUNS
 from tests.engine.watch import PATIENCE, dropped, no_thread_is_left
 
 __all__ = ["dropped", "no_thread_is_left"]

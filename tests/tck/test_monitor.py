@@ -14,7 +14,7 @@ from penstock.spec.rules.every import RULES
 from penstock.tck.monitor import monitor
 from penstock.tck.outcome import Limits
 from penstock.tck.publisher.verify import verify_publisher
-from tests.tck.correct_publishers import FailsAfter, SyncPublisher, ThreadPublisher, numbers
+from tests.tck.publisher.correct_publishers import FailsAfter, SyncPublisher, ThreadPublisher, numbers
 
 
 class Recorder:

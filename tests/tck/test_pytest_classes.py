@@ -20,9 +20,9 @@ from penstock.tck.pytest_classes import (
     SubscriberVerification,
 )
 from penstock.tck.subscriber.case import whitebox
-from tests.tck.broken_publishers import IgnoresZero
-from tests.tck.broken_subscribers_sound import Greedy
-from tests.tck.correct_publishers import FailsAfter, SyncPublisher, numbers
+from tests.tck.publisher.broken_publishers import IgnoresZero
+from tests.tck.publisher.correct_publishers import FailsAfter, SyncPublisher, numbers
+from tests.tck.subscriber.broken_subscribers_sound import Greedy
 
 QUICK = Limits(elements=50, timeout=1, quiet=0.01)
 ROOT = Path(__file__).parents[2]

@@ -32,9 +32,9 @@ from penstock.tck import (
     verify_subscriber_blackbox,
 )
 from penstock.tck.pytest_classes import PublisherVerification
-from tests.tck.broken_publishers import IgnoresZero
-from tests.tck.broken_publishers_demand import ThreadsOf
-from tests.tck.correct_publishers import PascalPublisher, SyncPublisher, ThreadPublisher, ThreadRun, numbers
+from tests.tck.publisher.broken_publishers import IgnoresZero
+from tests.tck.publisher.broken_publishers_demand import ThreadsOf
+from tests.tck.publisher.correct_publishers import PascalPublisher, SyncPublisher, ThreadPublisher, ThreadRun, numbers
 
 QUICK = Limits(elements=20, timeout=1, quiet=0.01)
 ROOT = Path(__file__).parents[2]
@@ -330,7 +330,7 @@ def test_what_was_not_run_is_an_error_in_junit_and_said_in_json():
 
 MODULE = """
 from penstock import flow
-from tests.tck.correct_publishers import SyncPublisher, numbers
+from tests.tck.publisher.correct_publishers import SyncPublisher, numbers
 
 def sound(n):
     return SyncPublisher(numbers(n))

@@ -11,8 +11,8 @@ import pytest
 from penstock import Overflow, Stream
 from penstock.tck.outcome import Limits
 from penstock.tck.publisher.verify import verify_publisher
-from tests.tck.broken_publishers_demand import ThreadsOf
-from tests.tck.correct_publishers import SyncPublisher, SyncRun, ThreadRun, numbers
+from tests.tck.publisher.broken_publishers_demand import ThreadsOf
+from tests.tck.publisher.correct_publishers import SyncPublisher, SyncRun, ThreadRun, numbers
 
 PATIENT = Limits(elements=5, timeout=2, quiet=0.002)
 

@@ -9,9 +9,16 @@ import pytest
 from penstock.tck.outcome import Limits, Status
 from penstock.tck.publisher.trials import publisher_trials
 from penstock.tck.publisher.verify import verify_publisher
-from tests.tck import broken_publishers as broken
-from tests.tck import broken_publishers_demand as demanding
-from tests.tck.correct_publishers import FailsAfter, PascalPublisher, SyncPublisher, SyncRun, ThreadRun, numbers
+from tests.tck.publisher import broken_publishers as broken
+from tests.tck.publisher import broken_publishers_demand as demanding
+from tests.tck.publisher.correct_publishers import (
+    FailsAfter,
+    PascalPublisher,
+    SyncPublisher,
+    SyncRun,
+    ThreadRun,
+    numbers,
+)
 
 QUICK = Limits(elements=200, timeout=5, quiet=0.01)
 HANGING = Limits(elements=200, timeout=1, quiet=0.01)

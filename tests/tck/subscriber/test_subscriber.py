@@ -11,8 +11,8 @@ from penstock.spec.rules.every import rule
 from penstock.tck.outcome import Limits, Report, Status
 from penstock.tck.subscriber.case import whitebox
 from penstock.tck.subscriber.verify import verify_subscriber
-from tests.tck.broken_subscribers import PROMPT
-from tests.tck.broken_subscribers_sound import SOUND, Asynchronous, Sound, StopAndWait
+from tests.tck.subscriber.broken_subscribers import PROMPT
+from tests.tck.subscriber.broken_subscribers_sound import SOUND, Asynchronous, Sound, StopAndWait
 
 
 def left_open(report: Report) -> dict[str, str]:

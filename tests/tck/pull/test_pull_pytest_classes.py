@@ -11,7 +11,7 @@ from penstock import pull
 from penstock.tck.outcome import Limits
 from penstock.tck.pull.case import sink_trials, source_trials, through_trials
 from penstock.tck.pytest_classes import PullSinkVerification, PullSourceVerification, PullThroughVerification
-from tests.tck.broken_pull import SwallowsErrors
+from tests.tck.pull.broken_pull import SwallowsErrors
 
 QUICK = Limits(elements=50, timeout=1, quiet=0.001)
 

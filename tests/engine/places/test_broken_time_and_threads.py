@@ -18,7 +18,7 @@ from penstock import Clock, Executor, Stream, SystemClock, VirtualClock, inline,
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import Probe
 from tests.engine.parts import in_thread
-from tests.engine.test_time import CASES, MINDS_TIME, UNIT
+from tests.engine.places.test_time import CASES, MINDS_TIME, UNIT
 from tests.engine.watch import PATIENCE, left_alive
 
 MOST_CALLS = 6

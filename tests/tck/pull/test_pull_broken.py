@@ -14,8 +14,8 @@ from penstock.spec import PROPERTIES
 from penstock.tck import Status, verify_pull_sink, verify_pull_source, verify_pull_through
 from penstock.tck.outcome import Limits
 from penstock.tck.pull.case import sink_trials, source_trials, through_trials
-from tests.tck import broken_pull as broken
-from tests.tck import broken_pull_sound as sound
+from tests.tck.pull import broken_pull as broken
+from tests.tck.pull import broken_pull_sound as sound
 
 LIMITS = Limits(elements=500, timeout=5, quiet=0.01)
 SOURCE, THROUGH, SINK = "pull_source", "pull_through", "pull_sink"

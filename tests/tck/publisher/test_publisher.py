@@ -11,7 +11,7 @@ from penstock.spec.rules.every import Dialect, rules_of
 from penstock.tck.outcome import Limits, Status
 from penstock.tck.publisher.trials import publisher_trials
 from penstock.tck.publisher.verify import verify_publisher
-from tests.tck.correct_publishers import (
+from tests.tck.publisher.correct_publishers import (
     CppPublisher,
     FailsAfter,
     PascalPublisher,

@@ -6,7 +6,7 @@ import contextlib
 import threading
 import weakref
 
-from tests.tck.correct_publishers import (
+from tests.tck.publisher.correct_publishers import (
     UNBOUNDED,
     CppHandle,
     CppPublisher,

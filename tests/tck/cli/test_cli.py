@@ -13,9 +13,9 @@ from penstock.tck.outcome import Outcome, Report, Status
 from penstock.tck.report import render, summary
 
 MODULE = """
-from tests.tck.broken_publishers import IgnoresZero
-from tests.tck.broken_subscribers_sound import Greedy
-from tests.tck.correct_publishers import CppPublisher, FailsAfter, SyncPublisher, UnicastPublisher, numbers
+from tests.tck.publisher.broken_publishers import IgnoresZero
+from tests.tck.subscriber.broken_subscribers_sound import Greedy
+from tests.tck.publisher.correct_publishers import CppPublisher, FailsAfter, SyncPublisher, UnicastPublisher, numbers
 
 closes = 0
 number = 7
@@ -46,7 +46,7 @@ def nothing():
 """
 
 FAST = ("--settle", "subjects:nothing", "--elements", "50")
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.spec.interfaces import Subscription
 from penstock.tck.outcome import Limits, Report
-from tests.tck.broken_subscribers_sound import Asynchronous, Sound, StopAndWait, Windowed
+from tests.tck.subscriber.broken_subscribers_sound import Asynchronous, Sound, StopAndWait, Windowed
 
 # Synchronous ones do everything at once, so the shortest quiet shows that nothing more comes; only ones that leave
 # something undone are waited for.

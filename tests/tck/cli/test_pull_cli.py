@@ -11,7 +11,7 @@ from penstock.cli import main
 
 MODULE = """
 from penstock import pull
-from tests.tck import broken_pull, broken_pull_sound as sound
+from tests.tck.pull import broken_pull, broken_pull_sound as sound
 
 def source(n):
     return pull.values(range(n)) if n is not None else pull.count()
@@ -80,7 +80,7 @@ def nothing():
 """
 
 FAST = ("--settle", "modules:nothing", "--elements", "50")
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(autouse=True)

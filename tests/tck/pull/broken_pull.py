@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from tests.tck.broken_pull_sound import (
+from tests.tck.pull.broken_pull_sound import (
     Ahead,
     Cat,
     Drain,

@@ -6,10 +6,10 @@ import pytest
 
 from penstock.tck.subscriber.case import whitebox
 from penstock.tck.subscriber.verify import verify_subscriber
-from tests.tck import broken_subscribers as broken
-from tests.tck import broken_subscribers_late as late
-from tests.tck.broken_subscribers import THREADED, WAITED_FOR, Broken, trials_of
-from tests.tck.broken_subscribers_sound import Sound
+from tests.tck.subscriber import broken_subscribers as broken
+from tests.tck.subscriber import broken_subscribers_late as late
+from tests.tck.subscriber.broken_subscribers import THREADED, WAITED_FOR, Broken, trials_of
+from tests.tck.subscriber.broken_subscribers_sound import Sound
 
 AFTER_THE_END = (
     "request(1) was called after on_complete, when it was made to ask: "

@@ -9,8 +9,8 @@ import pytest
 
 from penstock.tck.outcome import Report, Status
 from penstock.tck.subscriber.verify import verify_subscriber_blackbox
-from tests.tck.broken_subscribers import PROMPT, WAITED_FOR
-from tests.tck.broken_subscribers_sound import Asynchronous, Greedy, Sound, StopAndWait, Taking, Windowed
+from tests.tck.subscriber.broken_subscribers import PROMPT, WAITED_FOR
+from tests.tck.subscriber.broken_subscribers_sound import Asynchronous, Greedy, Sound, StopAndWait, Taking, Windowed
 
 ALWAYS_OPEN = {
     "subscriber.slow_work_does_not_block": "its work cannot be held up from outside: verify it whitebox",

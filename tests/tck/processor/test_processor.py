@@ -12,10 +12,10 @@ from penstock.tck.processor.case import processor
 from penstock.tck.processor.verify import verify_processor
 from penstock.tck.publisher.trials import publisher_trials
 from penstock.tck.subscriber.case import whitebox
-from tests.tck import broken_processors as broken
-from tests.tck.broken_processors import BrokenProcessor
-from tests.tck.broken_processors_sound import Hub, Lockstep, Offloaded, Recovering, Relay
-from tests.tck.broken_subscribers import PROMPT, THREADED, WAITED_FOR
+from tests.tck.processor import broken_processors as broken
+from tests.tck.processor.broken_processors import BrokenProcessor
+from tests.tck.processor.broken_processors_sound import Hub, Lockstep, Offloaded, Recovering, Relay
+from tests.tck.subscriber.broken_subscribers import PROMPT, THREADED, WAITED_FOR
 
 SEVERAL = {"multicast": True}
 SUMMARY = "processor.keeps_both_contracts"  # fails with either side

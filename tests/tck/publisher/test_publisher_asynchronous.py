@@ -9,7 +9,7 @@ import pytest
 from penstock.tck.environment import Environment
 from penstock.tck.outcome import Limits, Status
 from penstock.tck.publisher.verify import verify_publisher
-from tests.tck.correct_publishers import (
+from tests.tck.publisher.correct_publishers import (
     ScheduledPublisher,
     ScheduledRun,
     Scheduler,

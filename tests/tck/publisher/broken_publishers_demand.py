@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from tests.tck.broken_publishers import Recurses
-from tests.tck.correct_publishers import UNBOUNDED, SyncPublisher, SyncRun, ThreadRun
+from tests.tck.publisher.broken_publishers import Recurses
+from tests.tck.publisher.correct_publishers import UNBOUNDED, SyncPublisher, SyncRun, ThreadRun
 
 # 3.17: words and flags
 

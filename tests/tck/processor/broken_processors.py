@@ -9,8 +9,8 @@ from typing import Any
 
 from penstock.spec.interfaces import Subscription
 from penstock.tck.outcome import Limits
-from tests.tck.broken_processors_sound import Action, Hub, Outlet, Relay
-from tests.tck.broken_subscribers import PROMPT
+from tests.tck.processor.broken_processors_sound import Action, Hub, Outlet, Relay
+from tests.tck.subscriber.broken_subscribers import PROMPT
 
 
 class FailsOnlyTheFirst(Hub):

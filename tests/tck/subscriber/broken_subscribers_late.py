@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from penstock.spec.interfaces import Subscription
-from tests.tck.broken_subscribers_sound import Sound, StopAndWait
+from tests.tck.subscriber.broken_subscribers_sound import Sound, StopAndWait
 
 LATE = 30
 
