@@ -34,7 +34,7 @@ from penstock.bridges.rsocket.frames import (
 )
 from penstock.bridges.rsocket.metadata import bearer, composite, entries_of, name_of, route, token_of
 from penstock.bridges.rsocket.responder import StreamAnswer
-from penstock.bridges.rsocket.settings import KeepAliveFrame as Signs
+from penstock.bridges.rsocket.settings import Liveness as Signs
 from penstock.bridges.rsocket.settings import Settings
 from penstock.engine.places.executors import inline, thread
 from tests.bridges.waiting import until
