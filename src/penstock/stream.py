@@ -170,7 +170,7 @@ from penstock.operators.with_latest_from import WithLatestFrom
 from penstock.operators.zip import Zip
 from penstock.spec.dialects.strangers import cure_for, library_of
 from penstock.spec.interfaces import Processor, Publisher, Subscriber
-from penstock.spec.predicates import is_publisher, is_subscriber
+from penstock.spec.predicates import SUBSCRIBER_METHODS, is_publisher, missing_methods
 from penstock.stage import Joint, LoopGate, Source, Stage, Step
 
 if TYPE_CHECKING:
@@ -290,7 +290,7 @@ class Stream(Iterated, Generic[T_co]):
         """Start a run that signals `subscriber`."""
         if subscriber is None:
             raise TypeError("rule 1.9: subscribe(None): a subscriber is needed")
-        if not is_subscriber(subscriber, "jvm") or library_of(subscriber) == "py4j":
+        if missing_methods(subscriber, SUBSCRIBER_METHODS) or library_of(subscriber) == "py4j":
             raise TypeError(
                 f"rule 1.9: subscribe({subscriber!r}): a subscriber has on_subscribe, on_next, on_error and on_complete"
                 f"{cure_for(subscriber)}"

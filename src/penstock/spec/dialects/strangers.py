@@ -6,6 +6,8 @@ and what is a party by other names is refused there, with the bridge that takes 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from penstock.spec.predicates import (
     CPP_SUBSCRIBER_METHODS,
     PUBLISHER_METHODS,
@@ -37,7 +39,12 @@ _HEADLESS = (
 
 def library_of(candidate: object) -> str | None:
     """Return which library that penstock has a bridge to has made an object, if one has."""
-    for kind in type(candidate).__mro__:
+    return _library_of_class(type(candidate))  # type: ignore[arg-type]  a class can be hashed
+
+
+@lru_cache(maxsize=256)  # every subscription asks, and programs have few classes of subscribers
+def _library_of_class(found: type) -> str | None:
+    for kind in found.__mro__:
         library = kind.__module__.partition(".")[0]
         if library in _LIBRARIES:
             return library
