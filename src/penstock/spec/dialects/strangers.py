@@ -39,7 +39,7 @@ _HEADLESS = (
 
 def library_of(candidate: object) -> str | None:
     """Return which library that penstock has a bridge to has made an object, if one has."""
-    return _library_of_class(type(candidate))  # type: ignore[arg-type]  a class can be hashed
+    return _library_of_class(type(candidate))  # type: ignore[arg-type] # a class has a hash
 
 
 @lru_cache(maxsize=256)  # every subscription asks, and programs have few classes of subscribers
