@@ -1,8 +1,8 @@
 """body: what a synchronous step does to one element, as lines for the fused loop.
 
 A body is text, because the engine joins the bodies of adjacent stages into one loop: as a plain generator, as an
-asynchronous generator, or as a generator that is fed by signals. An iterator transformation could serve only the
-first of the three. In the lines `v` is the element. `{name}` is a field of the stage or a variable of the body's
+asynchronous generator, as a generator that is fed by signals, or as a function that is called with each element. An
+iterator transformation could serve only the first of them. In the lines `v` is the element. `{name}` is a field of the stage or a variable of the body's
 `state`, in which `items` is where a stage keeps elements: those who listen see how many. Three words stand for what
 only the loop knows:
 

@@ -21,9 +21,10 @@ The text is a generator function. Its shape, for `map(f)`, `filter(p)`, `take(2)
         except Exception as error: ...         # names the stage and the function by the line it happened in
         finally: close(source)                 # on completion, on error and on cancel
 
-Four forms come from the same bodies. `sync` iterates; `free` does too, for those who end a run by closing it and need
-no gate; `async` iterates asynchronously; `fed` iterates over a queue that says STARVED when it is empty: the loop
-passes that word on and is resumed when there is more.
+Five forms come from the same bodies. `sync` iterates; `free` does too, for callers that end a run by closing it and
+need no gate; `async` iterates asynchronously; `fed` iterates over a queue that says STARVED when it is empty: the loop
+passes that word on and is resumed when there is more; `push` is a function that is called with each element
+(`weave_push.py`).
 
 Invariants: a `stop` or an `ends` only ever leaves the outermost loop, so a stage that has them begins a new piece when
 loops are nested; the text depends on the bodies alone, never on a stage's values, so it is compiled once per shape.
