@@ -2,9 +2,9 @@
 
 A body is text, because the engine joins the bodies of adjacent stages into one loop: as a plain generator, as an
 asynchronous generator, as a generator that is fed by signals, or as a function that is called with each element. An
-iterator transformation could serve only the first of them. In the lines `v` is the element. `{name}` is a field of the stage or a variable of the body's
-`state`, in which `items` is where a stage keeps elements: those who listen see how many. Three words stand for what
-only the loop knows:
+iterator transformation could serve only the first of them. In the lines `v` is the element. `{name}` is a field of the
+stage or a variable of the body's `state`, in which `items` is where a stage keeps elements: those who listen see how
+many. Three words stand for what only the loop knows:
 
 - `skip` drops the element and goes on with the next one; the body's own `ends` must be false by then;
 - `stop` ends the stream; the body's `ends` must be true by then;
