@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -423,3 +424,23 @@ def test_a_flow_that_fails_is_told():
 
 def test_any_publisher_of_the_library_is_a_source():
     assert values_of(pull.from_publisher(Stream.range(4).filter(lambda n: n % 2))) == [1, 3]
+
+
+def test_a_flow_over_values_is_one_loop_with_them() -> None:
+    made = pull.values([1, 2, 3]) | pull.through_flow(flow(lambda numbers: numbers.map(lambda n: n * 2)))
+    assert made.iterated is not None
+    assert list(made) == [2, 4, 6]
+
+
+@pytest.mark.parametrize("ends", [lambda s: s.take(2), lambda s: s.take_while(lambda n: n < 3), lambda s: s.delay(0)])
+def test_a_flow_that_ends_or_needs_signals_is_asked(ends: Any) -> None:
+    made = pull.values([1, 2, 3]) | pull.through_flow(flow(ends))
+    assert made.iterated is None
+    assert list(made)[:2] == [1, 2]
+
+
+def test_a_flow_over_values_that_is_aborted_before_it_is_read_aborts_them() -> None:
+    told: list[Any] = []
+    made = pull.values([1, 2], told.append) | pull.through_flow(flow(lambda numbers: numbers.map(abs)))
+    made(ValueError("why"), lambda end, value=None: told.append(end))
+    assert [repr(each) for each in told] == ["ValueError('why')"] * 2

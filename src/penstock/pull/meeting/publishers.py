@@ -8,15 +8,18 @@ of a pull-stream and no element of a publisher (rule 2.13): it fails the stream.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, TypeVar, overload
 
 from penstock.engine.grounds.cold_paths import signal_end
+from penstock.engine.runs.wiring import pull
 from penstock.engine.words.arguments import count_given
 from penstock.engine.words.demand import UNBOUNDED, add, refused
 from penstock.engine.words.dropped import drop
 from penstock.errors import ProtocolError
 from penstock.flow import Flow
+from penstock.pull.ground.iterated import IteratedSource
 from penstock.pull.ground.protocol import (
     Abort,
     Answer,
@@ -375,6 +378,47 @@ class _Flowed(_Subscribed):
         return not self._started and self._end is None
 
 
+class _Values:
+    """The values of a source that can be iterated, for a stream; the source hears how the loop over them ended."""
+
+    __slots__ = ("_source",)
+
+    def __init__(self, source: IteratedSource) -> None:
+        self._source = source
+
+    def __iter__(self) -> Iterator[Any]:
+        source = self._source
+        end: End | None = None
+        try:
+            yield from source.start()
+            end = source.exhausted()
+        except Exception as error:  # noqa: BLE001  property F1
+            end = source.failed(error)
+        finally:
+            if end is None:
+                source.aborted(True)
+            source.leave()
+        if isinstance(end, Exception):
+            raise end
+
+
+def _looped(flow: Flow[Any, Any], source: IteratedSource) -> IteratedSource | None:
+    """Return source and Flow as one loop, or None if there is none.
+
+    A source that was read already cannot be looped over, nor can a Flow that needs signals. A stage that ends the
+    stream lets go of the source before the last value is given, and a loop only when it is asked again.
+    """
+    before = source.through(())
+    if before is None:
+        return None
+    chain = flow(Stream.from_iterable(_Values(before)))._chain
+    head = chain.head
+    opener = pull(chain)
+    if opener is None or len(head.stages) < len(chain.steps) or head.ends or head.capped:
+        return None
+    return IteratedSource(partial(opener, None), lambda error: before.aborted(error or True))
+
+
 class _Flowing(PullThrough[Any, Any]):
     """A Flow as a through; with another one behind it, they are one Flow."""
 
@@ -384,9 +428,13 @@ class _Flowing(PullThrough[Any, Any]):
         super().__init__(self._wire, name="through_flow", join=self._with)
         self.flow = flow
 
-    def _wire(self, read: Read) -> Read:
+    def _wire(self, read: Read) -> Read | PullSource[Any]:
         before = getattr(read, "__self__", None)
         flow = self.flow
+        if isinstance(before, IteratedSource):
+            looped = _looped(flow, before)
+            if looped is not None:
+                return PullSource(looped.read, "through_flow", looped)
         if isinstance(before, _Flowed) and before.fresh:  # put on one by one, they are one Flow all the same
             read, flow = before.upstream, before.flow | flow
         return _Flowed(flow, read).read
