@@ -122,7 +122,7 @@ def test_a_publisher_of_another_text_is_told_its_dialect():
     )
 
 
-@pytest.mark.parametrize(("option", "called"), [("failing", "0"), ("over", "Source")])
+@pytest.mark.parametrize(("option", "called"), [("failing", "0"), ("over", "CountedSource")])
 def test_the_other_factories_are_looked_at_too(option, called):
     report = verify_publisher(sound, limits=QUICK, **{option: lambda _: 7})
     assert report.not_run == f"the factory `{option}`, called with {called}, returned 7, {NO_PUBLISHER}"
