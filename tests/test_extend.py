@@ -10,10 +10,19 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import strategies as st
 
-from penstock import Stream, thread
-from penstock.extend import Body, Joint, LoopGate, Opener, Relay, Source, Stage
+from penstock import Stream, set_on_dropped, thread
+from penstock.extend import Body, Joint, JointRelay, LoopGate, Opener, Source, Stage
 from penstock.spec.interfaces import Subscriber
-from penstock.testing import Speed, VerificationError, check_contract, check_source, check_stage, compare_speed
+from penstock.testing import (
+    Probe,
+    Speed,
+    Tracked,
+    VerificationError,
+    check_contract,
+    check_source,
+    check_stage,
+    compare_speed,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +40,14 @@ class WithoutOdd(Joint[int, int]):
         return _WithoutOddRun(downstream).entrance
 
 
-class _WithoutOddRun(Relay[int]):
-    def arrived(self, element: int) -> None:
+class _WithoutOddRun(JointRelay[int, int]):
+    def on_element(self, element: int) -> None:
         if element < 0:
             self.end(cancel=True)
         elif element % 2:
             self.left_out()
         else:
-            super().arrived(element)
+            self.deliver(element)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,3 +129,73 @@ def test_a_comparison_needs_items_and_rounds() -> None:
         compare_speed(list, list, [])
     with pytest.raises(ValueError, match="rounds must be >= 1"):
         compare_speed(list, list, [1], rounds=0)
+
+
+class _Faulty(JointRelay[int, int]):
+    """A relay one of whose methods raises."""
+
+    def __init__(self, where: str, downstream: Subscriber[int]) -> None:
+        super().__init__(downstream)
+        self._where = where
+
+    def _look(self, where: str) -> None:
+        if where == self._where:
+            raise KeyError(where)
+
+    def on_element(self, element: int) -> None:
+        self._look("element")
+        self.deliver(None if self._where == "none" else element)
+
+    def on_end(self) -> None:
+        self._look("end")
+        super().on_end()
+
+    def on_failure(self, error: Exception) -> None:
+        self._look("failure")
+        super().on_failure(error)
+
+    def on_request(self, n: int) -> None:
+        self._look("request")
+
+
+@dataclass(frozen=True, slots=True)
+class Faulty(Joint[int, int]):
+    """Raise somewhere."""
+
+    where: str
+
+    def open(self, downstream: Subscriber[int], /) -> Subscriber[int]:
+        return _Faulty(self.where, downstream).entrance
+
+
+@pytest.mark.parametrize("where", ["element", "end", "request"])
+@pytest.mark.parametrize("taken", [list, lambda stream: list(stream.publish_on(thread())), lambda s: s.count().get()])
+def test_what_a_joint_of_the_user_raises_arrives(where: str, taken: Any) -> None:
+    opened = Tracked([1, 2])
+    with pytest.raises(KeyError, match=where):
+        taken(Stream.from_iterable(opened).apply(Faulty(where)))
+    opened.wait_until_closed()
+
+
+def test_what_a_joint_of_the_user_raises_at_a_failure_arrives() -> None:
+    with pytest.raises(KeyError, match="failure"):
+        list(Stream.error(ValueError("first")).apply(Faulty("failure")))
+
+
+def test_a_joint_of_the_user_cannot_deliver_none() -> None:
+    with pytest.raises(TypeError, match=r"^rule 2\.13: _Faulty\.deliver\(None\): None is not an element$"):
+        list(Stream.range(3).apply(Faulty("none")))
+
+
+def test_a_subscriber_that_raises_behind_a_joint_of_the_user_is_let_go() -> None:
+    class Raises(Probe[int]):
+        def on_next(self, element: int, /) -> None:
+            raise KeyError("mine")
+
+    found: list[Any] = []
+    before = set_on_dropped(found.append)
+    probe = Raises(5)
+    Stream.range(3).apply(WithoutOdd()).subscribe(probe)
+    set_on_dropped(before)
+    assert not probe.ended
+    assert [str(one.error) for one in found] == ["'mine'"]

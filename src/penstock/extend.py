@@ -1,12 +1,12 @@
 """extend: what operators of the user are made of; docs/guides/own-operators.md builds one of each kind.
 
 A `Stage` is a synchronous step: its `Body` says what to do with one element, and the engine weaves the bodies of
-neighbours into one loop. A `Joint` sees signals and demand; a `Relay` is the usual ground for one. A `Source` is where
-elements come from. `Stream.apply` adds a stage or a joint to a stream, `Stream.from_source` begins one with a source.
-What is exported here is stable; the rest of the engine is not.
+neighbours into one loop. A `Joint` sees signals and demand; a `JointRelay` is the usual ground for one. A `Source` is
+where elements come from. `Stream.apply` adds a stage or a joint to a stream, `Stream.from_source` begins one with a
+source. What is exported here is stable; the rest of the engine is not.
 """
 
-from penstock.engine.grounds.relay import Relay
+from penstock.engine.grounds.joint_relay import JointRelay
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.stage import AsyncOpener, Body, Joint, LoopGate, Opener, Sight, Source, Stage
 
@@ -14,9 +14,9 @@ __all__ = [
     "AsyncOpener",
     "Body",
     "Joint",
+    "JointRelay",
     "LoopGate",
     "Opener",
-    "Relay",
     "Sight",
     "Source",
     "Stage",
