@@ -89,11 +89,42 @@ def test_an_error_names_the_operator_of_the_user() -> None:
     assert any("doubled" in note for note in caught.value.__notes__)
 
 
-@pytest.mark.parametrize("step", [None, abs, Twice("a"), Doubled])
+@pytest.mark.parametrize("step", [None, abs, Twice("a")])
 def test_apply_refuses_what_is_no_step(step: Any) -> None:
     message = f"apply: step must be a Stage or a Joint, got {step!r}; use via for"
     with pytest.raises(TypeError, match=f"^{re.escape(message)}"):
         Stream.range(3).apply(step)
+
+
+def test_apply_of_a_class_says_what_is_missing() -> None:
+    with pytest.raises(TypeError, match=r"^apply: step must be .*, got the class Doubled; make one of it$"):
+        Stream.range(3).apply(Doubled)  # type: ignore[arg-type]
+
+
+def test_a_joint_that_opens_no_subscriber_is_named() -> None:
+    @dataclass(frozen=True)
+    class Wrong(Joint[int, int]):
+        def open(self, downstream: Subscriber[int], /) -> Subscriber[int]:
+            return _WithoutOddRun(downstream)  # type: ignore[return-value]
+
+    with pytest.raises(
+        TypeError, match=r"^Wrong\.open must return a Subscriber, got .*; of a relay it is its entrance$"
+    ):
+        list(Stream.range(3).apply(Wrong()))
+
+
+def test_the_laws_say_that_a_joint_loses_an_element_in_place_of_waiting_for_ever() -> None:
+    class Loses(JointRelay[int, int]):
+        def on_element(self, element: int) -> None:
+            pass
+
+    @dataclass(frozen=True)
+    class Losing(Joint[int, int]):
+        def open(self, downstream: Subscriber[int], /) -> Subscriber[int]:
+            return Loses(downstream).entrance
+
+    with pytest.raises(VerificationError, match=r"more elements or the end"):
+        check_contract(lambda s: s.apply(Losing()), lambda xs: xs, st.integers(), patience=0.05)
 
 
 @pytest.mark.parametrize("source", [None, [1, 2], Doubled(), Twice])

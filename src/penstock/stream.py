@@ -374,6 +374,8 @@ class Stream(Iterated, Generic[T_co]):
         >>> list(Stream.range(3).apply(Map(str)))
         ['0', '1', '2']
         """
+        if isinstance(step, type):
+            raise TypeError(f"apply: step must be a Stage or a Joint, got the class {step.__name__}; make one of it")
         if not isinstance(step, Stage | Joint):
             raise TypeError(
                 f"apply: step must be a Stage or a Joint, got {step!r}; use via for a Flow, a Processor, or a function "

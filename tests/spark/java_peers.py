@@ -16,6 +16,7 @@ from typing import Any
 import pyspark
 import pytest
 from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
+from py4j.finalizer import ThreadSafeFinalizer  # type: ignore[import-untyped]
 from py4j.java_gateway import JavaGateway
 
 from penstock.spark.session.java import find_java
@@ -480,6 +481,17 @@ def plain_gateway() -> Iterator[JavaGateway]:
         gateway.shutdown()
         gateway.java_process.stdin.close()
         gateway.java_process.wait(PATIENCE)
+        forget_objects(gateway)
+
+
+def forget_objects(gateway: JavaGateway) -> None:
+    """Let py4j send nothing about objects of a JVM that is gone.
+
+    It would connect when they are collected, in whatever test that is, log a failure and leave a socket open.
+    """
+    for name, reference in ThreadSafeFinalizer.finalizers.copy().items():
+        if gateway._gateway_client in (getattr(reference.__callback__, "__defaults__", None) or ()):
+            ThreadSafeFinalizer.remove_finalizer(name)
 
 
 @contextmanager

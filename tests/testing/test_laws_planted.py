@@ -240,7 +240,7 @@ def same(elements: list[Any]) -> list[Any]:
 
 
 FAULTS: dict[str, list[tuple[type[Sound], str]]] = {
-    "agrees however it is taken": [(Doubles, "for [9] taken in a for loop expected [9], got [9, 9]")],
+    "agrees however it is taken": [(Doubles, "for [9] taken one by one: rule 1.1: 2 elements came, 1 were requested")],
     "an end needs no demand": [
         (HoldsTheErrorBack, "for [] upstream has failed and nothing is requested: expected the end, got nothing"),
         (HoldsTheCompletionBack, "for [] upstream is empty and nothing is requested: expected the end, got nothing"),
@@ -252,7 +252,7 @@ FAULTS: dict[str, list[tuple[type[Sound], str]]] = {
         (ReadsAhead, "[1] were requested and 2 elements asked for; 1 are needed or stated"),
         (ReadsEarly, "elements were asked for and 0 read before the first request"),
     ],
-    "a failure comes behind what was produced": [(LosesWhatItHolds, "taken in a for loop expected [")],
+    "a failure comes behind what was produced": [(LosesWhatItHolds, "taken one by one expected [")],
     "makes the four calls and no other": [
         (CallsOnChunk, "['on_chunk'] of the subscriber were called"),
         (ComparesHeights, "expected the end, got nothing"),

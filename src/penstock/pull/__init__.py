@@ -16,8 +16,9 @@ from penstock.pull.meeting.asynchronous import (
     from_dataflow,
     to_async_iter,
 )
+from penstock.pull.meeting.flows import through_flow
 from penstock.pull.meeting.iterating import to_iter
-from penstock.pull.meeting.publishers import from_publisher, through_flow, to_publisher
+from penstock.pull.meeting.publishers import from_publisher, to_publisher
 from penstock.pull.module import CompositionError, Duplex, PullSink, PullSource, PullThrough
 from penstock.pull.modules.buffering import batch, buffer, sliding
 from penstock.pull.modules.combining import LengthError, Many, cat, many, merge, zip_sources

@@ -2,8 +2,9 @@
 
 A diagram is read from left to right, one cell per unit of time; the first cell is the moment of subscription.
 
-    -        nothing happens in this cell a        an element: any character without another meaning; `values` says what
-    it stands for (ab)     several signals in one cell, in this order
+    -        nothing happens in this cell
+    a        an element: any character without another meaning; `values` says what it stands for
+    (ab)     several signals in one cell, in this order
     |        the stream completes
     #        the stream fails with `error`
     space    means nothing, so that diagrams can be lined up

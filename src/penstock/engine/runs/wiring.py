@@ -230,10 +230,14 @@ def _wire(chain: Chain, first: int, subscriber: Subscriber[Any]) -> Subscriber[A
             if seen:
                 subscriber = _seen(chain, stop, stop + 1, subscriber)
             try:
-                subscriber = step.open(subscriber)
+                opened = step.open(subscriber)
+                if not hasattr(opened, "on_subscribe"):
+                    must = f"{type(step).__name__}.open must return a Subscriber"
+                    raise TypeError(f"{must}, got {opened!r}; of a relay it is its entrance")
             except Exception as error:  # noqa: BLE001  an executor that has no worker, say
                 refuse(subscriber, error)
                 return None
+            subscriber = opened
             if height_of(subscriber) >= HIGHEST:
                 subscriber = Landing(subscriber)
             continue

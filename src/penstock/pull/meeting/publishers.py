@@ -1,4 +1,4 @@
-"""publishers: pull-stream and Reactive Streams: a source as a Stream, a publisher as a source, a Flow as a through.
+"""publishers: pull-stream and Reactive Streams: a source as a Stream, and a publisher as a source.
 
 One ask that is out is one element of demand. What cannot be carried: the reason of an abort and its confirmation end
 at a publisher, which knows only `cancel`; a failed close goes to the hook for what cannot be delivered. None is a value
@@ -8,18 +8,14 @@ of a pull-stream and no element of a publisher (rule 2.13): it fails the stream.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from functools import partial
 from typing import Any, TypeVar, overload
 
 from penstock.engine.grounds.cold_paths import signal_end
-from penstock.engine.runs.wiring import pull
 from penstock.engine.words.arguments import count_given
 from penstock.engine.words.demand import UNBOUNDED, add, refused
 from penstock.engine.words.dropped import drop
 from penstock.errors import ProtocolError
-from penstock.flow import Flow
-from penstock.pull.ground.iterated import IteratedSource
 from penstock.pull.ground.protocol import (
     Abort,
     Answer,
@@ -38,7 +34,7 @@ from penstock.pull.ground.protocol import (
     worst,
 )
 from penstock.pull.ground.serial import Serial
-from penstock.pull.module import PullSource, PullThrough, read_of
+from penstock.pull.module import PullSource, read_of
 from penstock.spec.dialects.cpp import returned
 from penstock.spec.dialects.strangers import publisher_given
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
@@ -199,7 +195,7 @@ def to_publisher(source: Read, concurrency: int = 1) -> Stream[Any]:
     return Stream.from_publisher(_Pulled(read_of("to_publisher", source), concurrency))
 
 
-class _Subscribed:
+class SubscribedSource:
     """The subscriber that answers asks with the elements of a publisher; it holds none."""
 
     def __init__(self, publisher: Publisher[Any], source: Read | None = None) -> None:
@@ -346,101 +342,7 @@ def from_publisher(publisher: Publisher[A]) -> PullSource[A]:
     [0, 1, 2]
     """
     publisher_given("from_publisher: publisher must have subscribe", publisher)
-    return PullSource(_Subscribed(publisher).read, "from_publisher")
+    return PullSource(SubscribedSource(publisher).read, "from_publisher")
 
 
-def through_flow(flow: Flow[A, B]) -> PullThrough[A, B]:
-    """Run a Flow, with all its stages, as a through.
-
-    >>> from penstock import Stream, flow, pull
-    >>> @flow
-    ... def doubled(numbers: Stream[int]) -> Stream[int]:
-    ...     return numbers.map(lambda n: n * 2)
-    >>> pull.pull(pull.count(2), pull.through_flow(doubled), pull.collect(lambda error, found: print(found)))
-    [0, 2, 4]
-    """
-    if not isinstance(flow, Flow):
-        raise TypeError(f"through_flow: flow must be a Flow, got {flow!r}; record one with @flow")
-    return _Flowing(flow)
-
-
-class _Flowed(_Subscribed):
-    """A source made by a Flow of another source."""
-
-    def __init__(self, flow: Flow[Any, Any], upstream: Read) -> None:
-        super().__init__(to_publisher(upstream).via(flow), upstream)
-        self.flow = flow
-        self.upstream = upstream
-
-    @property
-    def fresh(self) -> bool:
-        """Tell whether it was not read yet."""
-        return not self._started and self._end is None
-
-
-class _Values:
-    """The values of a source that can be iterated, for a stream; the source hears how the loop over them ended."""
-
-    __slots__ = ("_source",)
-
-    def __init__(self, source: IteratedSource) -> None:
-        self._source = source
-
-    def __iter__(self) -> Iterator[Any]:
-        source = self._source
-        end: End | None = None
-        try:
-            yield from source.start()
-            end = source.exhausted()
-        except Exception as error:  # noqa: BLE001  property F1
-            end = source.failed(error)
-        finally:
-            if end is None:
-                source.aborted(True)
-            source.leave()
-        if isinstance(end, Exception):
-            raise end
-
-
-def _looped(flow: Flow[Any, Any], source: IteratedSource) -> IteratedSource | None:
-    """Return source and Flow as one loop, or None if there is none.
-
-    A source that was read already cannot be looped over, nor can a Flow that needs signals. A stage that ends the
-    stream lets go of the source before the last value is given, and a loop only when it is asked again.
-    """
-    before = source.through(())
-    if before is None:
-        return None
-    chain = flow(Stream.from_iterable(_Values(before)))._chain
-    head = chain.head
-    opener = pull(chain)
-    if opener is None or len(head.stages) < len(chain.steps) or head.ends or head.capped:
-        return None
-    return IteratedSource(partial(opener, None), lambda error: before.aborted(error or True))
-
-
-class _Flowing(PullThrough[Any, Any]):
-    """A Flow as a through; with another one behind it, they are one Flow."""
-
-    __slots__ = ("flow",)
-
-    def __init__(self, flow: Flow[Any, Any]) -> None:
-        super().__init__(self._wire, name="through_flow", join=self._with)
-        self.flow = flow
-
-    def _wire(self, read: Read) -> Read | PullSource[Any]:
-        before = getattr(read, "__self__", None)
-        flow = self.flow
-        if isinstance(before, IteratedSource):
-            looped = _looped(flow, before)
-            if looped is not None:
-                return PullSource(looped.read, "through_flow", looped)
-        if isinstance(before, _Flowed) and before.fresh:  # put on one by one, they are one Flow all the same
-            read, flow = before.upstream, before.flow | flow
-        return _Flowed(flow, read).read
-
-    def _with(self, after: object) -> _Flowing | None:
-        return _Flowing(self.flow | after.flow) if isinstance(after, _Flowing) else None
-
-
-__all__ = ["from_publisher", "through_flow", "to_publisher"]
+__all__ = ["SubscribedSource", "from_publisher", "to_publisher"]

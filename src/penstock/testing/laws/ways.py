@@ -31,17 +31,17 @@ class Seen:
 
 
 class Way(Enum):
-    """How the elements are taken."""
+    """How the elements are taken; ways that have patience are first, since a loop waits for ever for what is stuck."""
 
-    FOR = "in a for loop"
-    ASYNC_FOR = "in an async for loop"
-    GET = "by get"
-    AWAIT = "by await"
     ONE_BY_ONE = "one by one"
     SLICES = "in slices"
     UNBOUNDED = "all at once"
     INSIDE = "one by one, asked for inside on_next"
     ELSEWHERE = "as two other threads ask"
+    FOR = "in a for loop"
+    ASYNC_FOR = "in an async for loop"
+    GET = "by get"
+    AWAIT = "by await"
 
     @property
     def first_only(self) -> bool:
