@@ -124,7 +124,7 @@ class _Settling:
             self._runs()
 
     def _runs(self) -> bool:
-        """Tell whether the future still wants a result; a future may be told once that it will have none."""
+        """Tell whether the future still wants a result; a cancelled future must be told of that once, not twice."""
         return self._notified.acquire(blocking=False) and self._future.set_running_or_notify_cancel()
 
 

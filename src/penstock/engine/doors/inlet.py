@@ -62,7 +62,7 @@ class Inlet(Generic[A, B]):
         self._wire(_InletSource(self._enter), _Exit(subscriber, self._left))
 
     def _left(self) -> None:
-        """Cancel an upstream that the chain has not subscribed to when it was over."""
+        """Cancel the upstream if the run ended before the chain had subscribed to it."""
         with self._lock:
             self._over = True
             upstream = None if self._relay is not None else self._upstream

@@ -36,7 +36,7 @@ class Alarm:
         self._cancel: Cancel | None = None
 
     def now(self) -> float:
-        """Return the clock's time; if it has none, fail and return a time before and after which nothing comes."""
+        """Return the clock's time; if it raises, fail and return nan, which is neither earlier nor later."""
         try:
             return self._now()
         except Exception as error:  # noqa: BLE001  a clock of the user's
@@ -51,7 +51,7 @@ class Alarm:
             self._failed(error)
             return
         with self._lock:
-            moved = self._asked <= due  # what most elements do that set it, so nothing more is called for it
+            moved = self._asked <= due  # most elements only move the time, so this path calls nothing more
             if moved:
                 self._due, self._what = due, what
         if not moved:
@@ -74,7 +74,7 @@ class Alarm:
         _call_off(before)
 
     def _free(self) -> Cancel | None:
-        """Take no call that the clock was asked for; return what calls it off. Under the lock."""
+        """Forget the timer that was set, and return what calls it off. To be called under the lock."""
         before, self._cancel = self._cancel, None
         self._asked = inf
         self._number += 1

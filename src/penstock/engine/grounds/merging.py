@@ -2,7 +2,7 @@
 
 Every input has its own credit: it is asked for `window` elements when the subscriber asks for the first, and again by
 halves as they are delivered, so at most `window` per input are queued. The first failure ends the whole and cancels the
-other inputs, those included that are only about to be subscribed.
+other inputs, also those whose subscription has not come yet.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class Gather(Part):
     def failed(self, source: Input, error: Exception) -> None:
         """End the whole with the error of one input."""
         with self.lock:
-            self._over = True  # before it is no input any more, so that no thread takes the last to have completed
+            self._over = True  # first, so that no other thread sees no input left and completes
             self._inputs.discard(source)
         self.fail(error)
 
