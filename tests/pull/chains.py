@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from penstock import Dropped, flow, pull, set_on_dropped
+from penstock import Dropped, Stream, flow, pull, set_on_dropped
 
 Log = list[tuple[Any, ...]]
 Make = Callable[[Log], Any]
@@ -130,6 +130,16 @@ CATALOGUE: dict[str, Make] = {
     "checker": lambda log: pull.checker(),
     "ref_through": lambda log: pull.ref_through(),
     "through_flow": lambda log: pull.through_flow(flow(lambda stream: stream.map(weight).filter(lambda n: n != 2))),
+    "through_flow of several": lambda log: pull.through_flow(
+        flow(lambda stream: stream.map(weight).flat_map(lambda n: [n, n]).end_with(9))
+    ),
+    "through_flow that begins": lambda log: pull.through_flow(flow(lambda stream: stream.map(weight).start_with(7))),
+    "through_flow that fails": lambda log: pull.through_flow(
+        flow(lambda stream: stream.map(lambda v: 6 // (weight(v) - 2)))
+    ),
+    "through_flow with another": lambda log: pull.through_flow(
+        flow(lambda stream: stream.map(weight).take(1).concat(Stream.just(8)))
+    ),
     "through_flow take": lambda log: pull.through_flow(flow(lambda stream: stream.take(2))),
     "cat": lambda log: lambda read: pull.cat([read, pull.values([8], noted(log, "cat", lambda error: None))]),
     "many": lambda log: lambda read: pull.many([read]),

@@ -74,16 +74,20 @@ class _Values:
 def _looped(flow: Flow[Any, Any], source: IteratedSource) -> IteratedSource | None:
     """Return source and Flow as one loop, or None if there is none.
 
-    A source that was read already cannot be looped over, nor can a Flow that needs signals. A stage that ends the
-    stream lets go of the source before the last value is given, and a loop only when it is asked again.
+    A source that was read already cannot be looped over, nor can a Flow that needs signals or has other streams in it.
+    A stage that ends the stream lets go of the source before the last value is given, and a loop only when it is asked
+    again. A stage that begins with values gives them before the source is read, which then hears why it is aborted.
     """
     before = source.through(())
     if before is None:
         return None
-    chain = flow(Stream.from_iterable(_Values(before)))._chain
+    values = Stream.from_iterable(_Values(before))
+    chain = flow(values)._chain
     head = chain.head
-    opener = pull(chain)
-    if opener is None or len(head.stages) < len(chain.steps) or head.ends or head.capped:
+    if chain.source is not values._chain.source or len(head.stages) < len(chain.steps):
+        return None
+    opener = None if head.ends or head.capped or head.headed else pull(chain)
+    if opener is None:
         return None
     return IteratedSource(partial(opener, None), lambda error: before.aborted(error or True))
 
