@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -230,3 +231,25 @@ def test_a_subscriber_that_raises_behind_a_joint_of_the_user_is_let_go() -> None
     set_on_dropped(before)
     assert not probe.ended
     assert [str(one.error) for one in found] == ["'mine'"]
+
+
+def test_a_joint_that_hides_an_error_of_the_subscriber_still_fails_by_its_own() -> None:
+    class Hides(JointRelay[int, int]):
+        def on_element(self, element: int) -> None:
+            if element == 1:
+                raise KeyError("own")
+            with contextlib.suppress(LookupError):
+                self.deliver(element)
+
+    @dataclass(frozen=True)
+    class Hiding(Joint[int, int]):
+        def open(self, downstream: Subscriber[int], /) -> Subscriber[int]:
+            return Hides(downstream).entrance
+
+    class Raises(Probe[int]):
+        def on_next(self, element: int, /) -> None:
+            raise LookupError("below")
+
+    probe = Raises(5)
+    Stream.range(3).apply(Hiding()).subscribe(probe)
+    assert repr(probe.error) == "KeyError('own')"

@@ -6,7 +6,6 @@ import ast
 import dataclasses
 import importlib
 import inspect
-import pkgutil
 import re
 from pathlib import Path
 from types import ModuleType
@@ -14,17 +13,15 @@ from typing import Any
 
 import pytest
 
-import penstock.operators
 from penstock import Stream
 from penstock.engine.weaving.blame import operator_name
 from penstock.stage import Joint, Sight, Source, Stage
-from scripts.operator_notes import group_of, page
+from scripts.operator_notes import NAMES, group_of, page
 from scripts.operator_reference import reference_page
 from tests.operators.proof import proof_of
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "penstock"
-NAMES = sorted(found.name for found in pkgutil.iter_modules(penstock.operators.__path__))
 
 # What Stream offers besides its operators: ways to run it, and composition.
 NOT_OPERATORS = {"apply", "from_source", "get", "open", "subscribe", "via"}

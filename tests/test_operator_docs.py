@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import pkgutil
 import re
 
 import aiostream
@@ -16,7 +15,7 @@ import penstock.operators
 from penstock import Stream
 from scripts import operator_notes
 
-NAMES = {found.name for found in pkgutil.iter_modules(penstock.operators.__path__)}
+NAMES = set(operator_notes.NAMES)
 ROW = re.compile(r"^\| (?!-|:)(.+?) \| (.+) \|$", re.MULTILINE)
 CODE = re.compile(r"`(\w+)`")
 # Words in the code font that are no names of operators: options, syntax, and what an operator is told.

@@ -65,6 +65,7 @@ class JointRelay(Relay[B], Generic[A, B]):
 
     def arrived(self, element: Any) -> None:
         """Hand an element to the joint."""
+        self._below = False
         try:
             self.on_element(element)
         except Exception as error:
