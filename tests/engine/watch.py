@@ -42,3 +42,17 @@ def left_alive(before: set[threading.Thread]) -> list[str]:
             if thread.ident is not None:  # one that is just being started cannot be joined: look again
                 thread.join(PATIENCE)
     return []
+
+
+def threads_before() -> set[threading.Thread]:
+    """Return the threads that there are once penstock's own loop has ended.
+
+    The loop of a test before may still be about to end. A run of this test would share it, and its thread would not
+    count as one that this test has started.
+    """
+    patience = monotonic() + PATIENCE
+    while loops := [thread for thread in threading.enumerate() if thread.name == "penstock-loop"]:
+        assert monotonic() < patience, "a run of another test still holds penstock's own loop"
+        for thread in loops:
+            thread.join(PATIENCE)
+    return set(threading.enumerate())

@@ -19,7 +19,7 @@ from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import Probe
 from tests.engine.parts import in_thread
 from tests.engine.places.test_time import CASES, MINDS_TIME, UNIT
-from tests.engine.watch import PATIENCE, left_alive
+from tests.engine.watch import PATIENCE, left_alive, threads_before
 
 MOST_CALLS = 6
 """Up to which of its calls a clock or an executor is made to raise."""
@@ -337,7 +337,7 @@ def test_an_interruption_on_a_rail_ends_the_stream(
         return n
 
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
-    before = set(threading.enumerate())
+    before = threads_before()
     source = Upstream(Stream.range(50))
     probe: Probe[Any] = Probe(UNBOUNDED)
     moved = source.stream().parallel(
