@@ -13,7 +13,8 @@ from typing import Any, NoReturn, TypeVar
 from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.grounds.upstream import Upstream
-from penstock.engine.many.substreams import Branch, Trunk
+from penstock.engine.many.branch import Branch
+from penstock.engine.many.substreams import Trunk
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
@@ -139,9 +140,6 @@ class _WindowRun(Trunk):
         self._window: Branch | None = None
         self._number = 0
 
-    def came(self, element: Any) -> None:
-        self.on_chunk([element])
-
     def on_chunk(self, elements: list[Any], /) -> None:
         """Put several elements into the current window."""
         while True:
@@ -214,6 +212,7 @@ class _TimedRun(_WindowRun):
 
     def released(self) -> None:
         self._timer.close()
+        super().released()
 
 
 class _CutRun(_WindowRun):
@@ -223,6 +222,7 @@ class _CutRun(_WindowRun):
 
     def released(self) -> None:
         self.cuts.upstream.cancel()
+        super().released()
 
 
 class _Cuts(Part):
