@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
 from penstock.engine.grounds.outlet import element_or_raise
-from penstock.engine.many.substreams import Branch, Trunk
+from penstock.engine.many.branch import Branch
+from penstock.engine.many.renewed import RenewedTrunk
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.runs.chain import Chain
 from penstock.engine.weaving.blame import blamed
@@ -69,9 +70,7 @@ class _Group(Source[Any]):
         raise stays_here("group_by", "a group", "its elements come from a run that is under way; collect them")
 
 
-class _GroupByRun(Trunk):
-    _renews = True
-
+class _GroupByRun(RenewedTrunk):
     def __init__(self, step: GroupBy[Any, Any], downstream: Subscriber[Any]) -> None:
         super().__init__("group_by", downstream, step.size, step.patience, step.clock)
         self._step = step
@@ -140,9 +139,6 @@ class _GroupByRun(Trunk):
         if group is not None:
             self.send(group)
         return group
-
-    def heir(self, branch: Branch) -> Branch:
-        return Branch(self, branch.key)
 
     def entered(self, branch: Branch) -> None:
         self._groups[branch.key] = branch

@@ -9,13 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.engine.grounds.outlet import Outlet, element_or_raise
-from penstock.engine.grounds.upstream import Upstream
+from penstock.engine.grounds.beside import Beside
+from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
-from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.part import Part, height_of
-from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 
 
@@ -41,42 +40,12 @@ class Sample(Source[Any]):
                 connect(chain, hand)
 
 
-class _Hand(Part):
-    """The subscriber of one of the two streams, which it asks for everything."""
-
-    __slots__ = ("_run", "_took", "height", "upstream")
-
-    def __init__(self, run: _SampleRun, took: Any) -> None:
-        self._run = run
-        self._took = took
-        self.height = run.height
-        self.upstream = Upstream()
-
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        if self.upstream.take(subscription):
-            self.upstream.request(UNBOUNDED)
-
-    def on_next(self, element: Any, /) -> None:
-        if element is None:
-            element_or_raise(element, "on_next")
-        self._took(element)
-
-    def on_error(self, error: Exception, /) -> None:
-        element_or_raise(error, "on_error")
-        self.upstream.let_go()
-        self._run.end(error)
-
-    def on_complete(self) -> None:
-        self.upstream.let_go()
-        self._run.end(None)
-
-
 class _SampleRun(Part):
     def __init__(self, downstream: Subscriber[Any]) -> None:
         self.height = height_of(downstream) + 1
         self._latest: tuple[Any] | None = None
-        self.elements = _Hand(self, self._remember)
-        self.ticks = _Hand(self, self._tick)
+        self.elements = Beside(self.height, self._remember, self.end)
+        self.ticks = Beside(self.height, self._tick, self.end)
         self.outlet: Outlet[Any] = Outlet(downstream)
         self.outlet.on_cancel = self._cancel
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from penstock.engine.grounds.first_element import Notice
+from penstock.engine.grounds.beside import notice
 from penstock.engine.grounds.relay import Relay
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
@@ -43,7 +43,7 @@ class _SkipUntilRun(Relay[Any]):
     def __init__(self, downstream: Subscriber[Any]) -> None:
         super().__init__(downstream)
         self._open = False
-        self.notice = Notice(self, self._opens)
+        self.notice = notice(self, self._opens)
 
     def _opens(self) -> None:
         self._open = True
@@ -55,4 +55,4 @@ class _SkipUntilRun(Relay[Any]):
             self.left_out()
 
     def released(self) -> None:
-        self.notice.cancel()
+        self.notice.upstream.cancel()

@@ -1,0 +1,110 @@
+"""branch: one of the streams that one upstream is split into, with the seat of its subscriber."""
+
+from __future__ import annotations
+
+from collections import deque
+from threading import Lock
+from typing import Any, Protocol
+
+from penstock.engine.grounds.cold_paths import too_late
+from penstock.engine.grounds.outlet import Outlet
+from penstock.engine.grounds.seat import Seat
+from penstock.errors import PenstockError
+from penstock.spec.interfaces import Subscriber
+
+
+class Claimed(Protocol):
+    """The run that branches belong to."""
+
+    def claim(self, branch: Branch, downstream: Subscriber[Any]) -> None:
+        """Let a subscriber have a branch, or tell it why not."""
+
+
+class Branch:
+    """The elements of one branch, until its one subscriber takes them."""
+
+    __slots__ = ("_trunk", "closed", "done", "error", "heir", "held", "hungry", "key", "outlet", "queue")
+
+    def __init__(self, trunk: Claimed, key: Any) -> None:
+        self._trunk = trunk
+        self.key = key
+        self.queue: deque[Any] = deque()
+        self.held = 0
+        """How many elements count as held for it: those in the queue and those being delivered."""
+        self.outlet: BranchSeat | None = None
+        self.hungry = False
+        self.closed = False
+        """Whether it takes no more elements, and gives none."""
+        self.done = False
+        """Whether it ends after what it holds."""
+        self.heir: Branch | None = None
+        """What takes its place since it was cancelled; it is sent out when this one has been let go of."""
+        self.error: Exception | None = None
+
+    def claim(self, downstream: Subscriber[Any]) -> None:
+        """Take the one subscriber."""
+        self._trunk.claim(self, downstream)
+
+
+class FailureWord:
+    """The word of a failure that goes to several subscribers; if none of them hears it, it goes to the hook."""
+
+    __slots__ = ("_lock", "_waiting", "heard")
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._waiting = 0
+        """How many are still to be told."""
+        self.heard = False
+
+    def to_one_more(self) -> None:
+        """Count one who is to be told."""
+        with self._lock:
+            self._waiting += 1
+
+    def told(self, error: Exception, *, heard: bool) -> None:
+        """Know that one of them was told, or has cancelled before."""
+        with self._lock:
+            self._waiting -= 1
+            self.heard = self.heard or heard
+            lost = not self._waiting and not self.heard
+        if lost:
+            too_late(error)
+
+
+class BranchSeat(Seat):
+    """A seat that says whether its subscriber heard of a failure."""
+
+    __slots__ = ("_word", "rest")
+
+    def __init__(self, word: FailureWord, downstream: Subscriber[Any]) -> None:
+        super().__init__(downstream)
+        self._word = word
+        self.rest: list[Any] = []
+        """What was in the queue when it was let go of."""
+
+    def _end(self) -> None:
+        error = self._error
+        if self._cancelled:
+            self._error = None
+        super()._end()
+        if error is not None:
+            self._word.told(error, heard=not self._cancelled)
+
+    def _let_go(self) -> Subscriber[Any] | None:
+        with self.lock:
+            self.rest.extend(self.queue)
+            self.queue.clear()
+        return super()._let_go()
+
+
+def refuse(downstream: Subscriber[Any], name: str, *, taken: bool) -> None:
+    """Tell a subscriber why it cannot have a branch, unless it has cancelled meanwhile."""
+    why = (
+        "was taken by an earlier subscriber; put share() behind it for more"
+        if taken
+        else "had no subscriber when all were cancelled; subscribe to each as it comes, as flat_map does"
+    )
+    outlet: Outlet[Any] = Outlet(downstream)
+    outlet.open()
+    outlet.fail_now(PenstockError(f"{name} {why}"))
