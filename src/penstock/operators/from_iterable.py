@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from penstock.engine.words.arguments import stays_here
+from penstock.engine.words.several import length_of
 from penstock.engine.words.single_use import SingleUse
 from penstock.stage import LoopGate, Opener, Source
 
@@ -65,6 +66,6 @@ class FromIterable(Source[T]):
 
     def length(self) -> int | None:
         """Return the length of a built-in collection."""
-        if isinstance(self.items, list | tuple):
-            return len(self.items)
-        return 0 if isinstance(self.items, range) and not self.items else None  # len cannot tell of a huge one
+        if type(self.items) is range:
+            return None if self.items else 0  # len cannot tell of a huge one
+        return length_of(self.items)

@@ -13,6 +13,7 @@ from penstock.engine.weaving.assembly import Assembly
 from penstock.engine.weaving.blame import describe, operator_name
 from penstock.engine.weaving.segment import Segment, Trace
 from penstock.engine.weaving.weave import pieces
+from penstock.engine.words.several import Iterated
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint, Source, Stage, Step
 
@@ -144,7 +145,7 @@ def _held(source: Source[Any]) -> list[Chain]:
 
 
 def _is_stream(item: object) -> bool:
-    return dataclasses.is_dataclass(item) and isinstance(getattr(item, "_chain", None), Chain | _Number)
+    return isinstance(item, Iterated) and isinstance(getattr(item, "_chain", None), Chain | _Number)
 
 
 def _from_the_inside(chain: Chain) -> list[Chain]:

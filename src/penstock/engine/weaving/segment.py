@@ -42,7 +42,7 @@ def no_item() -> TypeError:
 def close(source: object) -> None:
     """Close an iterator that can be closed."""
     closing = getattr(source, "close", None)
-    if closing is not None:
+    if callable(closing):  # an iterator over prices may have a `close` of another kind
         closing()
 
 
@@ -61,7 +61,7 @@ def _fail(source: object, where: Where, error: Exception) -> Exception:
 
 async def _close_async(source: object) -> None:
     closing = getattr(source, "aclose", None)
-    if closing is not None:
+    if callable(closing):
         await closing()
 
 

@@ -289,7 +289,7 @@ class _Iterating:
 
     async def abort(self, error: Exception | None = None, /) -> None:
         closing = getattr(self._iterator, "aclose", None)
-        if closing is not None:
+        if callable(closing):
             await closing()
 
 
