@@ -16,6 +16,7 @@ from penstock.engine.words.signals import Completed, Failed, Next, Signal
 from penstock.errors import EmptyError, OverflowedError, PenstockError, ProtocolError, RunCancelledError
 from penstock.flow import Flow, Pipeline, Sink, flow, processor, subscriber
 from penstock.run import Plan, Progress, Run
+from penstock.run.resumption import NotResumableError, Resumption
 from penstock.spec.element_count import ElementCount
 from penstock.spec.erased import AnyPublisher, AnySubscriber, AnySubscription
 from penstock.spec.interfaces import Processor, Publisher, Subscriber, Subscription
@@ -45,6 +46,7 @@ __all__ = [
     "Listener",
     "LoopClock",
     "Next",
+    "NotResumableError",
     "Observation",
     "Overflow",
     "OverflowedError",
@@ -59,6 +61,7 @@ __all__ = [
     "Receiver",
     "Recorder",
     "Registry",
+    "Resumption",
     "Run",
     "RunCancelledError",
     "RunState",

@@ -129,6 +129,7 @@ from penstock.operators.range import Range
 from penstock.operators.reduce import Reduce
 from penstock.operators.repeat import Repeat
 from penstock.operators.replay import Replay
+from penstock.operators.resumable import Resumable
 from penstock.operators.retry import Retry
 from penstock.operators.sample import Sample
 from penstock.operators.scan import Scan
@@ -494,6 +495,38 @@ class Stream(Iterated, Generic[T_co]):
         [1, 2, 4, 8, 16]
         """
         return Stream(Chain(Generate(seed, step, create)))  # type: ignore[arg-type]
+
+    @overload
+    @staticmethod
+    def resumable(
+        open_from: Callable[[Any], Publisher[tuple[K, T]] | Iterable[tuple[K, T]] | AsyncIterable[tuple[K, T]]],
+        commit: Callable[[K], object] | None = None,
+    ) -> Stream[T]: ...
+    @overload
+    @staticmethod
+    def resumable(
+        open_from: Callable[[int], Publisher[T] | Iterable[T] | AsyncIterable[T]],
+        commit: Callable[[int], object] | None = None,
+        *,
+        counted: Literal[True],
+    ) -> Stream[T]: ...
+    @staticmethod
+    def resumable(
+        open_from: Callable[[Any], Any], commit: Callable[[Any], object] | None = None, *, counted: bool = False
+    ) -> Stream[Any]:
+        """Emit what can be opened from any position, so that a run from a checkpoint goes on where it was.
+
+        `open_from(position)` gives what follows a position, None being the beginning: pairs of a position, which is a
+        JSON value, and the element before it. With `counted=True` positions are counts: `open_from(n)` gives the
+        elements after the first `n`, without positions. `commit(position)` is told, in order, what will never be asked
+        for again. A plain subscriber gets the elements, from the beginning.
+
+        >>> log = ["a", "b", "c"]
+        >>> lines = Stream.resumable(lambda after: [(n, log[n - 1]) for n in range((after or 0) + 1, 4)])
+        >>> list(lines)
+        ['a', 'b', 'c']
+        """
+        return Stream(Chain(Resumable(open_from, commit, counted)))
 
     @staticmethod
     def create(

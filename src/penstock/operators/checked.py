@@ -25,6 +25,7 @@ class Checked(Source[Any]):
 
     stream: Chain
     passes: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Put a monitor between the two."""

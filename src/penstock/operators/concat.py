@@ -31,6 +31,7 @@ class Concat(Source[Any]):
 
     streams: tuple[Chain, ...]
     clean: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
 
     def length(self) -> int | None:
         """Return zero if nothing has to be read of any stream."""

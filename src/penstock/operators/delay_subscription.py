@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.relay import Relay
@@ -30,6 +30,7 @@ class DelaySubscription(Source[Any]):
     stream: Chain
     seconds: float
     clock: Clock = SYSTEM_CLOCK
+    follows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         seconds_of("delay_subscription", "seconds", self.seconds)

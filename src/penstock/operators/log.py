@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.relay import Leg, Relay
 from penstock.engine.words.arguments import name_given
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Joint
+from penstock.stage import Gives, Joint
 
 T = TypeVar("T")
 
@@ -29,6 +29,12 @@ class Log(Joint[T, T]):
 
     name: str
     level: int = logging.INFO
+    gives: ClassVar[Gives] = Gives.ONE
+
+    @property
+    def steady(self) -> bool:
+        """Tell that it changes neither the elements nor their order."""
+        return True
 
     def __post_init__(self) -> None:
         name_given("log", self.name)

@@ -19,7 +19,7 @@ from penstock.engine.weaving.segment import no_element
 from penstock.engine.words.arguments import async_function_given, count_given, function_given
 from penstock.engine.words.part import Part
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Joint, Sight
+from penstock.stage import Gives, Joint, Sight
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -40,6 +40,12 @@ class MapAsync(Joint[A, B]):
     ordered: bool = True
     key: Callable[[A], Hashable] | None = None
     sight: ClassVar[Sight] = Sight.ITEM
+    gives: ClassVar[Gives] = Gives.ONE
+
+    @property
+    def steady(self) -> bool:
+        """Tell whether results come in the order of the elements."""
+        return self.ordered
 
     def __post_init__(self) -> None:
         async_function_given("map_async", "fn", self.fn)

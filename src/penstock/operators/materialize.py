@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.grounds.relay import Relay
 from penstock.engine.runs.chain import Chain
@@ -29,6 +29,7 @@ class Materialize(Source[Any]):
     """
 
     stream: Chain
+    follows: ClassVar[bool] = True
 
     def opener(self) -> Opener[Signal[Any]] | None:
         """Iterate over the stream, if it can be iterated."""

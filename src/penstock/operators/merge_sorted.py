@@ -36,6 +36,7 @@ class MergeSorted(Source[Any]):
     key: Callable[[Any], Any] | None = None
     prefetch: int = 32
     clean: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.key is not None:

@@ -33,6 +33,7 @@ class Metrics(Source[Any]):
     name: str
     registry: Registry = REGISTRY
     passes: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         name_given("metrics", self.name)

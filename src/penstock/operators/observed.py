@@ -27,6 +27,7 @@ class Observed(Source[Any]):
     stream: Chain
     observer: Observer
     passes: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
 
     def opener(self) -> Opener[Any] | None:
         """Iterate, seen."""

@@ -31,6 +31,7 @@ class SubscribeOn(Source[Any]):
     stream: Chain
     executor: Executor
     passes: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.executor, Executor):

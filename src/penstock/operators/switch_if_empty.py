@@ -31,6 +31,7 @@ class SwitchIfEmpty(Source[Any]):
     stream: Chain
     other: Chain
     clean: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
 
     def length(self) -> int | None:
         """Return zero if nothing has to be read of either."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.relay import Relay
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint
+from penstock.stage import Gives, Joint
 
 T = TypeVar("T")
 
@@ -29,6 +29,12 @@ class Timeout(Joint[T, T]):
 
     seconds: float
     clock: Clock = SYSTEM_CLOCK
+    gives: ClassVar[Gives] = Gives.ONE
+
+    @property
+    def steady(self) -> bool:
+        """Tell that it changes neither the elements nor their order."""
+        return True
 
     def __post_init__(self) -> None:
         seconds_of("timeout", "seconds", self.seconds, zero=False)

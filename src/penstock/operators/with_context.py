@@ -38,6 +38,7 @@ class WithContext(Source[Any]):
     stream: Chain
     values: tuple[tuple[ContextVar[Any], Any], ...]
     passes: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for variable, _ in self.values:

@@ -35,6 +35,7 @@ class Zip(Source[tuple[Any, ...]]):
     streams: tuple[Chain, ...]
     prefetch: int = 32
     clean: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         count_given("zip", "prefetch", self.prefetch, 1)

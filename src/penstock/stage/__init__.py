@@ -1,5 +1,6 @@
 """stage: what a step of a chain is."""
 
+from penstock.stage.again import Again, Gives
 from penstock.stage.body import Body
 from penstock.stage.gate import SIZED, InnerGate, LoopGate, used_up
 from penstock.stage.sight import Sight
@@ -7,8 +8,10 @@ from penstock.stage.step import AsyncOpener, Joint, Opener, Source, Stage, Step
 
 __all__ = [
     "SIZED",
+    "Again",
     "AsyncOpener",
     "Body",
+    "Gives",
     "InnerGate",
     "Joint",
     "LoopGate",
