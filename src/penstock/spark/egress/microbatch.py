@@ -8,11 +8,10 @@ leaves out what was delivered and repeats, from its first row, the one micro-bat
 from __future__ import annotations
 
 import logging
-import os
+import re
 import threading
 from collections import deque
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.engine.grounds.outlet import Outlet
@@ -23,6 +22,7 @@ from penstock.spark.egress.decoding import Decode
 from penstock.spark.egress.task_failures import TaskFailures, report_to
 from penstock.spark.wire import failure
 from penstock.spark.wire.gate import DoorCall, Gate, GateError, Message
+from penstock.spark.wire.storage import Folder, StorageError
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 
@@ -55,41 +55,55 @@ def _not_ended(record: logging.LogRecord) -> bool:
 logging.getLogger("py4j.clientserver").addFilter(_not_ended)
 
 
-class Ledger:
-    """The number of the last micro-batch that was delivered, kept on disk."""
+_DELIVERED = re.compile(r"penstock-delivered-(\d+)")
+_BEFORE = "penstock-delivered"
+"""The one file in which versions before this one kept the number."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self._path = None if folder is None else folder / "penstock-delivered"
+
+class Ledger:
+    """The number of the last micro-batch that was delivered, kept in a folder as the name of a file.
+
+    A file that is replaced would have to be replaced at one stroke, which not every file system can; a new one appears.
+    """
+
+    def __init__(self, folder: Folder | None) -> None:
+        self._folder = folder
+        self._held: list[str] = []
         self.last = -1
-        if folder is not None:
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise ValueError(
-                    f"stream: checkpoint must be a folder that can be written, got {folder}: {error.strerror}"
-                ) from error
-        if self._path is not None and self._path.exists():
-            text = self._path.read_text()
-            if not text.strip().isdigit():
-                raise ValueError(f"stream: {self._path} must hold the number of a micro-batch, got {text[:40]!r}")
-            self.last = int(text)
+        if folder is None:
+            return
+        try:
+            folder.make()
+            for name in folder.names():
+                if found := _DELIVERED.fullmatch(name):
+                    self._note(name, int(found[1]))
+                elif name == _BEFORE:
+                    self._note(name, self._number_in(folder, name))
+        except StorageError as error:
+            raise ValueError(
+                f"stream: checkpoint must be a folder that can be written, got {folder}: {error.reason}"
+            ) from error
+
+    def _note(self, name: str, batch: int) -> None:
+        self._held.append(name)
+        self.last = max(self.last, batch)
+
+    @staticmethod
+    def _number_in(folder: Folder, name: str) -> int:
+        text = folder.read(name).to_pybytes().decode(errors="replace")
+        if not text.strip().isdigit():
+            raise ValueError(f"stream: {folder}/{name} must hold the number of a micro-batch, got {text[:40]!r}")
+        return int(text)
 
     def deliver(self, batch: int) -> None:
-        """Write a micro-batch down; it is on disk when this returns."""
+        """Write a micro-batch down; it is safe when this returns."""
+        if self._folder is not None:
+            name = f"penstock-delivered-{batch}"
+            self._folder.write(name, str(batch).encode())
+            for older in self._held:
+                self._folder.delete(older)
+            self._held = [name]
         self.last = batch
-        if self._path is None:
-            return
-        fresh = self._path.with_suffix(".new")
-        with fresh.open("w") as file:
-            file.write(str(batch))
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(self._path)
-        folder = os.open(self._path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 class _Run:
@@ -170,7 +184,7 @@ class _Run:
             report_to(self._context, self._address)
             writer = source.frame.writeStream.foreachBatch(self._batch)
             if source.checkpoint is not None:
-                writer = writer.option("checkpointLocation", str(source.checkpoint))
+                writer = writer.option("checkpointLocation", source.checkpoint.location)
             trigger = source.trigger or default_trigger(source.frame)
             query = (writer.trigger(**trigger) if trigger else writer).start()
             with self._changed:
@@ -263,7 +277,7 @@ class QuerySource(Source[Any]):
     gate: Gate = field(repr=False)
     frame: DataFrame
     decode: Decode = field(repr=False)
-    checkpoint: Path | None = None
+    checkpoint: Folder | None = None
     trigger: dict[str, Any] = field(default_factory=dict)
     also: Write | None = None
 

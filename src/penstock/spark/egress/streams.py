@@ -15,7 +15,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar
 
 from pyspark.sql import DataFrame
@@ -33,6 +32,7 @@ from penstock.spark.egress.task_failures import TaskFailures
 from penstock.spark.session.held import HeldSession
 from penstock.spark.wire import failure
 from penstock.spark.wire.gate import Gate
+from penstock.spark.wire.places import Place, folder
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Opener, Source
 from penstock.stream import Stream
@@ -189,7 +189,7 @@ def stream(
     *,
     rows: Any = None,
     ahead: int = AHEAD,
-    checkpoint: str | Path | None = None,
+    checkpoint: Place | None = None,
     trigger: Mapping[str, Any] | None = None,
     also: Write | None = None,
 ) -> Stream[Any]:
@@ -205,8 +205,8 @@ def stream(
         raise ValueError(f"stream: ahead must be a whole number >= 1, got {ahead!r}")
     decode = decoder(frame, rows)
     if frame.isStreaming:
-        folder = None if checkpoint is None else Path(checkpoint)
-        return Stream(Chain(QuerySource(spark.gate, frame, decode, folder, dict(trigger or {}), also)))
+        kept = None if checkpoint is None else folder(checkpoint, spark.session, "stream: checkpoint")
+        return Stream(Chain(QuerySource(spark.gate, frame, decode, kept, dict(trigger or {}), also)))
     for name, value in (("checkpoint", checkpoint), ("trigger", trigger)):
         if value is not None:
             raise ValueError(f"stream: {name} is for streaming DataFrames, and this one is not")

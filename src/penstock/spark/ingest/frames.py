@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -27,7 +26,9 @@ from penstock.spark.ingest.spool import Spool, SpoolBusy
 from penstock.spark.session.held import HeldSession
 from penstock.spark.wire.failure import KEPT, described
 from penstock.spark.wire.gate import DoorCall, Gate, Message, whole
+from penstock.spark.wire.places import Place, folder
 from penstock.spark.wire.schema import Schema, SchemaError
+from penstock.spark.wire.storage import Folder
 from penstock.spec.interfaces import Publisher
 from penstock.spec.predicates import is_publisher
 from penstock.stream import Stream
@@ -60,7 +61,7 @@ class FrameFeed:
     schema: Schema
     capacity: int
     latency: float
-    spool: Path | None
+    spool: Folder | None
     dead_letter: Sink[Rejected, Any] | None
     clock: Clock
 
@@ -256,7 +257,7 @@ def frame(
     capacity: int = 100_000,
     latency: float = 1.0,
     partitions: int | None = None,
-    spool: str | Path | None = None,
+    spool: Place | None = None,
     dead_letter: Sink[Rejected, Any] | None = None,
     clock: Clock = SYSTEM_CLOCK,
 ) -> DataFrame:
@@ -265,8 +266,8 @@ def frame(
     The publisher is never asked for more than `capacity` rows beyond Spark's last commit. Elements are rows (tuples,
     dicts, dataclasses) or record batches; of the latter one is asked for at a time. Micro-batches are made so large
     that one takes about `latency` seconds. Rows that do not fit go to `dead_letter`, or else fail the stream. With
-    `spool`, a folder, a restart from a checkpoint loses nothing that was spooled; a function lets the publisher go on
-    from there.
+    `spool`, a folder (by a path, or a URI that Hadoop knows), a restart from a checkpoint loses nothing that was
+    spooled; a function lets the publisher go on from there.
     The query ends with the publisher if its trigger is `availableNow`.
     """
     if not is_publisher(given) and not callable(given):
@@ -280,7 +281,8 @@ def frame(
     if dead_letter is not None and not isinstance(dead_letter, Sink):
         raise TypeError(f"frame: dead_letter must be a Sink, got {dead_letter!r}")
     session = spark.session
-    feed = FrameFeed(given, schema, capacity, latency, None if spool is None else Path(spool), dead_letter, clock)
+    kept = None if spool is None else folder(spool, session, "frame: spool")
+    feed = FrameFeed(given, schema, capacity, latency, kept, dead_letter, clock)
     address = spark.gate.admit(Ingest(feed))
     source = source_for(address, schema.struct, partitions or session.sparkContext.defaultParallelism)
     session.dataSource.register(source)

@@ -6,29 +6,27 @@ come in, and where they end. So that much is written down at the first run and c
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from penstock.spark.pipeline.plan import Live, Local, PlanError, SparkPlan
+from penstock.spark.wire.storage import Folder, StorageError
 
 QUERY, SPOOL = "query", "spool"
 """Folders of a checkpoint: Spark's own, and the rows that Spark has not yet committed."""
 _OWNER = "pipeline"
 
 
-def claim(folder: Path, plan: SparkPlan) -> None:
+def claim(folder: Folder, plan: SparkPlan) -> None:
     """Write down to which pipeline a checkpoint belongs, or refuse the checkpoint of another pipeline."""
     own = _described(plan)
-    note = folder / _OWNER
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not note.exists():
-            note.write_text(own)
+        folder.make()
+        if _OWNER not in folder.names():
+            folder.write(_OWNER, own.encode())
             return
-    except OSError as error:
+        found = folder.read(_OWNER).to_pybytes().decode(errors="replace")
+    except StorageError as error:
         raise PlanError(
-            f"run: checkpoint must be a folder that can be written, got {folder}: {error.strerror}"
+            f"run: checkpoint must be a folder that can be written, got {folder}: {error.reason}"
         ) from error
-    found = note.read_text()
     if found != own:
         raise PlanError(
             f"run: {folder} is the checkpoint of another pipeline, from {found}; this one is from {own};"

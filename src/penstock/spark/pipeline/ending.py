@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, DataFrameWriter
@@ -24,6 +23,7 @@ from penstock.spark.pipeline.steps import SparkSink
 from penstock.spark.session.held import HeldSession
 from penstock.spark.wire import failure
 from penstock.spark.wire.gate import DoorCall, GateError, Message
+from penstock.spark.wire.storage import Folder
 
 POLL_SECONDS = 1
 
@@ -69,7 +69,7 @@ class NativeEnd:
         spark: HeldSession,
         frame: DataFrame,
         sink: SparkSink,
-        checkpoint: Path | None,
+        checkpoint: Folder | None,
         batches: Batches | None,
         settle: Settle,
     ) -> None:
@@ -155,7 +155,7 @@ class NativeEnd:
         made = self._sink.fn(self._frame)
         if isinstance(made, DataStreamWriter):
             if self._checkpoint is not None:
-                made = made.option("checkpointLocation", str(self._checkpoint))
+                made = made.option("checkpointLocation", self._checkpoint.location)
             trigger = default_trigger(self._frame)
             made = (made.trigger(**trigger) if trigger else made).start()
         if not isinstance(made, StreamingQuery):

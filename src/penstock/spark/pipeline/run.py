@@ -28,7 +28,9 @@ from penstock.spark.pipeline.plan import Executed, Live, Local, PlanError, Spark
 from penstock.spark.pipeline.progress import Batches
 from penstock.spark.session.held import HeldSession
 from penstock.spark.stages.stage import stage
+from penstock.spark.wire.places import folder, here
 from penstock.spark.wire.schema import Schema
+from penstock.spark.wire.storage import Folder
 from penstock.stream import Stream
 
 
@@ -68,7 +70,9 @@ def _started(
         if checkpoint is not None:
             raise ValueError("run: checkpoint is for pipelines on Spark, and this one has nothing that Spark could do")
         return Run(InProcess(pipeline._chain))
-    return Run(OnSpark(found, open_spark, None if checkpoint is None else Path(checkpoint), close_spark))
+    if checkpoint is not None:
+        here(checkpoint, "run: checkpoint")  # before Spark starts
+    return Run(OnSpark(found, open_spark, checkpoint, close_spark))
 
 
 class OnSpark:
@@ -78,13 +82,14 @@ class OnSpark:
         self,
         found: SparkPlan,
         open_spark: Callable[[], HeldSession],
-        checkpoint: Path | None,
+        checkpoint: str | Path | None,
         close_spark: Callable[[HeldSession], None],
     ) -> None:
         self._plan = found
         self._open_spark = open_spark
         self._close_spark = close_spark
-        self._checkpoint = checkpoint
+        self._given = checkpoint
+        self._checkpoint: Folder | None = None
         self._entry, self._exit = Valve(), Valve()
         self._lock = threading.Lock()
         self._spark: HeldSession | None = None
@@ -106,6 +111,8 @@ class OnSpark:
             settle(result, error)
 
         spark = self._spark = self._open_spark()
+        if self._given is not None:
+            self._checkpoint = folder(self._given, spark.session, "run: checkpoint")
         df = self._built(spark)
         if df.isStreaming and self._checkpoint is not None:
             claim(self._checkpoint, self._plan)
@@ -178,7 +185,7 @@ class OnSpark:
 
     # From the plan to a DataFrame.
 
-    def _query_folder(self) -> Path | None:
+    def _query_folder(self) -> Folder | None:
         return None if self._checkpoint is None else self._checkpoint / QUERY
 
     def _built(self, spark: HeldSession) -> DataFrame:
@@ -212,12 +219,12 @@ class OnSpark:
         """Return the chain from the DataFrame's rows to the result."""
         end = self._plan.end
         assert isinstance(end, Local)
-        folder = self._query_folder() if df.isStreaming else None
+        kept = self._query_folder() if df.isStreaming else None
         if self._checkpoint is not None and not df.isStreaming:
             raise ValueError("run: checkpoint is for streaming DataFrames, and this one is a batch")
         rows: Any = None if end.takes is None else end.takes.form
         write = each_of(tuple(step.fn for step in end.also))
-        found = stream(spark, df, rows=rows, checkpoint=folder, also=write)
+        found = stream(spark, df, rows=rows, checkpoint=kept, also=write)
         found = Stream(Chain(Valved(found._chain, self._exit, iterates=False)))
         if end.takes is not None and end.takes.bare:
             found = found | unwrapped
