@@ -10,7 +10,10 @@ except ModuleNotFoundError as missing:
 
 from penstock.bridges.shared.columns import SchemaError
 from penstock.spark.facade import Spark
+from penstock.spark.partitions.positions import PartError
+from penstock.spark.partitions.sinks import SinkPart
 from penstock.spark.pipeline.entry import entry
+from penstock.spark.pipeline.executor_end import executor_sink
 from penstock.spark.pipeline.plan import PlanError
 from penstock.spark.pipeline.steps import also, frame, spark_sink, spark_source
 from penstock.spark.preparing import prepare
@@ -22,9 +25,11 @@ from penstock.spark.stages.scopes import keyed_by, per_partition
 from penstock.spark.wire.schema import Schema
 
 __all__ = [
+    "PartError",
     "PlanError",
     "Schema",
     "SchemaError",
+    "SinkPart",
     "Spark",
     "SparkClosedError",
     "SparkLimitError",
@@ -32,6 +37,7 @@ __all__ = [
     "StageError",
     "also",
     "entry",
+    "executor_sink",
     "frame",
     "keyed_by",
     "per_partition",
