@@ -17,6 +17,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type, to_arro
 from penstock.bridges.shared.columns import SchemaError, array_of, short
 from penstock.bridges.shared.hints import hints_of, is_record, name_of, without_none
 from penstock.bridges.shared.rows import AsRecords, as_tuples, columns_of
+from penstock.spark.wire.ddl import struct_of
 from penstock.spark.wire.rows import AsNamed, row_type
 
 Described: TypeAlias = "Schema | type[Any] | pa.Schema | spark.StructType | str"
@@ -57,7 +58,7 @@ class Schema:
         if isinstance(given, pa.Schema):
             return _of_arrow(given)
         if isinstance(given, str):
-            return _of_struct(_parsed(given), None)
+            return _of_struct(struct_of(given), None)
         if is_record(given):
             return _of_struct(_struct_of(given, ()), given)
         raise SchemaError(
@@ -154,19 +155,6 @@ def _of_arrow(given: pa.Schema) -> Schema:
     except PySparkException as error:
         raise SchemaError(f"schema: {error.getMessage()}") from error
     return _of_struct(struct, None)
-
-
-def _parsed(text: str) -> spark.StructType:
-    try:
-        struct = spark.DataType.fromDDL(text)
-    except PySparkException as error:
-        if "NO_ACTIVE" in str(error.getCondition()) or "SESSION_OR_CONTEXT" in str(error.getCondition()):
-            cure = "start Spark() first, or give a dataclass, a pyarrow.Schema or a StructType"
-            raise SchemaError(f"schema: a DDL string is parsed by a running Spark: {cure}, got {text!r}") from error
-        raise SchemaError(f"schema: must be DDL like 'name string, age int', got {text!r}") from error
-    if not isinstance(struct, spark.StructType):
-        raise SchemaError(f"schema: must be DDL like 'name string, age int', got {text!r}")
-    return struct
 
 
 def _struct_of(record: type[Any], within: tuple[type[Any], ...]) -> spark.StructType:
