@@ -20,6 +20,11 @@ test: $(VENV)/installed-test ## Run all tests (ARGS="-k take" is passed on to py
 	@scripts/ensure-java
 	scripts/test-all $(BIN)/python $(ARGS)
 
+.PHONY: spark-versions
+spark-versions: $(VENV)/installed-test ## Run a share of the Spark tests with the oldest PySpark that is supported
+	@scripts/ensure-java
+	scripts/test-spark-oldest $(BIN)/python $(VENV)-pyspark-oldest $(ARGS)
+
 .PHONY: fast
 fast: $(VENV)/installed-test ## Run the tests that need no Spark
 	$(BIN)/python -m pytest --ignore tests/spark --numprocesses auto --dist worksteal $(ARGS)

@@ -20,6 +20,7 @@ from penstock.errors import PenstockError
 from penstock.spark.egress.batch_write import Write, written
 from penstock.spark.egress.decoding import Decode
 from penstock.spark.egress.task_failures import TaskFailures, report_to
+from penstock.spark.versions.query_ends import PREFIX, UNTIL_END, start, streaming_sources
 from penstock.spark.wire import failure
 from penstock.spark.wire.gate import DoorCall, Gate, GateError, Message
 from penstock.spark.wire.storage import Folder, StorageError
@@ -186,7 +187,7 @@ class _Run:
             if source.checkpoint is not None:
                 writer = writer.option("checkpointLocation", source.checkpoint.location)
             trigger = source.trigger or default_trigger(source.frame)
-            query = (writer.trigger(**trigger) if trigger else writer).start()
+            query = start(writer, trigger, source.frame, source.gate.ended)
             with self._changed:
                 self._query = query
                 over = self._over
@@ -259,11 +260,8 @@ class _Run:
 
 def default_trigger(frame: DataFrame) -> dict[str, Any]:
     """Return the trigger that ends with its sources, where all of them are streams of ours and so have an end."""
-    java: Any = frame._jdf
-    leaves = java.queryExecution().analyzed().collectLeaves()
-    found = [leaves.apply(index) for index in range(leaves.size())]
-    live = [str(leaf.toString()) for leaf in found if str(leaf.nodeName()).startswith("Streaming")]
-    return {"availableNow": True} if live and all(name.startswith("penstock_") for name in live) else {}
+    live = streaming_sources(frame)
+    return dict(UNTIL_END) if live and all(name.startswith(PREFIX) for name in live) else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,15 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
+from penstock.spark.versions import stream_readers
+from penstock.spark.versions.stream_readers import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+    fitting,
+)
 from penstock.spark.wire.gate import Caller, DoorAddress
 
 if TYPE_CHECKING:
@@ -119,6 +126,7 @@ def _row(offset: Any) -> int:
 
 def source_for(address: DoorAddress, struct: StructType, parts: int) -> type[DataSource]:
     """Make the data source class of one stream; being local it travels by value, its token never among the options."""
+    says_start = stream_readers.SAYS_START  # as it is in the driver, where a test may say otherwise
 
     class Penstock(DataSource):
         @classmethod
@@ -129,6 +137,6 @@ def source_for(address: DoorAddress, struct: StructType, parts: int) -> type[Dat
             return struct
 
         def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-            return DoorReader(address, parts)
+            return fitting(DoorReader(address, parts), says_start)
 
     return Penstock

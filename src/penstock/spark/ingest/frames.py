@@ -24,6 +24,7 @@ from penstock.spark.ingest.intake import IngestError, Intake
 from penstock.spark.ingest.pace import Pace
 from penstock.spark.ingest.spool import Spool, SpoolBusy
 from penstock.spark.session.held import HeldSession
+from penstock.spark.versions.query_ends import check_trigger
 from penstock.spark.wire.failure import KEPT, described
 from penstock.spark.wire.gate import DoorCall, Gate, Message, whole
 from penstock.spark.wire.places import Place, folder
@@ -104,6 +105,7 @@ class _Query:
     intake: Intake
     letters: Letters | None
     leases: int = 0
+    ended: bool = False
 
     def close(self) -> None:
         self.intake.close()
@@ -120,6 +122,8 @@ class Ingest:
         self._queries: dict[str, _Query] = {}
         self._closed = threading.Event()
         self._idle: Callable[[], None] | None = None
+        self.before_first: Callable[[], None] = lambda: None
+        """Is called before a query's first rows are asked for; what it raises fails the query."""
 
     def reads(self, given: object) -> bool:
         """Tell whether this is the door of a publisher."""
@@ -132,6 +136,12 @@ class Ingest:
             now = not self._queries
         if now:
             idle()
+
+    @property
+    def ended(self) -> bool:
+        """Return whether all queries that read here have come to the end of the stream."""
+        queries = list(self._queries.values())
+        return bool(queries) and all(query.ended for query in queries)
 
     @property
     def intakes(self) -> list[Intake]:
@@ -147,11 +157,13 @@ class Ingest:
             return self._lease(call, run)
         row = 0 if verb == "begin" else whole(body, "row")
         try:
+            if run not in self._queries:
+                self.before_first()
             query = self._query(run, row)
             if verb == "begin":
                 return {"row": 0}
             if verb == "poll":
-                return self._poll(query.intake, row, body.get("most"))
+                return self._poll(query, row, body.get("most"))
             return {}
         except Exception as error:  # noqa: BLE001  it stays here, and its name travels
             return self._failed(error)
@@ -223,8 +235,10 @@ class Ingest:
             raise
         return _Query(intake, letters)
 
-    def _poll(self, intake: Intake, row: int, most: object) -> Message:
+    def _poll(self, query: _Query, row: int, most: object) -> Message:
+        intake = query.intake
         end, done = intake.poll(row, most if isinstance(most, int) else None, POLL_SECONDS)
+        query.ended = done
         if done and intake.error is not None:
             return self._failed(intake.error)
         return {"row": end, "done": done}
@@ -283,7 +297,10 @@ def frame(
     session = spark.session
     kept = None if spool is None else folder(spool, session, "frame: spool")
     feed = FrameFeed(given, schema, capacity, latency, kept, dead_letter, clock)
-    address = spark.gate.admit(Ingest(feed))
+    door = Ingest(feed)
+    address = spark.gate.admit(door)
+    if not spark.is_remote:
+        door.before_first = partial(check_trigger, session, address.door)
     source = source_for(address, schema.struct, partitions or session.sparkContext.defaultParallelism)
     session.dataSource.register(source)
     return session.readStream.format(source.name()).load()

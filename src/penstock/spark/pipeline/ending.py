@@ -21,6 +21,7 @@ from penstock.spark.egress.task_failures import TaskFailures, report_to
 from penstock.spark.pipeline.progress import Batches
 from penstock.spark.pipeline.steps import SparkSink
 from penstock.spark.session.held import HeldSession
+from penstock.spark.versions.query_ends import start
 from penstock.spark.wire import failure
 from penstock.spark.wire.gate import DoorCall, GateError, Message
 from penstock.spark.wire.storage import Folder
@@ -157,7 +158,7 @@ class NativeEnd:
             if self._checkpoint is not None:
                 made = made.option("checkpointLocation", self._checkpoint.location)
             trigger = default_trigger(self._frame)
-            made = (made.trigger(**trigger) if trigger else made).start()
+            made = start(made, trigger, self._frame, self._spark.gate.ended)
         if not isinstance(made, StreamingQuery):
             raise TypeError(f"spark_sink: the function must return df.writeStream... or a query, got {made!r}")
         with self._lock:

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame, Row
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
@@ -35,6 +34,8 @@ from penstock.spark.stages.executing import Turns, stage_function
 from penstock.spark.stages.packing import RecordBatches, packed
 from penstock.spark.stages.refusals import StageError
 from penstock.spark.stages.scopes import Scoped
+from penstock.spark.versions.arrow_types import arrow_schema
+from penstock.spark.versions.keyed_states import transform_with_state
 from penstock.spark.wire.failure import report
 from penstock.spark.wire.schema import Form, Schema
 from penstock.stage import Body, Sight, Stage
@@ -66,15 +67,12 @@ def keyed_stream(
     _prepare(df.sparkSession)
     # Moments keep the session's time zone, as they do in a stage.
     zone = df.sparkSession.conf.get("spark.sql.session.timeZone")
-    carried = replace(source, arrow=to_arrow_schema(source.struct, timezone=zone))
+    carried = replace(source, arrow=arrow_schema(source.struct, str(zone)))
     places = tuple(source.names.index(name) for name in scope.keys)
     keeper = _Keeper(flow, carried, target, rows, order)
-    return (
-        df.mapInArrow(_together(carried, places), _CARRIED)
-        .groupBy("key")
-        .transformWithState(keeper, _MADE, "Append", "None")
-        .mapInArrow(_apart(target.arrow), target.struct)
-    )
+    together = df.mapInArrow(_together(carried, places), _CARRIED).groupBy("key")
+    made = transform_with_state(together, keeper, _MADE, "Append", "None")
+    return made.mapInArrow(_apart(target.arrow), target.struct)
 
 
 # Refusals and settings.
@@ -97,7 +95,13 @@ def _prepare(session: SparkSession) -> None:
         raise SparkSetupError("keyed_by: Spark keeps states by means of protobuf: pip install penstock[spark]")
     store = session.conf.get(STORE)
     if store == _DEFAULT_STORE:
-        session.conf.set(STORE, ROCKSDB)
+        try:
+            session.conf.set(STORE, ROCKSDB)
+        except Exception as error:
+            raise SparkSetupError(
+                f"keyed_by: this session does not let {STORE} be set, and Spark keeps states with {ROCKSDB} alone;"
+                " set it where the session is started"
+            ) from error
     elif store != ROCKSDB:
         raise SparkSetupError(f"keyed_by: {STORE} must be {ROCKSDB}, got {store!r}")
 

@@ -12,7 +12,7 @@ import json
 import secrets
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -240,6 +240,12 @@ class Gate:
         """Return the doors that can be reached."""
         with self._lock:
             return [(DoorAddress(self.uri, self._token, name), door) for name, door in self._doors.items()]
+
+    def ended(self, names: Collection[str]) -> bool:
+        """Return whether the streams behind these doors have ended, all their rows being committed."""
+        with self._lock:
+            doors = [self._doors.get(name) for name in names]
+        return all(door is None or getattr(door, "ended", False) for door in doors)
 
     def dismiss(self, address: DoorAddress) -> None:
         """Forget a door; calls that name it are refused from now on."""
