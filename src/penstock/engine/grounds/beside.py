@@ -1,4 +1,4 @@
-"""beside: the subscriber of a stream beside the main one, whose elements, failure or end mean something to a run."""
+"""beside: the subscriber of a stream that is asked for everything, beside the main one or in its place."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class Trunk(Part):
 
     def branch(self, key: Any) -> Branch | None:
         """Open a branch, or none if no subscriber would take it."""
-        branch = Branch(self, key)
+        branch = Branch(self.claim, key)
         with self.lock:
             if self.outer.closed or self.done:
                 return None
