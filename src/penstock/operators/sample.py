@@ -7,7 +7,7 @@ Marble: a.sample(3, clock=clock) over -12--3----4|
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.grounds.outlet import Outlet, element_or_raise
 from penstock.engine.grounds.upstream import Upstream
@@ -16,7 +16,7 @@ from penstock.engine.runs.wiring import connect
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.part import Part, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Source
+from penstock.stage import Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class Sample(Source[Any]):
     completes.
     """
 
+    tie: ClassVar[Tie] = Tie.TIME
     stream: Chain
     ticks: Chain
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.relay import Relay
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint
+from penstock.stage import Joint, Tie
 
 T = TypeVar("T")
 
@@ -27,6 +27,7 @@ class Timeout(Joint[T, T]):
     Completes when upstream completes. Cancels when downstream cancels, and upstream when time is up.
     """
 
+    tie: ClassVar[Tie] = Tie.TIME
     seconds: float
     clock: Clock = SYSTEM_CLOCK
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.outlet import element_or_raise
@@ -21,7 +21,7 @@ from penstock.engine.words.arguments import count_given, function_given, stays_h
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.part import Part
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Joint, Source
+from penstock.stage import Joint, Source, Tie
 
 T = TypeVar("T")
 W = TypeVar("W")
@@ -44,6 +44,7 @@ class Window(Joint[T, W]):
     then are gone.
     """
 
+    tie: ClassVar[Tie] = Tie.STREAMS
     count: int
     make: Callable[[Chain], W]
     size: int = 256
@@ -71,6 +72,7 @@ class WindowSeconds(Joint[T, W]):
     then are gone.
     """
 
+    tie: ClassVar[Tie] = Tie.STREAMS
     seconds: float
     make: Callable[[Chain], W]
     size: int = 256
@@ -99,6 +101,7 @@ class WindowUntil(Source[Any]):
     by then are gone.
     """
 
+    tie: ClassVar[Tie] = Tie.STREAMS
     stream: Chain
     until: Chain
     make: Callable[[Chain], Any]

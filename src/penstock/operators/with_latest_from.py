@@ -20,7 +20,7 @@ from penstock.engine.weaving.segment import no_item
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.part import Part
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import LoopGate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source, Tie
 
 _END = object()
 
@@ -35,6 +35,7 @@ class WithLatestFrom(Source[tuple[Any, ...]]):
     element; fails with the first failure. Cancels all streams.
     """
 
+    tie: ClassVar[Tie] = Tie.INPUTS
     stream: Chain
     others: tuple[Chain, ...]
     clean: ClassVar[bool] = True

@@ -2,7 +2,7 @@
 
 from penstock.stage.body import Body
 from penstock.stage.gate import SIZED, InnerGate, LoopGate, used_up
-from penstock.stage.sight import Sight
+from penstock.stage.sight import Sight, Tie
 from penstock.stage.step import AsyncOpener, Joint, Opener, Source, Stage, Step
 
 __all__ = [
@@ -17,5 +17,6 @@ __all__ = [
     "Source",
     "Stage",
     "Step",
+    "Tie",
     "used_up",
 ]

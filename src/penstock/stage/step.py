@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from penstock.spec.interfaces import Subscriber
 from penstock.stage.body import Body
 from penstock.stage.gate import LoopGate
-from penstock.stage.sight import Sight
+from penstock.stage.sight import Sight, Tie
 
 A_contra = TypeVar("A_contra", contravariant=True)
 B_co = TypeVar("B_co", covariant=True)
@@ -28,6 +28,7 @@ class Stage(Generic[A_contra, B_co]):
     loops: ClassVar[tuple[Body, ...]] = ()
     """The bodies that `body` chooses among, where it does."""
     sight: ClassVar[Sight] = Sight.STREAM
+    tie: ClassVar[Tie] = Tie.ORDER
 
     def __init_subclass__(cls) -> None:
         """Refuse a body that names what the stage does not have."""
@@ -62,6 +63,7 @@ class Joint(Generic[A_contra, B_co]):
 
     __slots__ = ()
     sight: ClassVar[Sight] = Sight.STREAM
+    tie: ClassVar[Tie] = Tie.ORDER
 
     def open(self, downstream: Subscriber[B_co], /) -> Subscriber[A_contra]:
         """Return the subscriber that stands in front of `downstream` for one run."""
@@ -72,6 +74,7 @@ class Source(Generic[T]):
     """The place where elements come from: by iteration, by asynchronous iteration, or by signals."""
 
     __slots__ = ()
+    tie: ClassVar[Tie] = Tie.START
     clean: ClassVar[bool] = False
     """Whether None can never be among the elements, so that no loop has to look for it."""
     passes: ClassVar[bool] = False
