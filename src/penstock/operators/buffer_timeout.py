@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.timed import Timed
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint
+from penstock.stage import Joint, Tie
 
 T = TypeVar("T")
 
@@ -28,6 +28,7 @@ class BufferTimeout(Joint[T, list[T]]):
     downstream asks for nothing goes on to fill. Completes when upstream completes. Cancels when downstream cancels.
     """
 
+    tie: ClassVar[Tie] = Tie.TIME
     count: int
     seconds: float
     clock: Clock = SYSTEM_CLOCK

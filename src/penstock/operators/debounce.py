@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.unbounded import Flood
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint
+from penstock.stage import Joint, Tie
 
 T = TypeVar("T")
 
@@ -28,6 +28,7 @@ class Debounce(Joint[T, T]):
     upstream completes, after the element that it holds. Cancels when downstream cancels.
     """
 
+    tie: ClassVar[Tie] = Tie.TIME
     seconds: float
     clock: Clock = SYSTEM_CLOCK
 

@@ -15,7 +15,7 @@ from penstock.engine.grounds.timed import Timed
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Gives, Joint
+from penstock.stage import Gives, Joint, Tie
 
 T = TypeVar("T")
 
@@ -29,6 +29,7 @@ class Delay(Joint[T, T]):
     cancels, dropping what waits.
     """
 
+    tie: ClassVar[Tie] = Tie.TIME
     seconds: float
     size: int = 256
     clock: Clock = SYSTEM_CLOCK

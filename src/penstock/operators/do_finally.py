@@ -14,7 +14,7 @@ from penstock.engine.grounds.relay import Relay
 from penstock.engine.words.arguments import function_given
 from penstock.engine.words.dropped import drop
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Gives, Joint
+from penstock.stage import Gives, Joint, Tie
 
 T = TypeVar("T")
 
@@ -27,6 +27,7 @@ class DoFinally(Joint[T, T]):
     downstream cancels.
     """
 
+    tie: ClassVar[Tie] = Tie.RUN
     fn: Callable[[], object]
     gives: ClassVar[Gives] = Gives.ONE
 

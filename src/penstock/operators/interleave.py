@@ -18,7 +18,7 @@ from penstock.engine.runs.wiring import pull_all, reads_nothing
 from penstock.engine.weaving.iterators import in_turns, opened
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import LoopGate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class Interleave(Source[Any]):
     the first failure. Cancels all streams.
     """
 
+    tie: ClassVar[Tie] = Tie.INPUTS
     streams: tuple[Chain, ...]
     count: int = 1
     prefetch: int = 32

@@ -14,7 +14,7 @@ from penstock.engine.grounds.relay import Leg, Relay
 from penstock.engine.words.arguments import name_given
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Gives, Joint
+from penstock.stage import Gives, Joint, Sight
 
 T = TypeVar("T")
 
@@ -27,6 +27,7 @@ class Log(Joint[T, T]):
     downstream cancels. If the logger does not take the level when the stream is subscribed, nothing stands in the way.
     """
 
+    sight: ClassVar[Sight] = Sight.ITEM
     name: str
     level: int = logging.INFO
     gives: ClassVar[Gives] = Gives.ONE

@@ -15,7 +15,7 @@ from penstock.engine.weaving.blame import blamed, caused_by
 from penstock.engine.weaving.handled_errors import When, caught, when_given
 from penstock.engine.words.arguments import function_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Gives, Joint
+from penstock.stage import Gives, Joint, Sight
 
 T = TypeVar("T")
 
@@ -28,6 +28,7 @@ class MapError(Joint[T, T]):
     does not name is passed on as it is. Cancels when downstream cancels.
     """
 
+    sight: ClassVar[Sight] = Sight.ITEM
     fn: Callable[[Exception], Exception]
     when: When | None = None
     gives: ClassVar[Gives] = Gives.ONE

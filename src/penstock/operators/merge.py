@@ -16,7 +16,7 @@ from penstock.engine.runs.wiring import connect, pull_all, reads_nothing
 from penstock.engine.weaving.iterators import in_turns
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Opener, Source
+from penstock.stage import Opener, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,7 @@ class Merge(Source[Any]):
     has come by then and ahead of what the others would still give. Cancels all streams.
     """
 
+    tie: ClassVar[Tie] = Tie.INPUTS
     streams: tuple[Chain, ...]
     prefetch: int = 32
     clean: ClassVar[bool] = True

@@ -7,7 +7,7 @@ Marble: a.sample(3, clock=clock) over -12--3----4|
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.grounds.beside import Beside
 from penstock.engine.grounds.outlet import Outlet
@@ -15,7 +15,7 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.words.part import Part, height_of
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Source
+from penstock.stage import Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,7 @@ class Sample(Source[Any]):
     completes.
     """
 
+    tie: ClassVar[Tie] = Tie.TIME
     stream: Chain
     ticks: Chain
 

@@ -16,7 +16,7 @@ from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import function_given
 from penstock.engine.words.dropped import drop
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Body, Gives, Joint, Sight, Stage
+from penstock.stage import Body, Gives, Joint, Sight, Stage, Tie
 
 T = TypeVar("T")
 
@@ -46,6 +46,7 @@ class TapSignals(Joint[T, T]):
     completes. Cancels when downstream cancels. What the other functions raise goes to the on_dropped hook.
     """
 
+    tie: ClassVar[Tie] = Tie.RUN
     on_next: Callable[[T], object] | None = None
     on_error: Callable[[Exception], object] | None = None
     on_complete: Callable[[], object] | None = None

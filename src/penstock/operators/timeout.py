@@ -14,7 +14,7 @@ from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.relay import Relay
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Gives, Joint
+from penstock.stage import Gives, Joint, Tie
 
 T = TypeVar("T")
 
@@ -27,6 +27,7 @@ class Timeout(Joint[T, T]):
     Completes when upstream completes. Cancels when downstream cancels, and upstream when time is up.
     """
 
+    tie: ClassVar[Tie] = Tie.TIME
     seconds: float
     clock: Clock = SYSTEM_CLOCK
     gives: ClassVar[Gives] = Gives.ONE

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.beside import Beside
@@ -19,7 +19,7 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.words.arguments import count_given, function_given, stays_here
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint, Source
+from penstock.stage import Joint, Source, Tie
 
 T = TypeVar("T")
 W = TypeVar("W")
@@ -42,6 +42,7 @@ class Window(Joint[T, W]):
     then are gone.
     """
 
+    tie: ClassVar[Tie] = Tie.STREAMS
     count: int
     make: Callable[[Chain], W]
     size: int = 256
@@ -69,6 +70,7 @@ class WindowSeconds(Joint[T, W]):
     then are gone.
     """
 
+    tie: ClassVar[Tie] = Tie.STREAMS
     seconds: float
     make: Callable[[Chain], W]
     size: int = 256
@@ -97,6 +99,7 @@ class WindowUntil(Source[Any]):
     by then are gone.
     """
 
+    tie: ClassVar[Tie] = Tie.STREAMS
     stream: Chain
     until: Chain
     make: Callable[[Chain], Any]

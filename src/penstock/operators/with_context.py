@@ -22,7 +22,7 @@ from penstock.engine.weaving.segment import close
 from penstock.engine.words.arguments import stays_here
 from penstock.engine.words.part import Part, chunks_of, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Opener, Source
+from penstock.stage import Opener, Source, Tie
 
 _END = object()
 
@@ -35,6 +35,7 @@ class WithContext(Source[Any]):
     stream.
     """
 
+    tie: ClassVar[Tie] = Tie.PLACE
     stream: Chain
     values: tuple[tuple[ContextVar[Any], Any], ...]
     passes: ClassVar[bool] = True

@@ -18,7 +18,7 @@ from penstock.engine.runs.wiring import connect, pull_all
 from penstock.engine.weaving.iterators import opened
 from penstock.engine.weaving.segment import no_item
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import LoopGate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source, Tie
 
 _END = object()
 
@@ -33,6 +33,7 @@ class WithLatestFrom(Source[tuple[Any, ...]]):
     element; fails with the first failure. Cancels all streams.
     """
 
+    tie: ClassVar[Tie] = Tie.INPUTS
     stream: Chain
     others: tuple[Chain, ...]
     clean: ClassVar[bool] = True

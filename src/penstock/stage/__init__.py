@@ -3,7 +3,7 @@
 from penstock.stage.again import Again, Gives
 from penstock.stage.body import Body
 from penstock.stage.gate import SIZED, InnerGate, LoopGate, used_up
-from penstock.stage.sight import Sight
+from penstock.stage.sight import Sight, Tie
 from penstock.stage.step import AsyncOpener, Joint, Opener, Source, Stage, Step
 
 __all__ = [
@@ -20,5 +20,6 @@ __all__ = [
     "Source",
     "Stage",
     "Step",
+    "Tie",
     "used_up",
 ]

@@ -9,7 +9,7 @@ from penstock.spec.interfaces import Subscriber
 from penstock.stage.again import Again, Gives
 from penstock.stage.body import Body
 from penstock.stage.gate import LoopGate
-from penstock.stage.sight import Sight
+from penstock.stage.sight import Sight, Tie
 
 A_contra = TypeVar("A_contra", contravariant=True)
 B_co = TypeVar("B_co", covariant=True)
@@ -29,6 +29,7 @@ class Stage(Generic[A_contra, B_co]):
     loops: ClassVar[tuple[Body, ...]] = ()
     """The bodies that `body` chooses among, where it does."""
     sight: ClassVar[Sight] = Sight.STREAM
+    tie: ClassVar[Tie] = Tie.ORDER
     gives: ClassVar[Gives] = Gives.ANY
     """What it makes of one element; by this a position in a source is known behind its steps."""
 
@@ -70,6 +71,7 @@ class Joint(Generic[A_contra, B_co]):
 
     __slots__ = ()
     sight: ClassVar[Sight] = Sight.STREAM
+    tie: ClassVar[Tie] = Tie.ORDER
     gives: ClassVar[Gives] = Gives.ANY
     """What it makes of one element; it may look at the next before it gives that."""
 
@@ -87,6 +89,7 @@ class Source(Generic[T]):
     """The place where elements come from: by iteration, by asynchronous iteration, or by signals."""
 
     __slots__ = ()
+    tie: ClassVar[Tie] = Tie.START
     clean: ClassVar[bool] = False
     """Whether None can never be among the elements, so that no loop has to look for it."""
     passes: ClassVar[bool] = False

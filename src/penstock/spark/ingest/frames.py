@@ -148,6 +148,12 @@ class Ingest:
         """Return the intakes of the queries that run."""
         return [query.intake for query in self._queries.values()]
 
+    def standing(self) -> list[tuple[object, int, bool, bool]]:
+        """Return of each query that reads here how often it has asked, whether there is more, and whether it ended."""
+        with self._lock:
+            queries = list(self._queries.items())
+        return [(run, *query.intake.standing()) for run, query in queries]
+
     # What the gate calls.
 
     def act(self, call: DoorCall, verb: str, body: Message, /) -> Message:

@@ -65,6 +65,8 @@ class Intake(Part):
         self._committed = self._produced = first
         self._needed = first
         """A row that must be produced even beyond capacity: a restarted query repeats the batch that it had planned."""
+        self._polls, self._offered = 0, first
+        """How often Spark has asked, and up to which row it was offered what is here."""
         self._asked = self._came = 0
         """Elements that were asked for, and those of them that are pending no longer."""
         self._ask = 0
@@ -289,7 +291,18 @@ class Intake(Part):
             rows = min(self._produced - start, wanted)
             if rows:
                 self._pace.began(rows)
+            self._polls += 1
+            self._offered = max(self._offered, start + rows)
             return start + rows, (self._done or self._closed) and self._produced == start and not self._pending
+
+    def standing(self) -> tuple[int, bool, bool]:
+        """Return how often Spark has asked, whether there is more to offer, and whether all was and the stream ended.
+
+        A stream that failed does not end.
+        """
+        with self._changed:
+            more = bool(self._pending) or self._produced > self._offered
+            return self._polls, more, self._done and self.error is None and not more
 
     def _wait(self, ready: Callable[[], object], seconds: float | None = None) -> None:
         """Wait for what an element may change; hold the lock."""

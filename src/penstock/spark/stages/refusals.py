@@ -14,8 +14,9 @@ from penstock.engine.weaving.blame import describe, operator_name
 from penstock.errors import PenstockError
 from penstock.flow import Elsewhere, Hole
 from penstock.spark.stages.scopes import Scoped
+from penstock.spark.stages.verdicts import Extent, line_of, refusal
 from penstock.spark.wire.schema import Schema
-from penstock.stage import Sight, Source
+from penstock.stage import Source
 
 
 class StageError(PenstockError):
@@ -49,16 +50,21 @@ def check_sight(chain: Chain, scope: Scoped | None) -> None:
     graft(chain, count)
     if holes != 1:
         raise StageError(f"stage: a Flow must read its input once to run on the executors, this one does {holes} times")
-    if scope is not None:
-        return
-    cure = 'say what it may see with per_partition(flow) or keyed_by(flow, "key")'
-    if not isinstance(chain.source, Hole):
-        name = operator_name(chain.source)
-        raise StageError(f"stage: {name} sees the whole stream, and an executor has only a part of it: {cure}")
-    for number, step in enumerate(chain.steps, 1):
-        if step.sight is not Sight.ITEM:
-            where = f"{describe(step)}, step {number} of {len(chain.steps)},"
-            raise StageError(f"stage: {where} sees the whole stream, and an executor has only a part of it: {cure}")
+    _check(chain, "stage", Extent.ALONE if scope is None else Extent.KEY if scope.keys else Extent.PARTITION)
+
+
+def check_pieces(chain: Chain) -> None:
+    """Refuse what cannot go on from one micro-batch to the next."""
+    _check(chain, "keyed_by", Extent.KEY_STREAM)
+
+
+def _check(chain: Chain, operator: str, extent: Extent) -> None:
+    for step, number, total in line_of(chain):
+        name = operator_name(step)
+        found = refusal(step, extent, name)
+        if found is not None:
+            where = name if isinstance(step, Source) else f"{describe(step)}, step {number} of {total},"
+            raise StageError(f"{operator}: {where} {': '.join(found)}")
 
 
 def check_pickles(chain: Chain) -> None:
@@ -87,4 +93,4 @@ def check_columns(source: Schema, scope: Scoped) -> None:
             raise SchemaError(f"keyed_by: key {name!r} must not be a floating-point number", field=name)
 
 
-__all__ = ["StageError", "check_columns", "check_pickles", "check_sight", "scope_of"]
+__all__ = ["StageError", "check_columns", "check_pickles", "check_pieces", "check_sight", "scope_of"]

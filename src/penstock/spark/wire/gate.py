@@ -12,6 +12,7 @@ import json
 import secrets
 import socket
 import threading
+import weakref
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -202,6 +203,14 @@ def _free(host: str, port: int) -> None:
         probe.bind(address)
 
 
+_gates: weakref.WeakSet[Gate] = weakref.WeakSet()
+
+
+def open_gates() -> list[Gate]:
+    """Return the gates of this process that are open."""
+    return [gate for gate in list(_gates) if not gate.closed]
+
+
 class Gate:
     """The server and its doors, which come and go."""
 
@@ -216,6 +225,7 @@ class Gate:
         except (OSError, pa.ArrowException) as error:
             raise GateError(f"gate: cannot listen on {host}:{port}: {error}") from error
         self.uri = f"grpc://{advertise or host}:{self._server.port}"
+        _gates.add(self)
 
     @property
     def port(self) -> int:

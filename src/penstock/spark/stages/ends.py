@@ -1,0 +1,188 @@
+"""ends: the end of a live stream as rows, for the steps that have something to say when all has come.
+
+A query learns from its sources how far they have come, not that they have ended. So a second source is put beside what
+is read: it has nothing to give until every stream that feeds the DataFrame has ended and Spark has been offered all of
+its rows, and then one row for each bucket of keys, in the last micro-batch or in one more.
+
+A DataFrame that also reads a source of Spark's has no end that could be known, and gets none.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Container, Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark.sql import DataFrame
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
+from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
+
+from penstock.spark.wire.gate import Caller, DoorAddress, DoorCall, GateError, Message, open_gates
+
+if TYPE_CHECKING:
+    from penstock.spark.wire.gate import Door, Gate
+
+CARRIED = StructType([StructField("bucket", IntegerType(), False), StructField("rows", BinaryType(), False)])
+"""Rows on their way to the state of their keys: those of a bucket, as Arrow; nothing at all is the end."""
+_ARROW = pa.schema([pa.field("bucket", pa.int32(), nullable=False), pa.field("rows", pa.binary(), nullable=False)])
+_RELATION = re.compile(r"Streaming\w*Relation\w*")
+_DOOR = re.compile(r"penstock_([0-9a-f]{16})")
+_WAIT_SECONDS = 1.0
+_LOOK_SECONDS = 0.01
+
+
+@runtime_checkable
+class Standing(Protocol):
+    """A door that knows how far the streams behind it have come."""
+
+    def standing(self) -> list[tuple[object, int, bool, bool]]:
+        """Return of each run: what it is, how often it was asked, whether it has more to offer, whether it ended."""
+        ...
+
+
+class EndDoor:
+    """The door that tells whether all streams behind other doors have ended."""
+
+    def __init__(self, gate: Gate, doors: tuple[str, ...]) -> None:
+        self._gate = gate
+        self._doors = doors
+        self._asked: dict[object, int] = {}
+        self._closed = threading.Event()
+
+    def act(self, call: DoorCall, verb: str, body: Message, /) -> Message:
+        """Answer a planner: `over` if all has ended, `known` unless a stream that is yet to be asked may still end."""
+        until = time.monotonic() + _WAIT_SECONDS
+        while True:
+            standing = [one for door in self._watched() for one in door.standing()]
+            over = bool(standing) and all(ended for _, _, _, ended in standing)
+            # A stream that Spark has not asked since the last time will be asked right after this, and what it
+            # answers then must be known now: whether it has more, or has ended.
+            known = all(self._asked.get(run, 0) != asked or more or ended for run, asked, more, ended in standing)
+            if over or known or call.gone() or time.monotonic() > until or self._closed.wait(_LOOK_SECONDS):
+                self._asked = {run: asked for run, asked, _, _ in standing}
+                return {"over": over, "known": known or self._closed.is_set()}
+
+    def needed(self, admitted: Container[str]) -> bool:
+        """Tell whether one of its streams can still be read."""
+        return any(name in admitted for name in self._doors)
+
+    def _watched(self) -> list[Standing]:
+        return [
+            door
+            for address, door in self._gate.admitted()
+            if address.door in self._doors and isinstance(door, Standing)
+        ]
+
+    def get(self, body: Message, /) -> tuple[Any, Iterator[Any]]:
+        """Refuse: there are no rows here."""
+        raise GateError("ends: there is nothing to be read here")
+
+    def put(self, body: Message, reader: Any, writer: Any, /) -> None:
+        """Refuse."""
+        raise GateError("ends: nothing is to be written here")
+
+    def close(self) -> None:
+        """Wake the planner that waits."""
+        self._closed.set()
+
+
+class EndReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """A reader of the end, for the planner and for an executor; an offset counts the ends that were told."""
+
+    def __init__(self, address: DoorAddress, buckets: int) -> None:
+        self._address = address
+        self._buckets = buckets
+        self._until_end = self._told = False
+        self._open = ExitStack()
+        self._caller: Caller | None = None
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802  Spark's name
+        """Return where a query without a checkpoint begins."""
+        return {"end": 0}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """Return that there is no limit."""
+        return ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Know that the query ends when no source has more."""
+        self._until_end = True
+
+    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
+        """Tell of the end once in each run of a query."""
+        if self._caller is None:
+            self._caller = self._open.enter_context(self._address.connect())
+        while not self._told:
+            answer = self._caller.act("over")
+            if answer["over"]:
+                self._told = True
+                return {"end": start["end"] + 1}
+            if answer["known"] or not self._until_end:
+                break
+        return start
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
+        """Return one part if there is an end to be told."""
+        return [InputPartition(None)] if end["end"] > start["end"] else []
+
+    def commit(self, end: dict[str, int]) -> None:
+        """Do nothing."""
+
+    def stop(self) -> None:
+        """Close the connection to the gate."""
+        self._open.close()
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """Give each bucket its end."""
+        yield pa.RecordBatch.from_arrays(
+            [pa.array(range(self._buckets), pa.int32()), pa.array([b""] * self._buckets, pa.binary())], schema=_ARROW
+        )
+
+
+def _source_for(address: DoorAddress, buckets: int) -> type[DataSource]:
+    class Ends(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return f"penstock_end_{address.door}"
+
+        def schema(self) -> Any:
+            return CARRIED
+
+        def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+            return EndReader(address, buckets)
+
+    return Ends
+
+
+def end_of(df: DataFrame, buckets: int) -> DataFrame | None:
+    """Return a streaming DataFrame of one row for each bucket, which come when all that feeds `df` has ended."""
+    relations = [line for line in _plan_of(df).splitlines() if _RELATION.search(line)]
+    named = [_DOOR.search(line) for line in relations]
+    doors = tuple(dict.fromkeys(found[1] for found in named if found is not None))
+    if not relations or not all(named):
+        return None
+    for gate in open_gates():
+        admitted: dict[str, Door] = {address.door: door for address, door in gate.admitted()}
+        if all(isinstance(admitted.get(name), Standing) for name in doors):
+            for other, door in gate.admitted():
+                if isinstance(door, EndDoor) and not door.needed(admitted):
+                    gate.dismiss(other)
+            address = gate.admit(EndDoor(gate, doors))
+            source = _source_for(address, buckets)
+            session = df.sparkSession
+            session.dataSource.register(source)
+            return session.readStream.format(source.name()).load()
+    return None
+
+
+def _plan_of(df: DataFrame) -> str:
+    """Return the plan of a DataFrame as text, in which each source has its name."""
+    return str(df._jdf.queryExecution().logical().toString()) if hasattr(df, "_jdf") else ""
+
+
+__all__ = ["CARRIED", "end_of"]
