@@ -389,7 +389,7 @@ class Trunk(Part):
                 self._asked += room
             stuck = not asks and self._stuck_by() is not None
             if not stuck:
-                self._stall.moves()
+                self._stall.since = None
         if asks:
             self._upstream.request(room)
         elif stuck:
