@@ -21,6 +21,7 @@ from pyspark.sql.utils import is_remote
 from penstock.spark.session.class_archive import options
 from penstock.spark.session.interpreter import interpreter, search_path
 from penstock.spark.session.java import SparkSetupError, find_java
+from penstock.spark.session.jvm_options import quick_start
 
 LOOPBACK = "127.0.0.1"
 _OPTIONS = "spark.driver.extraJavaOptions"
@@ -66,6 +67,8 @@ def started(
     had_gateway = SparkContext._gateway is not None
     builder = SparkSession.builder.master(master).appName(app)
     found = settings(master, ui)
+    if master.startswith("local"):
+        found[_OPTIONS] = f"{found[_OPTIONS]} {quick_start(java)}".strip()
     if class_cache:
         found[_OPTIONS] = f"{found[_OPTIONS]} {options(java)}".strip()
     for name, value in _with_own(found, conf).items():
