@@ -17,8 +17,8 @@ from penstock.spark.pipeline.executor_end import executor_sink
 from penstock.spark.pipeline.plan import PlanError
 from penstock.spark.pipeline.steps import also, frame, spark_sink, spark_source
 from penstock.spark.preparing import prepare
+from penstock.spark.session.borrowed import SparkClosedError
 from penstock.spark.session.connect import SparkLimitError
-from penstock.spark.session.held import SparkClosedError
 from penstock.spark.session.java import SparkSetupError
 from penstock.spark.stages.refusals import StageError
 from penstock.spark.stages.scopes import keyed_by, per_partition

@@ -14,16 +14,12 @@ from typing import TYPE_CHECKING, Self
 from pyspark.sql import SparkSession
 
 import penstock
-from penstock.errors import PenstockError
+from penstock.spark.session.borrowed import SparkClosedError, borrowed, is_stopped, shares_python
 from penstock.spark.session.connect import connected, is_remote, own_address
 from penstock.spark.session.launch import LOOPBACK, is_local, started
 
 if TYPE_CHECKING:
     from penstock.spark.wire.gate import Gate
-
-
-class SparkClosedError(PenstockError):
-    """The error that a Spark was used after its close()."""
 
 
 class HeldSession:
@@ -55,11 +51,11 @@ class HeldSession:
         self._gate: Gate | None = None
         with self._closing as on_failure:  # what was started is ended again if the rest fails
             if session is not None:
-                self._session = _borrowed(session, conf)
+                self._session = borrowed(session, conf)
             elif remote is not None:
                 self._session = connected(remote, app, conf or {}, on_failure)
             else:
-                self._session = started(master or "local[*]", app, conf or {}, ui, class_cache, on_failure)
+                self._session = started(master, app, conf or {}, ui, class_cache, on_failure)
             self._ship(py_files, on_failure)
             self._closing = on_failure.pop_all()
 
@@ -68,7 +64,7 @@ class HeldSession:
         """Return the Spark session; anything PySpark can do, it can."""
         if self._closed:
             raise SparkClosedError("spark: the session is closed; make a new Spark()")
-        if _is_stopped(self._session):
+        if is_stopped(self._session):
             raise SparkClosedError("spark: the session was stopped by its own stop(); make a new Spark()")
         return self._session
 
@@ -139,7 +135,7 @@ class HeldSession:
     def _ship(self, py_files: Sequence[str | Path], on_failure: ExitStack) -> None:
         """Give the executors our own package where they do not share this interpreter, and the user's files."""
         files = [str(file) for file in py_files]
-        if not self.is_local:
+        if not self.is_local or not shares_python(self._session):
             folder = on_failure.enter_context(tempfile.TemporaryDirectory(prefix="penstock-"))
             files.insert(0, str(package_zip(Path(folder))))
         for file in files:
@@ -157,20 +153,6 @@ def package_zip(folder: Path) -> Path:
         for file in sorted(home.rglob("*.py")):
             archive.write(file, Path("penstock") / file.relative_to(home))
     return target
-
-
-def _is_stopped(session: SparkSession) -> bool:
-    return not is_remote(session) and session.sparkContext._jsc is None
-
-
-def _borrowed(session: SparkSession, conf: Mapping[str, object] | None) -> SparkSession:
-    if not isinstance(session, SparkSession) and not is_remote(session):
-        raise TypeError(f"spark: session must be a SparkSession, got {session!r}")
-    if conf:
-        raise TypeError("spark: conf must be left out for a session that runs already; use session.conf.set")
-    if _is_stopped(session):
-        raise SparkClosedError("spark: session must be running, got one that was stopped")
-    return session
 
 
 __all__ = ["HeldSession", "SparkClosedError", "package_zip"]

@@ -12,8 +12,10 @@ It is run by its path, as Spark would have run PySpark's own.
 from __future__ import annotations
 
 import os
+import runpy
 import socket
 import struct
+from pathlib import Path
 from typing import Any
 
 
@@ -49,6 +51,7 @@ def run() -> None:
 
 
 if __name__ == "__main__":
+    runpy.run_path(str(Path(__file__).with_name("light.py")))["lighten"](Path(__file__).parents[2])
     try:
         run()
     except BrokenPipeError:
