@@ -50,16 +50,20 @@ class BatchSender:
         self._ahead = ahead
         self._unanswered = 0
         self._skip = 0
+        self._opened = False
         self._writer: Any = None
         self._answers: Any = None
 
+    def open(self, schema: pa.Schema) -> None:
+        """Say that this attempt has begun, and learn what an earlier one delivered."""
+        self._writer, self._answers = self._caller.put(schema, partition=self._partition, attempt=self._attempt)
+        self._opened = True
+        self._skip = int(self._answer()["skip"])
+
     def send(self, batch: pa.RecordBatch) -> None:
         """Write a batch once there is credit, without the rows that an earlier attempt delivered."""
-        if self._writer is None:
-            self._writer, self._answers = self._caller.put(
-                batch.schema, partition=self._partition, attempt=self._attempt
-            )
-            self._skip = int(self._answer()["skip"])
+        if not self._opened:
+            self.open(batch.schema)
         if self._skip:
             leave_out = min(self._skip, batch.num_rows)
             self._skip -= leave_out

@@ -11,6 +11,8 @@ import logging
 import re
 import threading
 from collections import deque
+from collections.abc import Generator
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ from penstock.engine.words.dropped import drop
 from penstock.errors import PenstockError
 from penstock.spark.egress.batch_write import Write, written
 from penstock.spark.egress.decoding import Decode
+from penstock.spark.egress.in_order import batches_in_order
 from penstock.spark.egress.task_failures import TaskFailures, report_to
 from penstock.spark.versions.query_ends import PREFIX, UNTIL_END, start, streaming_sources
 from penstock.spark.wire import failure
@@ -122,6 +125,8 @@ class _Run:
         self._owed = 0
         """Elements made for the subscriber and not yet through its on_next."""
         self._over = False
+        self._before: int | None = None
+        """Rows of the micro-batch before this one."""
         self._query: Any = None
         self._stopper: threading.Thread | None = None
         self._raised: Exception | None = None
@@ -226,12 +231,24 @@ class _Run:
         if number <= self._ledger.last:
             return
         with written(frame, self._source.also, number):
-            rows = frame.toArrow()
-        for chunk in rows.to_batches(max_chunksize=ROWS):
-            if chunk.num_rows:
-                self._deliver(chunk)
+            rows = 0
+            with closing(self._batches_of(frame)) as chunks:  # lets go of the tasks that wait
+                for chunk in chunks:
+                    rows += chunk.num_rows
+                    self._deliver(chunk)
         self._wait(lambda: not self._owed)
         self._ledger.deliver(number)
+        self._before = rows
+
+    def _batches_of(self, frame: DataFrame) -> Generator[pa.RecordBatch, None, None]:
+        """Return the rows in partition order, a few batches at a time; whole where the micro-batch before was small.
+
+        The size of a micro-batch is known only afterwards. A small one comes faster whole; large ones do not follow
+        small ones without notice, and if one does, the next is not held whole.
+        """
+        if self._before is None or self._before > ROWS:
+            return batches_in_order(self._source.gate, frame, lambda: self._over or self._outlet.closed)
+        return (chunk for chunk in frame.toArrow().to_batches(max_chunksize=ROWS) if chunk.num_rows)
 
     def _deliver(self, chunk: pa.RecordBatch) -> None:
         outlet = self._outlet
