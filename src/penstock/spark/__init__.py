@@ -9,8 +9,10 @@ except ModuleNotFoundError as missing:
     ) from missing
 
 from penstock.bridges.shared.columns import SchemaError
+from penstock.spark.egress.numbering import Numbered
 from penstock.spark.facade import Spark
 from penstock.spark.pipeline.entry import entry
+from penstock.spark.pipeline.numbered import numbered
 from penstock.spark.pipeline.plan import PlanError
 from penstock.spark.pipeline.steps import also, frame, spark_sink, spark_source
 from penstock.spark.preparing import prepare
@@ -22,6 +24,7 @@ from penstock.spark.stages.scopes import keyed_by, per_partition
 from penstock.spark.wire.schema import Schema
 
 __all__ = [
+    "Numbered",
     "PlanError",
     "Schema",
     "SchemaError",
@@ -34,6 +37,7 @@ __all__ = [
     "entry",
     "frame",
     "keyed_by",
+    "numbered",
     "per_partition",
     "prepare",
     "spark_sink",

@@ -20,6 +20,7 @@ from penstock.engine.words.dropped import drop
 from penstock.errors import PenstockError
 from penstock.spark.egress.batch_write import Write, written
 from penstock.spark.egress.decoding import Decode
+from penstock.spark.egress.numbering import numbered_rows
 from penstock.spark.egress.task_failures import TaskFailures, report_to
 from penstock.spark.wire import failure
 from penstock.spark.wire.gate import DoorCall, Gate, GateError, Message
@@ -212,16 +213,20 @@ class _Run:
             return
         with written(frame, self._source.also, number):
             rows = frame.toArrow()
+        first = 0
         for chunk in rows.to_batches(max_chunksize=ROWS):
             if chunk.num_rows:
-                self._deliver(chunk)
+                self._deliver(chunk, number, first, rows.num_rows)
+                first += chunk.num_rows
         self._wait(lambda: not self._owed)
         self._ledger.deliver(number)
 
-    def _deliver(self, chunk: pa.RecordBatch) -> None:
+    def _deliver(self, chunk: pa.RecordBatch, batch: int, first: int, count: int) -> None:
         outlet = self._outlet
         self._wait(lambda: outlet.demand > len(outlet.queue))
         elements = list(self._source.decode(chunk))
+        if self._source.numbered:
+            elements = list(numbered_rows(elements, batch, first, count))
         with self._changed:
             self._owed += len(elements)
         outlet.queue.extend(elements)
@@ -266,6 +271,7 @@ class QuerySource(Source[Any]):
     checkpoint: Path | None = None
     trigger: dict[str, Any] = field(default_factory=dict)
     also: Write | None = None
+    numbered: bool = False
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Start a subscription; the query itself starts with the first request."""
