@@ -187,3 +187,13 @@ def test_what_is_no_position_is_refused(position: Any) -> None:
 def test_a_position_of_another_stream_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^resume: \['x', 0\] is no position of Stream\(range\), whose results are"):
         Resumption.of(Stream.range(3)).open(["x", 0])
+
+
+@pytest.mark.parametrize(
+    "stream", [Stream.just(1, 2), Stream.from_iterable(dict.fromkeys((1, 2))), Stream.range(9).take(2), Stream.range(2)]
+)
+def test_a_stream_that_ends_before_a_position_is_refused(stream: Stream[int]) -> None:
+    found = Resumption.of(stream)
+    assert list(found.elements(found.position(2))) == []
+    with pytest.raises(ValueError, match=r"^resume: the position is behind 5 elements, and the stream has 2 now"):
+        list(found.elements(found.position(5)))

@@ -12,7 +12,7 @@ import pytest
 from pyspark import cloudpickle
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
-NAMES = ("registry", "flights", "chart", "demo", "backfill", "websocket_feed")
+NAMES = ("registry", "flights", "chart", "demo", "backfill", "websocket_feed", "exactly_once")
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +55,30 @@ def test_a_batch_gives_the_same_as_a_live_feed(spark, examples, capsys):
     reports = examples.backfill.main(days=2, spark=spark)
     assert sum(report.departed + report.cancelled for report in reports) == 1785
     assert capsys.readouterr().out.splitlines()[-1] == "The two have the same answer, and a plain loop gives it too."
+
+
+@pytest.mark.slow
+def test_orders_are_in_the_book_once_however_often_the_driver_is_killed(spark, examples, tmp_path, capsys):
+    assert examples.exactly_once.main(tmp_path, kills=2, spark=spark)
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == 3
+    assert said[-1] == "Right: 3,000 orders are in the book, 3,000 of them different."
+
+
+def test_a_book_without_a_ledger_would_have_orders_twice(examples, tmp_path, capsys):
+    """What comes again with the same number is left out, and a transaction that was broken off leaves nothing."""
+    once = examples.exactly_once
+    book = once.Book(tmp_path / "book.sqlite")
+    rows = [once.Numbered(0, n, n == 2, once.Entry(n, 1.0)) for n in range(3)]
+    for one in rows[:2]:
+        book.write(one)
+    book.close()  # as a kill would
+    for _ in range(2):
+        book = once.Book(tmp_path / "book.sqlite")
+        for one in rows:
+            book.write(one)
+        book.close()
+    assert once.found(tmp_path) == (3, 3, 3, 1)
 
 
 def test_demand_reaches_through_a_websocket(spark, examples, capsys):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from penstock.engine.runs.again import again_of
 from penstock.engine.runs.chain import Chain, cuts
@@ -21,8 +21,7 @@ from penstock.engine.weaving.blame import describe
 from penstock.errors import PenstockError
 from penstock.operators.map import Map
 from penstock.operators.resumable import Resumable, element_of
-from penstock.operators.skip import Skip
-from penstock.stage import Again, Gives, Stage
+from penstock.stage import Again, Body, Gives, Stage
 from penstock.stream import Stream
 
 T = TypeVar("T")
@@ -91,14 +90,17 @@ class Resumption(Generic[T]):
         """Return what follows a position, where elements are counted; positions are left to the caller."""
         chain, count = self.stream._chain, self.count(after)
         if self.way is Reckoning.REPLAYED:
-            return Stream(chain.then(Skip(count)) if count else chain)
+            return Stream(chain.then(_Past(count)) if count else chain)
         source = chain.source
         if isinstance(source, Resumable) and source.counted:
             return Stream(Chain(source.opened(count).source, chain.steps, chain.places))
+        length = source.length()
+        if length is not None and length < count:
+            raise _behind_the_end(count, count - length)
         later = source.after(count) if count else source
         if later is not None:
             return Stream(Chain(later, chain.steps, chain.places))
-        return Stream(Chain(source, (Skip(count), *chain.steps)))
+        return Stream(Chain(source, (_Past(count), *chain.steps)))
 
     def open(self, after: Position | None = None) -> Stream[tuple[Position, T]]:
         """Return what follows a position, each element with its own; None is the beginning."""
@@ -119,7 +121,7 @@ class Resumption(Generic[T]):
             pairs = pairs.enumerate((at or 0) + 1)
         for step in (Map(cursor.enter), *chain.steps, Map(cursor.leave)):
             pairs = pairs.apply(step)
-        return pairs.skip(skip) if skip else pairs
+        return pairs.apply(_Past(skip)) if skip else pairs
 
     def commit(self, position: Position) -> None:
         """Tell the source that what comes before a position will not be asked for again."""
@@ -133,6 +135,29 @@ class Resumption(Generic[T]):
         """Tell whether the source wants to be told."""
         source = self.stream._chain.source
         return isinstance(source, Resumable) and source.commit is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Past(Stage[Any, Any]):
+    """Leave out the first elements, and refuse a stream that has fewer."""
+
+    count: int
+    loop: ClassVar[Body] = Body(
+        "if {left}:\n    {left} -= 1\n    skip",
+        state=(("left", "{count}"),),
+        lacks="{left} + 1",
+        tail="{ended}({left})",
+    )
+
+    def ended(self, left: int) -> tuple[()]:
+        """Give nothing more, or fail."""
+        if left:
+            raise _behind_the_end(self.count, left)
+        return ()
+
+
+def _behind_the_end(count: int, left: int) -> ValueError:
+    return ValueError(f"resume: the position is behind {count} elements, and the stream has {count - left} now")
 
 
 class _Cursor:

@@ -9,11 +9,13 @@ except ModuleNotFoundError as missing:
     ) from missing
 
 from penstock.bridges.shared.columns import SchemaError
+from penstock.spark.egress.numbering import Numbered
 from penstock.spark.facade import Spark
 from penstock.spark.partitions.positions import PartError
 from penstock.spark.partitions.sinks import SinkPart
 from penstock.spark.pipeline.entry import entry
 from penstock.spark.pipeline.executor_end import executor_sink
+from penstock.spark.pipeline.numbered import numbered
 from penstock.spark.pipeline.plan import PlanError
 from penstock.spark.pipeline.steps import also, frame, spark_sink, spark_source
 from penstock.spark.preparing import prepare
@@ -25,6 +27,7 @@ from penstock.spark.stages.scopes import keyed_by, per_partition
 from penstock.spark.wire.schema import Schema
 
 __all__ = [
+    "Numbered",
     "PartError",
     "PlanError",
     "Schema",
@@ -40,6 +43,7 @@ __all__ = [
     "executor_sink",
     "frame",
     "keyed_by",
+    "numbered",
     "per_partition",
     "prepare",
     "spark_sink",

@@ -318,13 +318,6 @@ def test_a_run_can_be_awaited(spark):
     assert asyncio.run(main()) == len(LINES)
 
 
-def test_a_restart_goes_on_with_what_the_spool_holds(spark, tmp_path):
-    got: list[str] = []
-    lines = Stream.from_iterable(LINES) | shouted
-    assert (lines | Sink.for_each(got.append)).run(spark, tmp_path).wait(WAIT) == 10
-    assert (Stream.just("more") | shouted | Sink.to_list()).run(spark, tmp_path).wait(WAIT) == ["MORE"]
-
-
 def test_progress_is_a_stream_that_ends_with_the_run(spark):
     run = (Stream.from_iterable(LINES) | shouted | Sink.count()).run(spark)
     *_, last = list(run.progress_every(0.1))

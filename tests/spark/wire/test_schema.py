@@ -286,9 +286,9 @@ def test_rows_that_fit_are_sorted_from_those_that_do_not() -> None:
     rows: list[Any] = [(1, "a"), (None, "b"), 7, (2, None)]
     batch, bad = TWO.sorted_out(rows, first=5)
     assert batch.to_pydict() == {"n": [1, 2], "s": ["a", None]}
-    assert [(row, str(error)) for row, error in bad] == [
-        ((None, "b"), "row 6: field 'n' must be int64 and not None, got None"),
-        (7, "row 7: must be a tuple, a dict or a dataclass, got 7"),
+    assert [(index, row, str(error)) for index, row, error in bad] == [
+        (1, (None, "b"), "row 6: field 'n' must be int64 and not None, got None"),
+        (2, 7, "row 7: must be a tuple, a dict or a dataclass, got 7"),
     ]
     assert TWO.sorted_out([(1, "a")]) == (TWO.batch([(1, "a")]), [])
 

@@ -11,7 +11,7 @@ import logging
 import re
 import threading
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from penstock.errors import PenstockError
 from penstock.spark.egress.batch_write import Write, written
 from penstock.spark.egress.decoding import Decode
 from penstock.spark.egress.in_order import batches_in_order
+from penstock.spark.egress.numbering import numbered_rows
 from penstock.spark.egress.task_failures import TaskFailures, report_to
 from penstock.spark.versions.query_ends import PREFIX, UNTIL_END, start, streaming_sources
 from penstock.spark.wire import failure
@@ -233,9 +234,9 @@ class _Run:
         with written(frame, self._source.also, number):
             rows = 0
             with closing(self._batches_of(frame)) as chunks:  # lets go of the tasks that wait
-                for chunk in chunks:
+                for chunk, last in _with_last(chunks):
+                    self._deliver(chunk, number, rows, last=last)
                     rows += chunk.num_rows
-                    self._deliver(chunk)
         self._wait(lambda: not self._owed)
         self._ledger.deliver(number)
         self._before = rows
@@ -250,10 +251,12 @@ class _Run:
             return batches_in_order(self._source.gate, frame, lambda: self._over or self._outlet.closed)
         return (chunk for chunk in frame.toArrow().to_batches(max_chunksize=ROWS) if chunk.num_rows)
 
-    def _deliver(self, chunk: pa.RecordBatch) -> None:
+    def _deliver(self, chunk: pa.RecordBatch, batch: int, first: int, *, last: bool) -> None:
         outlet = self._outlet
         self._wait(lambda: outlet.demand > len(outlet.queue))
         elements = list(self._source.decode(chunk))
+        if self._source.numbered:
+            elements = numbered_rows(elements, batch, first, ends=last)
         with self._changed:
             self._owed += len(elements)
         outlet.queue.extend(elements)
@@ -273,6 +276,16 @@ class _Run:
                 break
             pause.wait(0.01)
         raise _Ended(_STOPPED)
+
+
+def _with_last(chunks: Iterator[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, bool]]:
+    """Say of each batch whether it is the last, which is known once there is another or none."""
+    before = next(chunks, None)
+    for chunk in chunks:
+        yield before, False
+        before = chunk
+    if before is not None:
+        yield before, True
 
 
 def default_trigger(frame: DataFrame) -> dict[str, Any]:
@@ -295,6 +308,7 @@ class QuerySource(Source[Any]):
     checkpoint: Folder | None = None
     trigger: dict[str, Any] = field(default_factory=dict)
     also: Write | None = None
+    numbered: bool = False
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Start a subscription; the query itself starts with the first request."""

@@ -32,7 +32,7 @@ from penstock.spark.egress.task_failures import TaskFailures
 from penstock.spark.session.held import HeldSession
 from penstock.spark.wire import failure
 from penstock.spark.wire.gate import Gate
-from penstock.spark.wire.places import Place, folder
+from penstock.spark.wire.places import NamedFolder, folder
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Opener, Source
 from penstock.stream import Stream
@@ -189,25 +189,31 @@ def stream(
     *,
     rows: Any = None,
     ahead: int = AHEAD,
-    checkpoint: Place | None = None,
+    checkpoint: NamedFolder | None = None,
     trigger: Mapping[str, Any] | None = None,
     also: Write | None = None,
+    numbered: bool = False,
 ) -> Stream[Any]:
     """Make a Stream of a DataFrame's rows: named tuples, or by `rows` "tuple", a class of rows, or "arrow" for batches.
 
     For a streaming DataFrame `checkpoint` is a folder that remembers which micro-batches were delivered, and `trigger`
     is what Spark's own `trigger` takes. `also` is a function that writes a micro-batch, given with its number, before
-    its rows are delivered; a batch DataFrame is given whole, as number 0.
+    its rows are delivered; a batch DataFrame is given whole, as number 0. With `numbered`, each row of a streaming
+    DataFrame comes with the number of its micro-batch and its number in it, as a `Numbered`.
     """
     if not isinstance(frame, DataFrame):
         raise TypeError(f"stream: df must be a DataFrame, got {frame!r}")
     if type(ahead) is not int or ahead < 1:
         raise ValueError(f"stream: ahead must be a whole number >= 1, got {ahead!r}")
+    if numbered and rows == "arrow":
+        raise ValueError("stream: numbered is for rows, and rows='arrow' gives record batches; leave one of them out")
     decode = decoder(frame, rows)
     if frame.isStreaming:
         kept = None if checkpoint is None else folder(checkpoint, spark.session, "stream: checkpoint")
-        return Stream(Chain(QuerySource(spark.gate, frame, decode, kept, dict(trigger or {}), also)))
+        return Stream(Chain(QuerySource(spark.gate, frame, decode, kept, dict(trigger or {}), also, numbered)))
     for name, value in (("checkpoint", checkpoint), ("trigger", trigger)):
         if value is not None:
             raise ValueError(f"stream: {name} is for streaming DataFrames, and this one is not")
+    if numbered:
+        raise ValueError("stream: numbered is for streaming DataFrames, which have micro-batches, and this one is not")
     return Stream(Chain(FrameSource(spark.gate, frame, decode, ahead, also)))

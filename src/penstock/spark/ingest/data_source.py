@@ -1,7 +1,8 @@
 """data_source: the Spark data source that reads a stream from the gate; it runs in Spark's own Python processes.
 
-Spark asks for the latest offset when the batch before is committed, so the question is also the commit of where it
-starts. It is answered when there are rows or the stream has ended; a question that may not end the query is asked
+An offset is the number of a row, `row`, and the place in the stream behind which it comes, `at`, if the stream has
+places. Spark asks for the latest offset when the batch before is committed, so the question is also the commit of where
+it starts. It is answered when there are rows or the stream has ended; a question that may not end the query is asked
 again.
 """
 
@@ -67,7 +68,7 @@ class DoorReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         with suppress(Exception), self._address.connect() as caller:
             caller.act("lease", run=self._run)
 
-    def initialOffset(self) -> dict[str, int]:  # noqa: N802  Spark's name
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802  Spark's name
         """Return where a query without a checkpoint begins."""
         return {"row": self._ask("begin")["row"]}
 
@@ -79,27 +80,29 @@ class DoorReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Take what is available to mean the whole stream, to its end."""
         self._until_end = True
 
-    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         """Commit up to `start` and wait for rows after it."""
         first = _row(start)
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         while True:
-            answer = self._ask("poll", row=first, most=most)
+            answer = self._ask("poll", row=first, at=start.get("at"), most=most)
             self._begun = True
-            if answer["row"] > first or answer["done"] or not self._until_end:
-                return {"row": answer["row"]}
+            if answer["row"] > first:
+                return {name: answer[name] for name in ("row", "at") if name in answer}
+            if answer["done"] or not self._until_end:
+                return start
 
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """Cut a range of rows into parts of about the same size."""
         first, count = _row(start), _row(end) - _row(start)
         if not self._begun:  # a restarted query begins with the rows that it had planned, before it asks for any
-            self._ask("open", row=first)
+            self._ask("open", row=first, at=start.get("at"), end=_row(end), end_at=end.get("at"))
             self._begun = True
         parts = max(1, min(self._parts, -(-count // ROWS_PER_PARTITION))) if count else 0
         cuts = [first + count * part // parts for part in range(parts)] + [end["row"]]
         return [InputPartition((self._run, cuts[part], cuts[part + 1])) for part in range(parts)]
 
-    def commit(self, end: dict[str, int]) -> None:
+    def commit(self, end: dict[str, Any]) -> None:
         """Do nothing: the question for the rows after `end` was the commit."""
 
     def stop(self) -> None:
@@ -117,7 +120,7 @@ class DoorReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 def _row(offset: Any) -> int:
     """Return the number in an offset, which may have been written by a query of another kind."""
     row = offset.get("row") if isinstance(offset, dict) else None
-    if type(row) is not int or len(offset) > 1:
+    if type(row) is not int or not {"row", "at"}.issuperset(offset):
         raise ValueError(
             f"frame: the checkpoint is at {offset!r}, which is no row of a stream; it belongs to another query"
         )

@@ -14,7 +14,6 @@ the element is there before `hungry` is read; `full` says at which length there 
 from __future__ import annotations
 
 import threading
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -24,9 +23,10 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import Part
-from penstock.errors import PenstockError
 from penstock.spark.ingest.pace import Pace
+from penstock.spark.ingest.shelf import Shelf
 from penstock.spark.ingest.spool import Spool
+from penstock.spark.ingest.supply import IngestError, Place, Places, RowPlaces, Track
 from penstock.spark.wire.schema import Schema, SchemaError
 from penstock.spec.interfaces import Publisher, Subscription
 
@@ -38,21 +38,25 @@ MOST_LINGERS = 10
 Reject = Callable[[Any, SchemaError], None]
 
 
-class IngestError(PenstockError):
-    """The error that rows cannot be given to Spark, with the reason."""
-
-
 class Intake(Part):
     """A publisher's subscriber that holds its rows and answers what Spark's processes ask."""
 
     def __init__(
-        self, schema: Schema, capacity: int, first: int, pace: Pace, spool: Spool | None, reject: Reject | None
+        self,
+        schema: Schema,
+        capacity: int,
+        first: int,
+        pace: Pace,
+        spool: Spool | None,
+        reject: Reject | None,
+        track: Track | None = None,
     ) -> None:
         self._schema = schema
         self._capacity = capacity
         self._pace = pace
         self._spool = spool
         self._reject = reject
+        self._track = Track() if track is None else track
         self._changed = threading.Condition()
         self._sealing = threading.Lock()
         self._pending: deque[Any] = deque()
@@ -60,8 +64,7 @@ class Intake(Part):
         """How many pending elements need more done than to keep them: they fill a batch, or are all that was asked."""
         self._sealed = first
         """The number of the first pending row."""
-        self._starts: list[int] = []
-        self._batches: list[pa.RecordBatch] = []
+        self.shelf = Shelf()
         self._committed = self._produced = first
         self._needed = first
         """A row that must be produced even beyond capacity: a restarted query repeats the batch that it had planned."""
@@ -80,8 +83,7 @@ class Intake(Part):
         """The most rows that were ever asked for or held beyond the last commit."""
         if spool is not None:
             for start, batch in spool.batches():
-                self._starts.append(start)
-                self._batches.append(batch)
+                self.shelf.add(start, batch)
             self._produced = self._sealed = spool.end
 
     # Starting and asking.
@@ -170,7 +172,7 @@ class Intake(Part):
                 self._pending.clear()
                 return
             if self._arrow is None and self._pending:
-                self._arrow = isinstance(self._pending[0], pa.RecordBatch)
+                self._arrow = isinstance(self._track.element(self._pending[0]), pa.RecordBatch)
             full = self._arrow or len(self._pending) >= SEAL
             if not full and self._outstanding() <= 0:
                 self._want()
@@ -221,9 +223,9 @@ class Intake(Part):
             if not elements or self._let_go:
                 return
             try:
-                for batch in self._made(elements, first):
+                for batch, places in self._made(elements, first):
                     if batch.num_rows:
-                        self._add(batch)
+                        self._add(batch, places)
             except Exception as error:  # noqa: BLE001  a row that does not fit, a disk that is full
                 self._fail(error)
 
@@ -235,7 +237,8 @@ class Intake(Part):
             return []  # the publisher had not yet heard of the end
         self._came += len(elements)
         if self._arrow:
-            self._sealed += sum(one.num_rows if isinstance(one, pa.RecordBatch) else 1 for one in elements)
+            found = map(self._track.element, elements)
+            self._sealed += sum(one.num_rows if isinstance(one, pa.RecordBatch) else 1 for one in found)
         else:
             self._sealed += len(elements)
         if self._outstanding() <= 0:
@@ -243,32 +246,49 @@ class Intake(Part):
         self._full = min(self._full, self._asked - self._came)
         return elements
 
-    def _add(self, batch: pa.RecordBatch) -> None:
+    def _add(self, batch: pa.RecordBatch, places: Places | None) -> None:
+        self.shelf.check(self._produced, batch.num_rows, places)
         if self._spool is not None:
             self._spool.write(batch)
         with self._changed:
-            self._starts.append(self._produced)
-            self._batches.append(batch)
+            self.shelf.add(self._produced, batch, places)
             self._produced += batch.num_rows
             self._changed.notify_all()
 
-    def _made(self, elements: list[Any], first: int) -> Iterator[pa.RecordBatch]:
-        schema = self._schema
+    def _made(self, elements: list[Any], first: int) -> Iterator[tuple[pa.RecordBatch, Places | None]]:
+        schema, track = self._schema, self._track
         if self._arrow:
-            for element in elements:
+            if self._spool is not None and track.counts_elements:
+                raise IngestError("frame: spool is not for record batches that can be had again; leave it out")
+            for given in elements:
+                element = track.element(given)
                 if not isinstance(element, pa.RecordBatch):
                     raise TypeError(f"frame: elements must be record batches like the first, got {element!r:.100}")
-                yield schema.fitted(element)
-        elif self._reject is None:
-            yield schema.batch(elements, first)
-        else:
-            batch, rejected = schema.sorted_out(elements, first)
+                skipped = track.skip
+                element, places = track.batch(given)
+                self._uncount(skipped)
+                yield schema.fitted(element), places
+            return
+        if track.skip:
+            raise IngestError("frame: the checkpoint is in the middle of a record batch, and rows are no batches now")
+        rows, positions = track.rows(elements)
+        if self._reject is None:
+            yield schema.batch(rows, first), None if positions is None else RowPlaces(positions)
+            return
+        batch, rejected = schema.sorted_out(rows, first)
+        self._uncount(len(rejected))
+        for _, row, error in rejected:
+            self._reject(row, error)
+        bad = {index for index, _, _ in rejected}
+        kept = [index for index in range(len(rows)) if index not in bad] if bad else None
+        yield batch, None if positions is None else RowPlaces(positions, kept)
+
+    def _uncount(self, rows: int) -> None:
+        """Ask for as many more as do not become rows of Spark's."""
+        if rows:
             with self._changed:
-                self._sealed -= len(rejected)
+                self._sealed -= rows
                 self._want()
-            for row, error in rejected:
-                self._reject(row, error)
-            yield batch
 
     # What Spark's processes ask.
 
@@ -304,6 +324,11 @@ class Intake(Part):
             more = bool(self._pending) or self._produced > self._offered
             return self._polls, more, self._done and self.error is None and not more
 
+    def place(self, row: int) -> Place | None:
+        """Return where the stream stands before a row, if it has places."""
+        with self._changed:
+            return self.shelf.place(row)
+
     def _wait(self, ready: Callable[[], object], seconds: float | None = None) -> None:
         """Wait for what an element may change; hold the lock."""
 
@@ -336,10 +361,7 @@ class Intake(Part):
             if row <= self._committed:
                 return
             self._committed = min(row, self._produced)
-            gone = max(0, bisect_right(self._starts, self._committed) - 1)
-            while gone < len(self._starts) and self._starts[gone] + self._batches[gone].num_rows <= self._committed:
-                gone += 1
-            del self._starts[:gone], self._batches[:gone]
+            self.shelf.forget(self._committed)
             self._want()
         if self._spool is not None:
             with self._sealing:
@@ -349,7 +371,8 @@ class Intake(Part):
     def rows(self, first: int, end: int) -> Iterator[pa.RecordBatch]:
         """Return the rows of a range, waiting for those that a restarted query knows and we do not have yet."""
         with self._changed:
-            if first < (self._starts[0] if self._starts else self._committed):
+            held = self.shelf.first
+            if first < (self._committed if held is None else held):
                 raise IngestError(f"frame: rows {first} to {end} are gone; they were committed")
             if end > self._needed:
                 self._needed = end
@@ -360,15 +383,16 @@ class Intake(Part):
                 if self._produced >= end:
                     break
                 if not self._pending and (self._done or self._closed):
+                    if self.error is not None:
+                        raise self.error
                     raise IngestError(
                         f"frame: the stream ended at row {self._produced},"
                         f" and the checkpoint says that there were {end}"
                     )
             self._seal()
         with self._changed:
-            index = bisect_right(self._starts, first) - 1
-            held = list(zip(self._starts[index:], self._batches[index:], strict=True))
-        for start, batch in held:
+            found = self.shelf.since(first)
+        for start, batch in found:
             if start >= end:
                 return
             low, high = max(first - start, 0), min(end - start, batch.num_rows)

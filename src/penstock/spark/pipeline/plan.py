@@ -20,6 +20,7 @@ from penstock.errors import PenstockError
 from penstock.flow import Flow, Hole, Pipeline, Sink, flow, text_of
 from penstock.run import Plan, PlannedPart
 from penstock.spark.pipeline.entry import UNSAID, Entry
+from penstock.spark.pipeline.numbered import Numbering
 from penstock.spark.pipeline.steps import Also, Frame, SparkSink, SparkSource
 from penstock.spark.stages.scopes import Scoped
 from penstock.spark.stages.stage import stage
@@ -82,6 +83,8 @@ class Local:
     sink: Sink[Any, Any]
     takes: Elements | None
     also: tuple[Also, ...] = ()
+    numbered: bool = False
+    """Whether rows come with their places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +139,17 @@ def plan(pipeline: Pipeline[Any]) -> SparkPlan | None:
     tail: list[Any] = []
     while rest and isinstance(rest[-1], Stage | Joint) and not isinstance(last._chain.source, SparkSink):
         tail.insert(0, rest.pop())
+    numbered = _numbered(rest, last)
     also = _also(rest, last)
     entry = _entry(first, rest)
     steps = _grouped(rest)
     native = isinstance(first._chain.source, SparkSource) or isinstance(last._chain.source, SparkSink)
-    if not native and not steps and not also and entry is None:
+    if not native and not steps and not also and not numbered and entry is None:
         return None
-    return SparkPlan(_source_of(first, steps, entry or UNSAID), tuple(steps), _end_of(last, tail, steps, also))
+    end = _end_of(last, tail, steps, also)
+    if numbered and isinstance(end, Local):
+        end = replace(end, numbered=True)
+    return SparkPlan(_source_of(first, steps, entry or UNSAID), tuple(steps), end)
 
 
 def _entry(source: Stream[Any], parts: list[Any]) -> Entry | None:
@@ -159,6 +166,17 @@ def _entry(source: Stream[Any], parts: list[Any]) -> Entry | None:
             found = one
             parts[:1] = [Flow(Chain(Hole(), part._chain.steps))] if part._chain.steps else []
     return found
+
+
+def _numbered(parts: list[Any], end: Sink[Any, Any]) -> bool:
+    """Take the numbering from the last part; refuse it elsewhere."""
+    found = [part for part in parts if isinstance(part, Flow) and isinstance(part._chain.source, Numbering)]
+    if not found:
+        return False
+    if found != parts[-1:] or isinstance(end._chain.source, SparkSink):
+        raise PlanError("run: numbered() must stand right before a sink of this process, once; move it there")
+    parts.pop()
+    return True
 
 
 def _also(parts: list[Any], end: Sink[Any, Any]) -> tuple[Also, ...]:

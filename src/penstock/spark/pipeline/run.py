@@ -20,9 +20,10 @@ from penstock.run import InProcess, Plan, Progress, Run, Valve, Valved
 from penstock.run.handle import Settle
 from penstock.spark.egress.batch_write import each_of
 from penstock.spark.egress.draining import stop_after_batch
+from penstock.spark.egress.numbering import Numbered
 from penstock.spark.egress.streams import stream
 from penstock.spark.ingest.frames import frame, retire
-from penstock.spark.pipeline.checkpoint import QUERY, SPOOL, claim
+from penstock.spark.pipeline.checkpoint import QUERY, SPOOL, claim, is_spooled
 from penstock.spark.pipeline.ending import Ending, LocalEnd, NativeEnd
 from penstock.spark.pipeline.plan import Executed, Live, Local, PlanError, SparkPlan, plan, shaped, unwrapped
 from penstock.spark.pipeline.progress import Batches
@@ -72,6 +73,8 @@ def _started(
         return Run(InProcess(pipeline._chain))
     if checkpoint is not None:
         here(checkpoint, "run: checkpoint")  # before Spark starts
+        if isinstance(found.source, Live):
+            is_spooled(found.source)  # refuses here what could not be restarted
     return Run(OnSpark(found, open_spark, checkpoint, close_spark))
 
 
@@ -115,7 +118,7 @@ class OnSpark:
             self._checkpoint = folder(self._given, spark.session, "run: checkpoint")
         df = self._built(spark)
         if df.isStreaming and self._checkpoint is not None:
-            claim(self._checkpoint, self._plan)
+            claim(self._checkpoint, self._plan, df)
         if df.isStreaming:
             name = f"penstock_{secrets.token_hex(6)}"
             df = _counted(df, name)
@@ -191,18 +194,20 @@ class OnSpark:
     def _built(self, spark: HeldSession) -> DataFrame:
         source = self._plan.source
         if isinstance(source, Live):
-            live: Stream[Any] = Stream(Chain(Valved(source.stream._chain, self._entry, iterates=False)))
-            self._leave = partial(retire, spark.gate, live)
-            spool = None if self._checkpoint is None else self._checkpoint / SPOOL
+            through = partial(_valved, self._entry)
+            self._leave = partial(retire, spark.gate, through)
+            spooled = self._checkpoint is not None and is_spooled(source)
             entry = source.entry
             df = frame(
                 spark,
-                live,
+                source.stream,
                 source.schema,
                 capacity=entry.capacity,
                 latency=entry.latency,
-                spool=spool,
+                spool=self._checkpoint / SPOOL if spooled and self._checkpoint is not None else None,
                 dead_letter=entry.dead_letter,
+                again=entry.said,
+                through=through,
             )
         else:
             df = _frame_given("spark_source", source.fn(spark.session))
@@ -224,11 +229,19 @@ class OnSpark:
             raise ValueError("run: checkpoint is for streaming DataFrames, and this one is a batch")
         rows: Any = None if end.takes is None else end.takes.form
         write = each_of(tuple(step.fn for step in end.also))
-        found = stream(spark, df, rows=rows, checkpoint=kept, also=write)
+        found = stream(spark, df, rows=rows, checkpoint=kept, also=write, numbered=end.numbered)
         found = Stream(Chain(Valved(found._chain, self._exit, iterates=False)))
         if end.takes is not None and end.takes.bare:
-            found = found | unwrapped
+            found = found.map(_unwrapped) if end.numbered else found | unwrapped
         return graft(end.sink._chain, lambda source: found._chain if isinstance(source, Hole) else None)
+
+
+def _unwrapped(one: Numbered[Any]) -> Numbered[Any]:
+    return replace(one, row=one.row[0])
+
+
+def _valved(valve: Valve, opened: Stream[Any]) -> Stream[Any]:
+    return Stream(Chain(Valved(opened._chain, valve, iterates=False)))
 
 
 def _frame_given(name: str, made: Any) -> DataFrame:

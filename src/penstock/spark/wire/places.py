@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?P<rest>/.*)", re.DOTALL)  # one letter is a drive
 _HERE = re.compile(r"(?://(?:localhost)?(?=/))?(?P<path>/.*)", re.DOTALL)
 
-Place: TypeAlias = str | os.PathLike[str] | Folder
+NamedFolder: TypeAlias = str | os.PathLike[str] | Folder
 """How a folder is named: by a path, a URI, or itself."""
 
 
-def folder(given: Place, session: SparkSession | None, word: str) -> Folder:
+def folder(given: NamedFolder, session: SparkSession | None, word: str) -> Folder:
     """Return the folder that a user has named; `word` is what the user calls it."""
     if isinstance(given, Folder):
         return given
@@ -54,4 +54,4 @@ def here(given: str | os.PathLike[str], word: str) -> Path | None:
     return Path(path["path"])
 
 
-__all__ = ["Place", "folder", "here"]
+__all__ = ["NamedFolder", "folder", "here"]

@@ -83,19 +83,21 @@ class Schema:
         arrays = [array_of(field, column, first) for field, column in zip(self.arrow, columns, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.arrow)
 
-    def sorted_out(self, rows: Sequence[Any], first: int = 0) -> tuple[pa.RecordBatch, list[tuple[Any, SchemaError]]]:
-        """Make one record batch of the rows that fit; return it with the others, each beside what is wrong with it."""
+    def sorted_out(
+        self, rows: Sequence[Any], first: int = 0
+    ) -> tuple[pa.RecordBatch, list[tuple[int, Any, SchemaError]]]:
+        """Make one record batch of the rows that fit; return it with the others: which, the row, what is wrong."""
         try:
             return self.batch(rows, first), []
         except SchemaError:
             good: list[Any] = []
-            bad: list[tuple[Any, SchemaError]] = []
-            for index, row in enumerate(rows, first):
+            bad: list[tuple[int, Any, SchemaError]] = []
+            for index, row in enumerate(rows):
                 try:
-                    self.batch((row,), index)
+                    self.batch((row,), first + index)
                     good.append(row)
                 except SchemaError as error:
-                    bad.append((row, error))
+                    bad.append((index, row, error))
             return self.batch(good, first), bad
 
     def fitted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
