@@ -293,6 +293,40 @@ def test_rows_that_fit_are_sorted_from_those_that_do_not() -> None:
     assert TWO.sorted_out([(1, "a")]) == (TWO.batch([(1, "a")]), [])
 
 
+@pytest.mark.parametrize("every", [1, 2, 3, 7, 100, 1000])
+def test_rows_are_sorted_out_together_as_they_would_be_one_by_one(every: int) -> None:
+    fields = [("n", pa.int64()), ("x", pa.float64()), ("s", pa.string()), ("t", pa.timestamp("us", tz="UTC"))]
+    schema = Schema.of(pa.schema([*fields, ("p", pa.struct([pa.field("a", pa.int32(), nullable=False)]))]))
+    moment = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+    faults: list[Any] = [
+        ("x", 1.0, "", moment, {"a": 1}),
+        (2**70, 1.0, "", moment, {"a": 1}),
+        (1, "y", b"both", moment, {"a": 1}),
+        (1, 1.0, "\udc80", moment, {"a": 1}),
+        (1, 1.0, "", moment.replace(tzinfo=None), {"a": 1}),
+        (1, 1.0, "", moment, {"b": 1}),
+        (1, 1.0, "", moment, {"a": None}),
+        (1, 1.0),
+        {"n": 1},
+        7,
+    ]
+    rows: list[Any] = [
+        faults[number // every % len(faults)] if number % every == 0 else (number, 0.5, "s", None, None)
+        for number in range(1000)
+    ]
+    batch, bad = schema.sorted_out(rows, first=5)
+    good, alone = [], []
+    for number, row in enumerate(rows, 5):
+        try:
+            schema.batch((row,), number)
+            good.append(row)
+        except SchemaError as error:
+            alone.append((row, str(error), error.row, error.field, error.expected))
+    assert batch == schema.batch(good)
+    assert [(row, str(error), error.row, error.field, error.expected) for row, error in bad] == alone
+    assert alone
+
+
 def test_a_batch_is_fitted_by_name_where_nothing_is_lost() -> None:
     given = pa.RecordBatch.from_pydict({"s": pa.array(["a"], pa.large_string()), "n": pa.array([1], pa.int32())})
     fitted = TWO.fitted(given)

@@ -19,6 +19,7 @@ from penstock.bridges.shared.rows import AsRecords, as_tuples, columns_of
 from penstock.spark.versions.arrow_types import TIME, arrow_schema, spark_struct, spark_type
 from penstock.spark.wire.ddl import struct_of
 from penstock.spark.wire.rows import AsNamed, row_type
+from penstock.spark.wire.sorting import sort_out
 
 Described: TypeAlias = "Schema | type[Any] | pa.Schema | spark.StructType | str"
 """What a schema can be made from: a dataclass or NamedTuple, an Arrow or a Spark schema, or `name type, ...`."""
@@ -90,15 +91,8 @@ class Schema:
         try:
             return self.batch(rows, first), []
         except SchemaError:
-            good: list[Any] = []
-            bad: list[tuple[int, Any, SchemaError]] = []
-            for index, row in enumerate(rows):
-                try:
-                    self.batch((row,), first + index)
-                    good.append(row)
-                except SchemaError as error:
-                    bad.append((index, row, error))
-            return self.batch(good, first), bad
+            batch, bad = sort_out(self.arrow, rows, first)
+            return batch, [(place, rows[place], error) for place, error in bad.items()]
 
     def fitted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return a record batch in exactly this schema: columns by name, converted only where nothing is lost."""
