@@ -25,6 +25,7 @@ from penstock.spark.session.java import SparkSetupError
 from penstock.spark.stages.refusals import StageError
 from penstock.spark.stages.scopes import keyed_by, per_partition
 from penstock.spark.wire.schema import Schema
+from penstock.spark.wire.tls import Tls
 
 __all__ = [
     "Numbered",
@@ -38,6 +39,7 @@ __all__ = [
     "SparkLimitError",
     "SparkSetupError",
     "StageError",
+    "Tls",
     "also",
     "entry",
     "executor_sink",

@@ -27,6 +27,7 @@ def report_to(context: Any, address: DoorAddress) -> None:
     context.setLocalProperty(failure.URI, address.uri)
     context.setLocalProperty(failure.TOKEN, address.token)
     context.setLocalProperty(failure.DOOR, address.door)
+    context.setLocalProperty(failure.ROOTS, address.roots or "")
 
 
 class TaskFailures:

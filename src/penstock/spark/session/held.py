@@ -15,11 +15,13 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.spark.session.borrowed import SparkClosedError, borrowed, is_stopped, shares_python
+from penstock.spark.session.certificate import made_for, tls_given
 from penstock.spark.session.connect import connected, is_remote, own_address
 from penstock.spark.session.launch import LOOPBACK, is_local, started
 
 if TYPE_CHECKING:
     from penstock.spark.wire.gate import Gate
+    from penstock.spark.wire.tls import Tls
 
 
 class HeldSession:
@@ -39,6 +41,7 @@ class HeldSession:
         py_files: Sequence[str | Path] = (),
         ui: bool = False,
         class_cache: bool = True,
+        tls: Tls | bool | None = None,
     ) -> None:
         given = [
             name for name, one in (("master", master), ("session", session), ("remote", remote)) if one is not None
@@ -49,6 +52,7 @@ class HeldSession:
         self._closing = ExitStack()
         self._closed = False
         self._gate: Gate | None = None
+        self._tls = tls_given(tls)
         with self._closing as on_failure:  # what was started is ended again if the rest fails
             if session is not None:
                 self._session = borrowed(session, conf)
@@ -94,7 +98,8 @@ class HeldSession:
                     if self.is_remote
                     else str(session.conf.get("spark.driver.host", LOOPBACK))
                 )
-                self._gate = Gate(host=host)
+                tls = made_for(session, host) if self._tls is True else self._tls or None
+                self._gate = Gate(host=host, tls=tls, clear=self._tls is False)
                 self._closing.callback(self._gate.close)
             return self._gate
 
