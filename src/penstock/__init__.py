@@ -14,7 +14,7 @@ from penstock.engine.weaving.assembly import assembly_trace
 from penstock.engine.words.dropped import Dropped, set_on_dropped
 from penstock.engine.words.signals import Completed, Failed, Next, Signal
 from penstock.errors import EmptyError, OverflowedError, PenstockError, ProtocolError, RunCancelledError
-from penstock.flow import Flow, Pipeline, Sink, flow, processor, subscriber
+from penstock.flow import Flow, Pipeline, Sink, branch, flow, processor, subscriber
 from penstock.run import Plan, Progress, Run
 from penstock.run.resumption import NotResumableError, Resumption
 from penstock.spec.element_count import ElementCount
@@ -76,6 +76,7 @@ __all__ = [
     "SystemClock",
     "VirtualClock",
     "assembly_trace",
+    "branch",
     "flow",
     "inline",
     "is_processor",

@@ -218,6 +218,26 @@ def _chains(operator: str, flatten: type[Source[Any]], streams: tuple[object, ..
     return tuple(chains)
 
 
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Streams that were merged, as the first part of a pipeline that another engine runs."""
+
+    _chain: Chain
+    streams: tuple[Stream[Any], ...]
+
+
+def _inputs(chain: Chain, given: tuple[object, ...]) -> tuple[Inputs, ...]:
+    """Return the parts of a merged stream; none, as of any source, if all can run in this process."""
+    streams = tuple(each if isinstance(each, Stream) else Stream(_chain_of("merge", each)) for each in given)
+    parts = (part for stream in streams for part in stream._parts or (stream,))
+    names_engine = (hasattr(getattr(part, "_chain", chain).source, "engine") for part in parts)
+    return (Inputs(chain, streams),) if any(names_engine) or any(_merged(each) for each in streams) else ()
+
+
+def _merged(stream: Stream[Any]) -> bool:
+    return bool(stream._parts) and isinstance(stream._parts[0], Inputs)
+
+
 class Running(Generic[T_co]):
     """A running subscription: iterate over it in a `with` or an `async with`; leaving the block ends the run."""
 
@@ -1083,7 +1103,8 @@ class Stream(Iterated, Generic[T_co]):
         >>> list(Stream.just(1, 2).merge(Stream.just(10, 20)))
         [1, 10, 2, 20]
         """
-        return Stream(Chain(Merge(_chains("merge", Merge, (self, *others)), prefetch)))
+        chain = Chain(Merge(_chains("merge", Merge, (self, *others)), prefetch))
+        return Stream(chain, _inputs(chain, (self, *others)))
 
     def concat(self=NOTHING, *others: Publisher[U]) -> Stream[T_co | U]:
         """Emit one stream after the other; `Stream.concat(...)` takes any publishers, or none.

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextvars import ContextVar
 from datetime import timedelta
 from decimal import Decimal
-from typing import Never, assert_type
+from typing import Any, Never, assert_type
 
 from penstock import (
     AnyPublisher,
@@ -38,6 +38,7 @@ from penstock import (
     Subscription,
     VirtualClock,
     assembly_trace,
+    branch,
     flow,
     inline,
     observe,
@@ -304,6 +305,11 @@ def sizes(lines: Stream[bytes]) -> Stream[int]:
     return lines.map(len)
 
 
+@flow
+def shout_again(lines: Stream[bytes]) -> Stream[int]:
+    return lines.map(len)
+
+
 def composition() -> None:
     words = Stream.just("a")
     assert_type(shout, Flow[str, bytes])
@@ -316,6 +322,9 @@ def composition() -> None:
     assert_type(words | shout | (sizes | total), Pipeline[int])
     assert_type((words | shout | sizes | total).run(), Run[int])
     assert_type((words | shout | sizes | total).run().wait(), int)
+    ends = branch(sizes | total, Sink.count(), shout_again | branch(Sink.count(), total))
+    assert_type(ends, Sink[Any, tuple[int, int, tuple[int, int]]])
+    assert_type((words | shout | ends).run().wait(), tuple[int, int, tuple[int, int]])
     assert_type(processor(shout), Processor[str, bytes])
     assert_type(subscriber(total), Receiver[int, int])
 
