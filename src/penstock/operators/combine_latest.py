@@ -42,7 +42,8 @@ class CombineLatest(Source[tuple[Any, ...]]):
 
     def length(self) -> int | None:
         """Return zero if nothing has to be read of a stream that has no element."""
-        return 0 if any(map(is_empty, self.streams)) or all(map(reads_nothing, self.streams)) else None
+        ended = [stream for stream in self.streams if reads_nothing(stream)]  # asked once: streams may be nested deep
+        return 0 if len(ended) == len(self.streams) or any(map(is_empty, ended)) else None
 
     def opener(self) -> Opener[tuple[Any, ...]] | None:
         """Iterate in turns, if each can be iterated."""

@@ -62,7 +62,9 @@ class Join(Source[Pair]):
 
     def length(self) -> int | None:
         """Return zero if nothing has to be read of either."""
-        return 0 if self._vain or (reads_nothing(self.stream) and reads_nothing(self.other)) else None
+        left, right = reads_nothing(self.stream), reads_nothing(self.other)
+        # Asked once of a stream that has something to read: streams may be nested deep.
+        return 0 if (left and right) or ((left or right) and self._vain) else None
 
     def opener(self) -> Opener[Pair] | None:
         """Iterate over one and then the other, if both can be iterated."""

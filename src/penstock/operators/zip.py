@@ -43,7 +43,8 @@ class Zip(Source[tuple[Any, ...]]):
 
     def length(self) -> int | None:
         """Return zero if nothing has to be read of a stream that has no element."""
-        return 0 if reads_nothing(self.streams[0]) or any(map(is_empty, self.streams)) else None
+        first, *others = self.streams
+        return 0 if reads_nothing(first) or any(map(is_empty, others)) else None
 
     def opener(self) -> Opener[tuple[Any, ...]] | None:
         """Iterate side by side, if each can be iterated."""
