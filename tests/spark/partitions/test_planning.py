@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from penstock.spark.partitions.planning import LAST_LOOK, Planning, Settings
+from penstock.spark.partitions.planning import LAST_LOOK, PartSettings, Planning
 from penstock.spark.partitions.positions import Offset, PartError, key_of, part_of
 
 A, B = key_of("a"), key_of("b")
@@ -27,7 +27,7 @@ def planning(
 ) -> tuple[Planning, Time]:
     time = Time()
     said = {"capacity": 100_000, "latency": 1.0, "tasks": 8} | more
-    return Planning(Settings(parts if callable(parts) else lambda: parts, start, latest, live, **said), time), time
+    return Planning(PartSettings(parts if callable(parts) else lambda: parts, start, latest, live, **said), time), time
 
 
 def told(part: str, row: int, **more: Any) -> dict[str, Any]:

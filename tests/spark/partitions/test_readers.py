@@ -12,7 +12,7 @@ import pytest
 from penstock import Stream
 from penstock.spark.partitions.lookout import Lookout
 from penstock.spark.partitions.positions import PartError
-from penstock.spark.partitions.readers import Cursor, KeptReaders, Seen, opened
+from penstock.spark.partitions.readers import Cursor, KeptReaders, PartSight, opened
 
 WAIT = 60.0
 ROWS = pa.record_batch({"n": list(range(25))})
@@ -38,17 +38,17 @@ class Told:
     """What a lookout tells."""
 
     def __init__(self) -> None:
-        self.said: list[Seen] = []
+        self.said: list[PartSight] = []
         self.changed = threading.Condition()
         self.listens = True
 
-    def __call__(self, seen: Seen) -> bool:
+    def __call__(self, seen: PartSight) -> bool:
         with self.changed:
             self.said.append(seen)
             self.changed.notify_all()
         return self.listens
 
-    def until(self, said: Seen) -> None:
+    def until(self, said: PartSight) -> None:
         with self.changed:
             assert self.changed.wait_for(lambda: said in self.said, WAIT), self.said
 
@@ -146,16 +146,19 @@ def test_a_lookout_of_batches_asks_for_the_next_while_it_holds_fewer_rows_than_i
 
 
 def test_a_parked_lookout_tells_of_rows_of_the_end_and_of_a_failure() -> None:
-    ends = ((lambda e: e.complete(), Seen(3, ended=True)), (lambda e: e.fail(OSError("x")), Seen(3, failed=True)))
+    ends = (
+        (lambda e: e.complete(), PartSight(3, ended=True)),
+        (lambda e: e.fail(OSError("x")), PartSight(3, failed=True)),
+    )
     for end, said in ends:
         live, told = Live(), Told()
         reader = Lookout(live, "a", 0, told)
-        assert reader.look(100, 0.0) == Seen(0)
-        reader.park(Seen(0))
+        assert reader.look(100, 0.0) == PartSight(0)
+        reader.park(PartSight(0))
         live.emit("p")
-        told.until(Seen(1))
+        told.until(PartSight(1))
         live.emit("q", "r")
-        told.until(Seen(2))
+        told.until(PartSight(2))
         end(live.emitters[0])
         told.until(said)
         reader.unpark()
@@ -171,7 +174,7 @@ def test_a_lookout_to_which_none_listens_lets_go() -> None:
     told.listens = False
     reader = Lookout(live, "a", 0, told)
     reader.look(10, 0.0)
-    reader.park(Seen(0))
+    reader.park(PartSight(0))
     live.emit("p")
     assert live.cancelled.wait(WAIT)
 
@@ -181,8 +184,8 @@ def test_what_happened_between_the_look_and_the_parking_is_told() -> None:
     reader = Lookout(numbers, "a", 20, told)
     while not reader.look(100, WAIT).ended:
         pass
-    reader.park(Seen(22))
-    assert told.said == [Seen(25, ended=True)]
+    reader.park(PartSight(22))
+    assert told.said == [PartSight(25, ended=True)]
 
 
 def test_an_error_comes_after_the_rows_before_it() -> None:
@@ -201,7 +204,7 @@ def test_what_open_raises_is_the_failure_of_the_part() -> None:
         raise PermissionError(part)
 
     reader = Lookout(closed, "a", 0, Told())
-    assert reader.look(1, WAIT) == Seen(0, failed=True)
+    assert reader.look(1, WAIT) == PartSight(0, failed=True)
     with pytest.raises(PermissionError, match=r"^a$"):
         flat(reader.take(1))
 

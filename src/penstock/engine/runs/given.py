@@ -45,7 +45,7 @@ class AsyncItems(Source[Any]):
 
 
 def chain_of(given: object) -> Chain | None:
-    """Return the chain of a stream of penstock's; nobody else is asked for one."""
+    """Return the chain of a stream of penstock's; no other object is asked for one."""
     return given._chain if isinstance(given, Iterated) else None  # type: ignore[attr-defined]
 
 

@@ -23,11 +23,12 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import Part
+from penstock.spark.ingest.batching import Batching, Reject
 from penstock.spark.ingest.pace import Pace
 from penstock.spark.ingest.shelf import Shelf
 from penstock.spark.ingest.spool import Spool
-from penstock.spark.ingest.supply import IngestError, Place, Places, RowPlaces, Track
-from penstock.spark.wire.schema import Schema, SchemaError
+from penstock.spark.ingest.supply import IngestError, Place, Places, Track
+from penstock.spark.wire.schema import Schema
 from penstock.spec.interfaces import Publisher, Subscription
 
 SEAL = 10_000
@@ -35,7 +36,6 @@ SEAL = 10_000
 LINGER = 0.005
 """Seconds that a row may wait for company, and again as long as there is some."""
 MOST_LINGERS = 10
-Reject = Callable[[Any, SchemaError], None]
 
 
 class Intake(Part):
@@ -51,12 +51,11 @@ class Intake(Part):
         reject: Reject | None,
         track: Track | None = None,
     ) -> None:
-        self._schema = schema
         self._capacity = capacity
         self._pace = pace
         self._spool = spool
-        self._reject = reject
         self._track = Track() if track is None else track
+        self._batching = Batching(schema, self._track, reject, spool is not None, self._uncount)
         self._changed = threading.Condition()
         self._sealing = threading.Lock()
         self._pending: deque[Any] = deque()
@@ -223,7 +222,7 @@ class Intake(Part):
             if not elements or self._let_go:
                 return
             try:
-                for batch, places in self._made(elements, first):
+                for batch, places in self._batching.made(elements, first, arrow=bool(self._arrow)):
                     if batch.num_rows:
                         self._add(batch, places)
             except Exception as error:  # noqa: BLE001  a row that does not fit, a disk that is full
@@ -254,34 +253,6 @@ class Intake(Part):
             self.shelf.add(self._produced, batch, places)
             self._produced += batch.num_rows
             self._changed.notify_all()
-
-    def _made(self, elements: list[Any], first: int) -> Iterator[tuple[pa.RecordBatch, Places | None]]:
-        schema, track = self._schema, self._track
-        if self._arrow:
-            if self._spool is not None and track.counts_elements:
-                raise IngestError("frame: spool is not for record batches that can be had again; leave it out")
-            for given in elements:
-                element = track.element(given)
-                if not isinstance(element, pa.RecordBatch):
-                    raise TypeError(f"frame: elements must be record batches like the first, got {element!r:.100}")
-                skipped = track.skip
-                element, places = track.batch(given)
-                self._uncount(skipped)
-                yield schema.fitted(element), places
-            return
-        if track.skip:
-            raise IngestError("frame: the checkpoint is in the middle of a record batch, and rows are no batches now")
-        rows, positions = track.rows(elements)
-        if self._reject is None:
-            yield schema.batch(rows, first), None if positions is None else RowPlaces(positions)
-            return
-        batch, rejected = schema.sorted_out(rows, first)
-        self._uncount(len(rejected))
-        for _, row, error in rejected:
-            self._reject(row, error)
-        bad = {index for index, _, _ in rejected}
-        kept = [index for index in range(len(rows)) if index not in bad] if bad else None
-        yield batch, None if positions is None else RowPlaces(positions, kept)
 
     def _uncount(self, rows: int) -> None:
         """Ask for as many more as do not become rows of Spark's."""

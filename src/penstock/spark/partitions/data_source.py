@@ -15,9 +15,9 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from penstock.engine.weaving.blame import add_note, function_name
 from penstock.spark.partitions.lookout import Lookout
-from penstock.spark.partitions.planning import PartRange, Planning, Settings
+from penstock.spark.partitions.planning import PartRange, PartSettings, Planning
 from penstock.spark.partitions.positions import Offset, key_of, part_of
-from penstock.spark.partitions.readers import KEPT, Cursor, Open, Reader, Seen
+from penstock.spark.partitions.readers import KEPT, Cursor, Open, PartSight, Reader
 from penstock.spark.stages.packing import packed
 from penstock.spark.wire.failure import report
 from penstock.spark.wire.gate import Caller, DoorAddress
@@ -39,7 +39,7 @@ class PartsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(
         self,
         address: DoorAddress,
-        settings: Settings,
+        settings: PartSettings,
         open: Open,  # noqa: A002  the word for it
         schema: Schema,
         commit: Commit | None,
@@ -151,7 +151,7 @@ class PartsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 reader.park(seen)
             else:
                 assert isinstance(reader, Cursor)
-                self._tell(wanted, Seen(reader.row, reader.ended), **paced)
+                self._tell(wanted, PartSight(reader.row, reader.ended), **paced)
                 if not reader.ended:
                     KEPT.keep(wanted.run, wanted.part, reader)
                     whole = True
@@ -163,7 +163,7 @@ class PartsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._settings.looks:
             address, run, part = self._address, wanted.run, key_of(wanted.part)
 
-            def tell(seen: Seen) -> bool:
+            def tell(seen: PartSight) -> bool:
                 with address.connect() as caller:  # not the kept one, which belongs to the thread of tasks
                     return bool(caller.act("tell", run=run, part=part, **seen._asdict())["heard"])
 
@@ -181,13 +181,13 @@ class PartsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         else:
             yield from packed(chain.from_iterable(chunks), self._schema)
 
-    def _tell(self, wanted: PartRange, seen: Seen, **more: Any) -> None:
+    def _tell(self, wanted: PartRange, seen: PartSight, **more: Any) -> None:
         self._address.call().act("tell", run=wanted.run, part=key_of(wanted.part), **seen._asdict(), **more)
 
 
 def source_for(
     address: DoorAddress,
-    settings: Settings,
+    settings: PartSettings,
     open: Open,  # noqa: A002  the word for it
     rows: Schema,
     commit: Commit | None,

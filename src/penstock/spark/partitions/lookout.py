@@ -19,12 +19,12 @@ from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import Part
 from penstock.spark.partitions.positions import PartName
-from penstock.spark.partitions.readers import CHUNK, Open, Seen, early_end, is_batch, opened
+from penstock.spark.partitions.readers import CHUNK, Open, PartSight, early_end, is_batch, opened
 from penstock.spec.interfaces import Subscription
 
 LINGER = 0.03
 """Seconds without another row after which a task that looks ahead has seen enough."""
-Tell = Callable[[Seen], bool]
+Tell = Callable[[PartSight], bool]
 """Tell the driver how far a part is; returns whether the query still runs."""
 
 
@@ -133,7 +133,7 @@ class Lookout(Part):
         if tells:
             self._say(seen)
 
-    def _say(self, seen: Seen) -> None:
+    def _say(self, seen: PartSight) -> None:
         """Tell how far it is; be over if none listens any more."""
         heard = False
         with suppress(Exception):  # the driver is away, and so is the query
@@ -205,7 +205,7 @@ class Lookout(Part):
         self.row += count
         return rows
 
-    def look(self, ahead: int, patience: float) -> Seen:
+    def look(self, ahead: int, patience: float) -> PartSight:
         """Ask for rows beyond those that were taken and wait for them; it is enough if no more follow at once."""
         until = time.monotonic() + patience
         with self._changed:
@@ -219,11 +219,11 @@ class Lookout(Part):
                     break
             return self._seen()
 
-    def _seen(self) -> Seen:
+    def _seen(self) -> PartSight:
         failed = self._error is not None
-        return Seen(self.came, self._over and not failed, failed)
+        return PartSight(self.came, self._over and not failed, failed)
 
-    def park(self, told: Seen) -> None:
+    def park(self, told: PartSight) -> None:
         """Go on without a task, and tell what comes; `told` is what `look` has returned."""
         with self._changed:
             self._parked = True

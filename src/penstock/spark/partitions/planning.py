@@ -66,7 +66,7 @@ class PartRange:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class PartSettings:
     """What the user has said about a partitioned stream."""
 
     parts: Callable[[], Iterable[PartName]]
@@ -95,7 +95,7 @@ class Settings:
 class Planning:
     """The state of one query's planner; `now` tells the time."""
 
-    settings: Settings
+    settings: PartSettings
     now: Callable[[], float]
     until_end: bool = False
     """Whether the query ends when the parts have ended, or have been read as far as they were at its start."""
@@ -261,4 +261,4 @@ def _cut(ends: dict[str, int], rows: Mapping[str, int], most: int) -> dict[str, 
     return found
 
 
-__all__ = ["PartProgress", "PartRange", "Planning", "Settings"]
+__all__ = ["PartProgress", "PartRange", "PartSettings", "Planning"]

@@ -31,7 +31,7 @@ Open = Callable[[Any, int], Any]
 """The user's function from a part and a position to the rows of the part from there on."""
 
 
-class Seen(NamedTuple):
+class PartSight(NamedTuple):
     """How far a part is, and whether it has ended or failed there."""
 
     row: int
@@ -172,4 +172,4 @@ class KeptReaders:
 
 KEPT = KeptReaders()
 
-__all__ = ["KEPT", "Cursor", "KeptReaders", "Open", "Reader", "Seen", "early_end", "is_batch", "opened"]
+__all__ = ["KEPT", "Cursor", "KeptReaders", "Open", "PartSight", "Reader", "early_end", "is_batch", "opened"]

@@ -11,7 +11,7 @@ from penstock.engine.words.arguments import function_given
 from penstock.spark.partitions.batch import check_pickles
 from penstock.spark.partitions.data_source import source_for
 from penstock.spark.partitions.door import PartsDoor
-from penstock.spark.partitions.planning import Settings
+from penstock.spark.partitions.planning import PartSettings
 from penstock.spark.partitions.positions import PartName, key_of
 from penstock.spark.session.connect import PARTS
 from penstock.spark.session.held import HeldSession
@@ -70,7 +70,7 @@ def partitioned_stream(
     session = spark.session
     tasks = PARTS if spark.is_remote else session.sparkContext.defaultParallelism
     begin = start if callable(start) else Always(start)
-    settings = Settings(parts, begin, latest, live, capacity, float(latency), tasks)
+    settings = PartSettings(parts, begin, latest, live, capacity, float(latency), tasks)
     source = source_for(spark.gate.admit(PartsDoor()), settings, open, schema, commit)
     session.dataSource.register(source)
     return session.readStream.format(source.name()).load()

@@ -14,7 +14,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.words.dropped import drop
-from penstock.run.handle import ResultSubscriber, Settle
+from penstock.run.result import ResultSubscriber, Settle
 from penstock.spark.egress.draining import stop_after_batch
 from penstock.spark.egress.microbatch import default_trigger
 from penstock.spark.egress.task_failures import TaskFailures, report_to

@@ -17,7 +17,7 @@ from penstock.engine.runs.graft import graft
 from penstock.engine.words.dropped import drop
 from penstock.flow import Hole, Pipeline
 from penstock.run import InProcess, Plan, Progress, Run, Valve, Valved
-from penstock.run.handle import Settle
+from penstock.run.result import Settle
 from penstock.spark.egress.batch_write import each_of
 from penstock.spark.egress.draining import stop_after_batch
 from penstock.spark.egress.numbering import Numbered
