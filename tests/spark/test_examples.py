@@ -65,7 +65,7 @@ def test_orders_are_in_the_book_once_however_often_the_driver_is_killed(spark, e
     assert said[-1] == "Right: 3,000 orders are in the book, 3,000 of them different."
 
 
-def test_a_book_without_a_ledger_would_have_orders_twice(examples, tmp_path, capsys):
+def test_a_micro_batch_is_in_the_book_whole_and_once(examples, tmp_path):
     """What comes again with the same number is left out, and a transaction that was broken off leaves nothing."""
     once = examples.exactly_once
     book = once.Book(tmp_path / "book.sqlite")

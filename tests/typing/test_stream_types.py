@@ -29,6 +29,7 @@ from penstock import (
     Receiver,
     Recorder,
     Registry,
+    Resumption,
     Run,
     Sink,
     Slow,
@@ -88,12 +89,28 @@ def attach(emitter: Emitter[bytes]) -> None:
     emitter.complete()
 
 
+def with_positions(after: int | None) -> list[tuple[int, str]]:
+    return [(1, "a")][after or 0 :]
+
+
+def with_counts(count: int) -> str:
+    return "ab"[count:]
+
+
+def told(position: int) -> None:
+    assert_type(position, int)
+
+
 def sources() -> None:
     assert_type(Stream.from_iterable(["a"]), Stream[str])
     assert_type(Stream.just(1, 2), Stream[int])
     assert_type(Stream.range(3), Stream[int])
     assert_type(Stream.generate(0, lambda n: (str(n), n + 1)), Stream[str])
     assert_type(Stream.generate(step=taken, create=list[int]), Stream[int])
+    assert_type(Stream.resumable(with_positions, told), Stream[str])
+    assert_type(Stream.resumable(with_counts, told, counted=True), Stream[str])
+    for _, element in Resumption.of(Stream.resumable(with_positions)).open():
+        assert_type(element, str)
     assert_type(Stream.create(attach, overflow=Overflow.DROP), Stream[bytes])
     assert_type(Stream.from_async_iterable(ticks()), Stream[float])
     assert_type(Stream.from_publisher(Stream.range(3)), Stream[int])

@@ -25,6 +25,7 @@ from penstock.stage import Again, Body, Gives, Stage
 from penstock.stream import Stream
 
 T = TypeVar("T")
+X = TypeVar("X")  # a static method needs its own variable: the class's is unknown to pyright there
 
 Position = Any
 """A JSON value; None is the beginning."""
@@ -64,7 +65,7 @@ class Resumption(Generic[T]):
     way: Reckoning
 
     @staticmethod
-    def of(stream: Stream[T]) -> Resumption[T]:
+    def of(stream: Stream[X]) -> Resumption[X]:
         """Find out how a stream resumes, or raise NotResumableError with the reason."""
         return Resumption(stream, _reckoning(stream._chain))
 
