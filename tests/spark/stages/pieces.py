@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock import Flow
+from penstock.engine.weaving.stepping import SteppingRun
 from penstock.spark.stages.keeper import Keeper
 from penstock.spark.stages.stateful import BUCKETS, _apart, _together
 from penstock.spark.wire.schema import Form, Schema
@@ -67,7 +68,7 @@ def in_pieces(
         keeper.init(SimpleNamespace(getMapState=lambda *_, state=state: state))
         carried: dict[int, list[bytes]] = {}
         if batch is None:
-            carried = {bucket: [b""] for bucket in range(BUCKETS) if keeper.tailed}
+            carried = {bucket: [b""] for bucket in range(BUCKETS) if SteppingRun(flow._chain.steps).tailed}
         elif batch:
             for each in _together(source, places)(iter([source.batch(batch, number)])):
                 for one in each.to_pylist():

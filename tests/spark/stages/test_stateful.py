@@ -200,6 +200,16 @@ class Pair(NamedTuple):
     n: int
 
 
+def test_the_last_words_of_one_stage_are_rows_of_the_next(spark: Spark) -> None:
+    rows = [(n % 3, n) for n in range(20)]
+    lists = flow(lambda rows: rows.buffer(3).map(lambda held: (0, sum(row.n for row in held))))
+    total = flow(lambda rows: rows.map(lambda row: row.n).buffer(100).map(lambda sums: (len(sums), sum(sums))))
+    first = spark.stage(keyed_by(lists, "key", order_by="n"), "key long, n long")
+    second = spark.stage(keyed_by(total, "key"), "lists long, n long")
+    live = spark.frame(Stream.from_iterable(rows), "key long, n long", capacity=12).transform(first).transform(second)
+    assert list(map(tuple, spark.stream(live))) == [(8, sum(range(20)))]  # eight lists, of which two have one number
+
+
 def test_a_key_that_has_ended_leaves_only_a_mark(spark: Spark) -> None:
     rows = [(n % 4, n) for n in range(60)]
     frame = spark.frame(Stream.from_iterable(rows), "key long, n long", capacity=20)
@@ -229,15 +239,23 @@ def test_a_checkpoint_of_other_steps_is_refused(spark: Spark, tmp_path: Path) ->
 
 def test_what_cannot_go_on_between_micro_batches_is_refused(spark: Spark) -> None:
     rate = spark.session.readStream.format("rate").load()
-    why = "cannot go on from one micro-batch to the next: what it remembers is not a value that Spark could keep"
+    why = "cannot go on from one micro-batch to the next"
 
     def refused(made: Any, message: str) -> None:
         step = spark.stage(keyed_by(flow(made), "value"), "n long")
         with pytest.raises(StageError, match=f"^{re.escape(message)}$"):
             rate.transform(step)
 
-    refused(lambda rows: rows.map(len).debounce(1), f"keyed_by: debounce, step 2 of 2, {why}")
-    refused(lambda rows: rows.map(len).concat(Stream.just(1)), f"keyed_by: concat {why}")
+    refused(
+        lambda rows: rows.map(len).debounce(1),
+        f"keyed_by: debounce, step 2 of 2, {why}: what it waits for would be lost between them:"
+        " use throttle_first, or use a window of Spark's own in a step of the DataFrame",
+    )
+    refused(
+        lambda rows: rows.map(len).concat(Stream.just(1)),
+        f"keyed_by: concat {why}: its other inputs would begin anew with each:"
+        " join DataFrames, or keep a table in stateful_map",
+    )
     numbered = flow(lambda rows: rows.stateful_map(lambda n, row: (n, n), int))
     nested = rate.selectExpr("value", "struct(value) AS inner")
     with pytest.raises(SchemaError, match=r"^keyed_by: order_by 'inner' must be a plain column where rows stream$"):

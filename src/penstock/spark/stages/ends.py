@@ -4,14 +4,13 @@ A query learns from its sources how far they have come, not that they have ended
 is read: it has nothing to give until every stream that feeds the DataFrame has ended and Spark has been offered all of
 its rows, and then one row for each bucket of keys, in the last micro-batch or in one more.
 
+Where one keyed stage follows another, the end of the second waits for that of the first, whose last words are its rows.
 A DataFrame that also reads a source of Spark's has no end that could be known, and gets none.
 """
 
 from __future__ import annotations
 
 import re
-import threading
-import time
 from collections.abc import Container, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -31,9 +30,7 @@ CARRIED = StructType([StructField("bucket", IntegerType(), False), StructField("
 """Rows on their way to the state of their keys: those of a bucket, as Arrow; nothing at all is the end."""
 _ARROW = pa.schema([pa.field("bucket", pa.int32(), nullable=False), pa.field("rows", pa.binary(), nullable=False)])
 _RELATION = re.compile(r"Streaming\w*Relation\w*")
-_DOOR = re.compile(r"penstock_([0-9a-f]{16})")
-_WAIT_SECONDS = 1.0
-_LOOK_SECONDS = 0.01
+_DOOR = re.compile(r"penstock_(?:end_)?([0-9a-f]{16})")
 
 
 @runtime_checkable
@@ -52,20 +49,25 @@ class EndDoor:
         self._gate = gate
         self._doors = doors
         self._asked: dict[object, int] = {}
-        self._closed = threading.Event()
+        self._polls = 0
+        self._told = False
 
     def act(self, call: DoorCall, verb: str, body: Message, /) -> Message:
-        """Answer a planner: `over` if all has ended, `known` unless a stream that is yet to be asked may still end."""
-        until = time.monotonic() + _WAIT_SECONDS
-        while True:
-            standing = [one for door in self._watched() for one in door.standing()]
-            over = bool(standing) and all(ended for _, _, _, ended in standing)
-            # A stream that Spark has not asked since the last time will be asked right after this, and what it
-            # answers then must be known now: whether it has more, or has ended.
-            known = all(self._asked.get(run, 0) != asked or more or ended for run, asked, more, ended in standing)
-            if over or known or call.gone() or time.monotonic() > until or self._closed.wait(_LOOK_SECONDS):
-                self._asked = {run: asked for run, asked, _, _ in standing}
-                return {"over": over, "known": known or self._closed.is_set()}
+        """Answer a planner: `over` if all has ended, `known` unless a stream that is yet to be asked may have ended."""
+        standing = [one for door in self._watched() for one in door.standing()]
+        over = bool(standing) and all(ended for _, _, _, ended in standing)
+        # A stream that Spark has not asked since the last time is asked right after this, and may have no more then.
+        known = all(self._asked.get(run, 0) != asked or more or ended for run, asked, more, ended in standing)
+        self._asked = {run: asked for run, asked, _, _ in standing}
+        self._polls += 1
+        self._told = over  # a query that begins again has its streams begin again, too
+        return {"over": over, "known": known}
+
+    def standing(self) -> list[tuple[object, int, bool, bool]]:
+        """Return whether the end was told, for the end of a stage behind this one; if not, whether it would be now."""
+        behind = [one for door in self._watched() for one in door.standing()]
+        over = bool(behind) and all(ended for _, _, _, ended in behind)
+        return [(self, self._polls, over and not self._told, over and self._told)]
 
     def needed(self, admitted: Container[str]) -> bool:
         """Tell whether one of its streams can still be read."""
@@ -87,12 +89,15 @@ class EndDoor:
         raise GateError("ends: nothing is to be written here")
 
     def close(self) -> None:
-        """Wake the planner that waits."""
-        self._closed.set()
+        """Do nothing: no call waits here."""
 
 
 class EndReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """A reader of the end, for the planner and for an executor; an offset counts the ends that were told."""
+    """A reader of the end, for the planner and for an executor; an offset counts the ends that were told.
+
+    A query ends when none of its sources has more, and they are asked in an order of Spark's. Where a stream that is
+    asked after the end may turn out to have ended, an offset without rows has Spark ask all of them once more.
+    """
 
     def __init__(self, address: DoorAddress, buckets: int) -> None:
         self._address = address
@@ -103,7 +108,7 @@ class EndReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802  Spark's name
         """Return where a query without a checkpoint begins."""
-        return {"end": 0}
+        return {"end": 0, "asked": 0}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """Return that there is no limit."""
@@ -117,13 +122,14 @@ class EndReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Tell of the end once in each run of a query."""
         if self._caller is None:
             self._caller = self._open.enter_context(self._address.connect())
-        while not self._told:
-            answer = self._caller.act("over")
-            if answer["over"]:
-                self._told = True
-                return {"end": start["end"] + 1}
-            if answer["known"] or not self._until_end:
-                break
+        if self._told:
+            return start
+        answer = self._caller.act("over")
+        if answer["over"]:
+            self._told = True
+            return {**start, "end": start["end"] + 1}
+        if not answer["known"] and self._until_end:
+            return {**start, "asked": start["asked"] + 1}
         return start
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:

@@ -49,11 +49,6 @@ class Keeper(StatefulProcessor):
         self._reader = source.reader(rows)  # here, where the hints of a class of rows can be read
         self._order = order
 
-    @property
-    def tailed(self) -> bool:
-        """Tell whether the Flow has something to say when the stream has ended."""
-        return SteppingRun(self._flow._chain.steps).tailed
-
     # What Spark calls.
 
     def init(self, handle: StatefulProcessorHandle) -> None:

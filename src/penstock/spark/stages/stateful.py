@@ -23,13 +23,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from penstock.bridges.shared.columns import SchemaError
+from penstock.engine.weaving.stepping import SteppingRun
 from penstock.flow import Flow
 from penstock.spark.session.java import SparkSetupError
 from penstock.spark.stages.ends import CARRIED, end_of
 from penstock.spark.stages.executing import stage_function
 from penstock.spark.stages.keeper import Keeper
 from penstock.spark.stages.packing import RecordBatches
-from penstock.spark.stages.refusals import check_pieces
+from penstock.spark.stages.refusals import StageError, check_pieces
 from penstock.spark.stages.scopes import Scoped
 from penstock.spark.versions.arrow_types import arrow_schema
 from penstock.spark.versions.keyed_states import transform_with_state
@@ -58,6 +59,12 @@ def keyed_stream(
         if pa.types.is_nested(source.arrow.field(place).type):
             name = source.names[place]
             raise SchemaError(f"keyed_by: order_by {name!r} must be a plain column where rows stream", field=name)
+    tailed = SteppingRun(flow._chain.steps).tailed
+    if tailed and not hasattr(df, "_jdf"):
+        raise StageError(
+            "keyed_by: over Spark Connect it is not known when a stream has ended, and a step has something to say"
+            " then: leave out what collects until the end, such as buffer, or run on a session that is not remote"
+        )
     _prepare(df.sparkSession)
     # Moments keep the session's time zone, as they do in a stage.
     zone = df.sparkSession.conf.get("spark.sql.session.timeZone")
@@ -65,7 +72,7 @@ def keyed_stream(
     places = tuple(source.names.index(name) for name in scope.keys)
     keeper = Keeper(flow, carried, target, rows, order)
     pieces = df.mapInArrow(_together(carried, places), CARRIED)
-    end = end_of(df, BUCKETS) if keeper.tailed else None
+    end = end_of(df, BUCKETS) if tailed else None
     if end is not None:
         pieces = pieces.union(end)
     made = transform_with_state(pieces.groupBy("bucket"), keeper, _MADE, "Append", "None")
