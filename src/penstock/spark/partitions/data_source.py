@@ -11,7 +11,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from penstock.engine.weaving.blame import add_note, function_name
 from penstock.spark.partitions.lookout import Lookout
@@ -19,6 +18,12 @@ from penstock.spark.partitions.planning import PartRange, PartSettings, Planning
 from penstock.spark.partitions.positions import Offset, key_of, part_of
 from penstock.spark.partitions.readers import KEPT, Cursor, Open, PartSight, Reader
 from penstock.spark.stages.packing import packed
+from penstock.spark.versions.stream_readers import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
 from penstock.spark.wire.failure import report
 from penstock.spark.wire.gate import Caller, DoorAddress
 from penstock.spark.wire.schema import Schema

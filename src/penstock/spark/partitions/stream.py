@@ -15,6 +15,8 @@ from penstock.spark.partitions.planning import PartSettings
 from penstock.spark.partitions.positions import PartName, key_of
 from penstock.spark.session.connect import PARTS
 from penstock.spark.session.held import HeldSession
+from penstock.spark.session.java import SparkSetupError
+from penstock.spark.versions import stream_readers
 from penstock.spark.wire.schema import Schema
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ def partitioned_stream(
     latency: float = LATENCY,
 ) -> DataFrame:
     """Make a streaming DataFrame of what `open(part, row)` gives for each part, called on the executors."""
+    if not stream_readers.SAYS_START:
+        raise SparkSetupError("partitioned: streaming=True needs PySpark 4.2 or newer; use spark.frame, or upgrade it")
     function_given("partitioned", "open", open)
     for name, fn in (("latest", latest), ("commit", commit)):
         if fn is not None:
