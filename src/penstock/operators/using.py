@@ -6,7 +6,7 @@ Marble: Stream.using(lambda: [1, 2], iter, list.clear)
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Generic, TypeVar
@@ -183,7 +183,7 @@ class _AsyncItems(Source[Any]):
                 async for element in iterator:
                     yield element
             finally:
-                closing = getattr(iterator, "aclose", None)
+                closing: Callable[[], Awaitable[object]] | None = getattr(iterator, "aclose", None)
                 if callable(closing):
                     await closing()
             done = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from penstock.engine.weaving import weave
@@ -60,7 +60,7 @@ def _fail(source: object, where: Where, error: Exception) -> Exception:
 
 
 async def _close_async(source: object) -> None:
-    closing = getattr(source, "aclose", None)
+    closing: Callable[[], Awaitable[object]] | None = getattr(source, "aclose", None)
     if callable(closing):
         await closing()
 

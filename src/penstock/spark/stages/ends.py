@@ -188,7 +188,8 @@ def end_of(df: DataFrame, buckets: int) -> DataFrame | None:
 
 def _plan_of(df: DataFrame) -> str:
     """Return the plan of a DataFrame as text, in which each source has its name."""
-    return str(df._jdf.queryExecution().logical().toString()) if hasattr(df, "_jdf") else ""
+    java: Any = getattr(df, "_jdf", None)
+    return "" if java is None else str(java.queryExecution().logical().toString())
 
 
 __all__ = ["CARRIED", "end_of"]
