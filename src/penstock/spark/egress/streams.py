@@ -70,7 +70,8 @@ class _Work:
 
     def cancel(self) -> None:
         """End the job, if it has begun."""
-        self._job.cancel(self.door.refuse)
+        self.door.refuse()
+        self._job.cancel()
 
     def dismiss(self) -> None:
         """Close the door for good, once no task is under way to it; Spark would log that it was turned away."""
