@@ -72,7 +72,7 @@ class BatchSender:
 
     def send(self, batch: pa.RecordBatch) -> None:
         """Write a batch once there is credit, without the rows that an earlier attempt delivered."""
-        if self._writer is None:
+        if self._answers is None:
             self.open(batch.schema)
         if self._skip:
             leave_out = min(self._skip, batch.num_rows)
