@@ -62,19 +62,17 @@ class BatchSender:
         self._ahead = ahead
         self._unanswered = 0
         self._skip = 0
-        self._opened = False
         self._writer: Any = None
         self._answers: Any = None
 
     def open(self, schema: pa.Schema) -> None:
         """Say that this attempt has begun, and learn how many rows to leave out."""
         self._writer, self._answers = self._caller.put(schema, partition=self._partition, attempt=self._attempt)
-        self._opened = True
         self._skip = int(self._answer()["skip"])
 
     def send(self, batch: pa.RecordBatch) -> None:
         """Write a batch once there is credit, without the rows that an earlier attempt delivered."""
-        if not self._opened:
+        if self._answers is None:
             self.open(batch.schema)
         if self._skip:
             leave_out = min(self._skip, batch.num_rows)
