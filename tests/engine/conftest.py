@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.engine.watch import dropped, no_thread_is_left
+from tests.engine.watch import dropped, loop_apart, no_thread_is_left
 
-__all__ = ["dropped", "no_thread_is_left"]
+__all__ = ["dropped", "loop_apart", "no_thread_is_left"]

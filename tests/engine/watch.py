@@ -9,6 +9,7 @@ from time import monotonic
 import pytest
 
 from penstock import Dropped, set_on_dropped
+from penstock.engine.places import event_loops
 
 PATIENCE = 60.0
 """Seconds to wait for something that must happen; nothing waits this long unless it fails."""
@@ -44,15 +45,7 @@ def left_alive(before: set[threading.Thread]) -> list[str]:
     return []
 
 
-def threads_before() -> set[threading.Thread]:
-    """Return the threads that there are once penstock's own loop has ended.
-
-    The loop of a test before may still be about to end. A run of this test would share it, and its thread would not
-    count as one that this test has started.
-    """
-    patience = monotonic() + PATIENCE
-    while loops := [thread for thread in threading.enumerate() if thread.name == "penstock-loop"]:
-        assert monotonic() < patience, "a run of another test still holds penstock's own loop"
-        for thread in loops:
-            thread.join(PATIENCE)
-    return set(threading.enumerate())
+@pytest.fixture
+def loop_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the runs of a test a loop that no run of another test holds: that one may still be about to end."""
+    monkeypatch.setattr(event_loops, "_shared", event_loops._OwnLoop())

@@ -19,7 +19,7 @@ from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import Probe
 from tests.engine.parts import in_thread
 from tests.engine.places.test_time import CASES, MINDS_TIME, UNIT
-from tests.engine.watch import PATIENCE, left_alive, threads_before
+from tests.engine.watch import PATIENCE, left_alive
 
 MOST_CALLS = 6
 """Up to which of its calls a clock or an executor is made to raise."""
@@ -325,6 +325,7 @@ def test_a_worker_that_cannot_be_closed_keeps_no_end_back(name: str, dropped: li
     dropped.clear()
 
 
+@pytest.mark.usefixtures("loop_apart")
 @pytest.mark.parametrize("interruption", [SystemExit, KeyboardInterrupt])
 @pytest.mark.parametrize("ordered", [True, False])
 @pytest.mark.parametrize("executor", ["inline", "loop", "pool of one", "pool", "thread"])
@@ -337,7 +338,7 @@ def test_an_interruption_on_a_rail_ends_the_stream(
         return n
 
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
-    before = threads_before()
+    before = set(threading.enumerate())
     source = Upstream(Stream.range(50))
     probe: Probe[Any] = Probe(UNBOUNDED)
     moved = source.stream().parallel(

@@ -15,7 +15,7 @@ from penstock import Executor, Overflow, Stream, SystemClock, VirtualClock, inli
 from penstock.engine.places.executors import Worker
 from penstock.testing import Probe, subscribed
 from tests.engine.stress import all_at_once, restless
-from tests.engine.watch import PATIENCE, left_alive, threads_before
+from tests.engine.watch import PATIENCE, left_alive
 
 EXECUTORS: dict[str, Callable[[], Executor]] = {
     "inline": inline,
@@ -81,9 +81,9 @@ def test_a_task_that_raises_is_reported_and_the_next_one_runs(executor: str, dro
 
 
 @pytest.fixture
-def quiet_exits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def quiet_exits(loop_apart: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Take the exit of a thread as Python does, which says nothing; pytest would report it."""
-    before = threads_before()
+    before = set(threading.enumerate())
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
     yield
     assert left_alive(before) == []  # before the hook goes
