@@ -11,6 +11,7 @@ import logging
 import os
 import threading
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -168,7 +169,7 @@ class _Run:
         try:
             self._ledger = Ledger(source.checkpoint)
             report_to(self._context, self._address)
-            writer = source.frame.writeStream.foreachBatch(self._batch)
+            writer = source.frame.writeStream.outputMode(source.mode).foreachBatch(self._batch)
             if source.checkpoint is not None:
                 writer = writer.option("checkpointLocation", str(source.checkpoint))
             trigger = source.trigger or default_trigger(source.frame)
@@ -210,9 +211,11 @@ class _Run:
     def _deliver_once(self, frame: DataFrame, number: int) -> None:
         if number <= self._ledger.last:
             return
+        shape = self._source.shape
         with written(frame, self._source.also, number):
-            rows = frame.toArrow()
-        for chunk in rows.to_batches(max_chunksize=ROWS):
+            shaped = frame if shape is None else shape(frame)
+            batches = [] if shaped is None else shaped.toArrow().to_batches(max_chunksize=ROWS)
+        for chunk in batches:
             if chunk.num_rows:
                 self._deliver(chunk)
         self._wait(lambda: not self._owed)
@@ -266,6 +269,10 @@ class QuerySource(Source[Any]):
     checkpoint: Path | None = None
     trigger: dict[str, Any] = field(default_factory=dict)
     also: Write | None = None
+    mode: str = "append"
+    """Spark's output mode."""
+    shape: Callable[[DataFrame], DataFrame | None] | None = None
+    """What is delivered of a micro-batch, where that is not the batch itself; None for nothing."""
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Start a subscription; the query itself starts with the first request."""

@@ -72,17 +72,21 @@ class DoorReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Take what is available to mean the whole stream, to its end."""
         self._until_end = True
 
-    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
-        """Commit up to `start` and wait for rows after it."""
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+        """Commit up to `start` and wait for rows after it, or for another reason to go on."""
         first = _row(start)
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         while True:
-            answer = self._ask("poll", row=first, most=most)
+            answer = self._ask("poll", row=first, most=most, mark=start.get("mark"), waits=self._until_end)
             self._begun = True
-            if answer["row"] > first or answer["done"] or not self._until_end:
+            if answer.get("mark"):
+                return {"row": first, "mark": answer["mark"]}
+            if answer["row"] > first:
                 return {"row": answer["row"]}
+            if answer["done"] or not self._until_end:
+                return start
 
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """Cut a range of rows into parts of about the same size."""
         first, count = _row(start), _row(end) - _row(start)
         if not self._begun:  # a restarted query begins with the rows that it had planned, before it asks for any
@@ -110,7 +114,7 @@ class DoorReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 def _row(offset: Any) -> int:
     """Return the number in an offset, which may have been written by a query of another kind."""
     row = offset.get("row") if isinstance(offset, dict) else None
-    if type(row) is not int or len(offset) > 1:
+    if type(row) is not int or not offset.keys() <= {"row", "mark"}:
         raise ValueError(
             f"frame: the checkpoint is at {offset!r}, which is no row of a stream; it belongs to another query"
         )

@@ -24,6 +24,7 @@ from penstock.spark.ingest.data_source import source_for
 from penstock.spark.ingest.intake import IngestError, Intake
 from penstock.spark.ingest.pace import Pace
 from penstock.spark.ingest.spool import Spool, SpoolBusy
+from penstock.spark.ingest.together import Together
 from penstock.spark.session.held import HeldSession
 from penstock.spark.wire.failure import KEPT, described
 from penstock.spark.wire.gate import DoorCall, Gate, Message, whole
@@ -63,6 +64,7 @@ class FrameFeed:
     spool: Path | None
     dead_letter: Sink[Rejected, Any] | None
     clock: Clock
+    together: Together | None = None
 
     def publisher(self, row: int) -> Publisher[Any]:
         """Return the publisher whose first row has the given number."""
@@ -102,6 +104,7 @@ class _Query:
 
     intake: Intake
     letters: Letters | None
+    together: Together
     leases: int = 0
 
     def close(self) -> None:
@@ -150,7 +153,7 @@ class Ingest:
             if verb == "begin":
                 return {"row": 0}
             if verb == "poll":
-                return self._poll(query.intake, row, body.get("most"))
+                return self._poll(query, run, row, body)
             return {}
         except Exception as error:  # noqa: BLE001  it stays here, and its name travels
             return self._failed(error)
@@ -220,13 +223,22 @@ class Ingest:
             if spool is not None:
                 spool.close()
             raise
-        return _Query(intake, letters)
+        return _Query(intake, letters, feed.together or Together())
 
-    def _poll(self, intake: Intake, row: int, most: object) -> Message:
-        end, done = intake.poll(row, most if isinstance(most, int) else None, POLL_SECONDS)
-        if done and intake.error is not None:
+    def _poll(self, query: _Query, run: str, row: int, body: Message) -> Message:
+        intake, most = query.intake, body.get("most")
+        answer = query.together.poll(
+            run,
+            intake,
+            row,
+            body.get("mark"),
+            most if isinstance(most, int) else None,
+            POLL_SECONDS,
+            waits=bool(body.get("waits")),
+        )
+        if intake.error is not None and intake.over(answer["row"]) and answer["row"] == row:
             return self._failed(intake.error)
-        return {"row": end, "done": done}
+        return answer
 
     @staticmethod
     def _failed(error: Exception) -> Message:
@@ -259,6 +271,7 @@ def frame(
     spool: str | Path | None = None,
     dead_letter: Sink[Rejected, Any] | None = None,
     clock: Clock = SYSTEM_CLOCK,
+    together: Together | None = None,
 ) -> DataFrame:
     """Make a streaming DataFrame of a publisher, or of a function from a row's number to the publisher from there on.
 
@@ -267,7 +280,8 @@ def frame(
     that one takes about `latency` seconds. Rows that do not fit go to `dead_letter`, or else fail the stream. With
     `spool`, a folder, a restart from a checkpoint loses nothing that was spooled; a function lets the publisher go on
     from there.
-    The query ends with the publisher if its trigger is `availableNow`.
+    The query ends with the publisher if its trigger is `availableNow`. `together` is what the streams of one query have
+    in common.
     """
     if not is_publisher(given) and not callable(given):
         raise TypeError(f"frame: stream must be a Publisher or a function from a row's number to one, got {given!r}")
@@ -280,7 +294,8 @@ def frame(
     if dead_letter is not None and not isinstance(dead_letter, Sink):
         raise TypeError(f"frame: dead_letter must be a Sink, got {dead_letter!r}")
     session = spark.session
-    feed = FrameFeed(given, schema, capacity, latency, None if spool is None else Path(spool), dead_letter, clock)
+    folder = None if spool is None else Path(spool)
+    feed = FrameFeed(given, schema, capacity, latency, folder, dead_letter, clock, together)
     address = spark.gate.admit(Ingest(feed))
     source = source_for(address, schema.struct, partitions or session.sparkContext.defaultParallelism)
     session.dataSource.register(source)

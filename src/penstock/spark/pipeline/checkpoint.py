@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from penstock.spark.pipeline.plan import Live, Local, PlanError, SparkPlan
+from penstock.spark.pipeline.steps import SparkSink, SparkSource
 
 QUERY, SPOOL = "query", "spool"
 """Folders of a checkpoint: Spark's own, and the rows that Spark has not yet committed."""
@@ -37,6 +38,13 @@ def claim(folder: Path, plan: SparkPlan) -> None:
 
 
 def _described(plan: SparkPlan) -> str:
-    source = plan.source
-    begin = f"a live stream of ({source.schema.struct.simpleString()[7:-1]})" if isinstance(source, Live) else "Spark"
-    return f"{begin} to {'a sink of this process' if isinstance(plan.end, Local) else 'a sink of Spark'}"
+    begin, end = map(_begun, plan.sources), (_ended(end.what) for end in plan.ends)
+    return f"{' and '.join(begin)} to {' and '.join(end)}"
+
+
+def _begun(source: Live | SparkSource) -> str:
+    return f"a live stream of ({source.schema.struct.simpleString()[7:-1]})" if isinstance(source, Live) else "Spark"
+
+
+def _ended(end: Local | SparkSink) -> str:
+    return "a sink of this process" if isinstance(end, Local) else "a sink of Spark"

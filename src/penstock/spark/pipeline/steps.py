@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.arguments import function_given
 from penstock.flow import EngineName, Flow, Hole, Sink
+from penstock.spark.pipeline.modes import MODES
 from penstock.spark.session.embedded import EMBEDDED
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.spark.egress.batch_write import Write
+    from penstock.spark.pipeline.modes import Mode
     from penstock.spark.wire.schema import Described
 
 _HOLE = Chain(Hole())
@@ -33,8 +35,10 @@ class Frame(Source[Any]):
 
     engine: ClassVar[EngineName] = EMBEDDED
     stream: Chain = field(repr=False)
-    fn: Callable[[DataFrame], DataFrame]
+    fn: Callable[..., DataFrame]
     schema: Described | None = field(default=None, compare=False)
+    mode: Mode | None = None
+    others: tuple[Stream[Any], ...] = ()
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Refuse to run in this process."""
@@ -68,7 +72,7 @@ class SparkSink(Source[Any]):
 
 @dataclass(frozen=True, slots=True)
 class Also(Source[Any]):
-    """A write, by Spark, of the rows that go on to the end in this process."""
+    """A write, by Spark, of the rows that pass on their way."""
 
     engine: ClassVar[EngineName] = EMBEDDED
     stream: Chain = field(repr=False)
@@ -79,13 +83,28 @@ class Also(Source[Any]):
         raise _refuse("also")
 
 
-def frame(fn: Callable[[DataFrame], DataFrame], *, schema: Described | None = None) -> Flow[Any, Any]:
-    """Make a part of a pipeline of a function from DataFrame to DataFrame.
+def frame(
+    fn: Callable[..., DataFrame],
+    *others: Stream[Any],
+    schema: Described | None = None,
+    mode: Mode | None = None,
+) -> Flow[Any, Any]:
+    """Make a part of a pipeline of a function from DataFrame to DataFrame, or from several to one.
+
+    The function gets the DataFrame of what stands before, then that of each of the `others`, streams of whatever make:
+    `orders | frame(lambda orders, payments: orders.join(payments, "order"), payments | parsed)`.
 
     `schema` describes the rows that come in; it is needed only right behind a live source, where nothing else says.
+    `mode` is Spark's output mode: in "append", the default, a row comes once, when it is final; in "update" whenever a
+    micro-batch has changed it; in "complete" all rows come with each micro-batch.
     """
     function_given("frame", "fn", fn)
-    return Flow(Chain(Frame(_HOLE, fn, schema)))
+    for each in others:
+        if not isinstance(each, Stream):
+            raise TypeError(f"frame: others must be Streams, got {each!r}")
+    if mode is not None and mode not in MODES:
+        raise ValueError(f"frame: mode must be one of 'append', 'update' and 'complete', got {mode!r}")
+    return Flow(Chain(Frame(_HOLE, fn, schema, mode, others)))
 
 
 def spark_source(fn: Callable[[SparkSession], DataFrame]) -> Stream[Any]:
@@ -107,7 +126,7 @@ def spark_sink(fn: Callable[[DataFrame], Any]) -> Sink[Any, Any]:
 
 
 def also(write: Write) -> Flow[Any, Any]:
-    """Write what goes on to a sink of this process with Spark, too; it stands right before the end.
+    """Write the rows that pass with Spark, too; it stands anywhere behind a source.
 
     `write(df, batch)` is called with every micro-batch and its number before the rows go on, and waited for; a batch
     DataFrame is written whole, as number 0. Each is computed once. After a failure a micro-batch may come again with
