@@ -135,6 +135,7 @@ class Together:
     def _rows(self, member: _Member, row: int, most: int | None, seconds: float) -> tuple[int, bool]:
         """Wait for rows of this one, for others that have some, or for the end of all."""
         alone = self.size == 1 and len(self._members) == 1
+        end, done = row, False
         for _ in range(max(1, round(seconds / SLICE)) if not alone else 1):
             end, done = member.intake.poll(row, most, seconds if alone else min(seconds, SLICE))
             if end > row or (done and member.intake.error is not None) or alone:

@@ -200,6 +200,8 @@ class _Planner:
         if isinstance(source, Hole):
             raise PlanError("run: a stream that is given to frame must have a source, got the argument of a @flow")
         entry, left = _entry(first, rest)
+        if left and _is(left[0], Entry):
+            raise _misplaced(first)
         if isinstance(source, SparkSource):
             if first._chain.steps:
                 raise PlanError(
@@ -328,7 +330,7 @@ def _grouped(parts: list[Any]) -> Iterator[tuple[Executed | Frame | Also, tuple[
     made_of: list[int] = []
     for part in parts:
         if _is(part, Entry):
-            raise PlanError(f"run: entry must stand right behind a live stream, got {_before(parts, part)} before it")
+            raise _misplaced(parts[parts.index(part) - 1] if part is not parts[0] else None)
         if not any(_is(part, kind) for kind in (Frame, Scoped, Also)):
             waiting.append(part)
             made_of.append(id(part))
@@ -345,9 +347,9 @@ def _grouped(parts: list[Any]) -> Iterator[tuple[Executed | Frame | Also, tuple[
         yield _executed(waiting), tuple(made_of)
 
 
-def _before(parts: list[Any], part: Any) -> str:
-    at = parts.index(part)
-    return text_of(parts[at - 1]) if at else "another part"
+def _misplaced(before: Any) -> PlanError:
+    what = "another part" if before is None else text_of(before)
+    return PlanError(f"run: entry must stand right behind a live stream, got {what} before it")
 
 
 def _executed(parts: list[Any]) -> Executed:

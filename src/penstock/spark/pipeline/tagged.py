@@ -14,6 +14,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 from penstock.spark.egress.decoding import Decode, decoder
 
 TAG = "penstock_of"
+compute: Any = pc  # its functions are made when it is imported, so type checkers do not know them
 
 
 def _column(number: int) -> str:
@@ -60,7 +61,7 @@ def pairs(frames: Sequence[DataFrame], forms: Sequence[Any]) -> Decode:
 
     def decode(batch: pa.RecordBatch) -> Iterator[tuple[int, Any]]:
         for number, made in enumerate(decoders):
-            own = batch.filter(pc.equal(batch.column(0), number))
+            own = batch.filter(compute.equal(batch.column(0), number))
             if own.num_rows:
                 columns = own.column(number + 1).flatten()
                 for element in made(pa.RecordBatch.from_arrays(columns, names=names[number])):
