@@ -376,6 +376,7 @@ async def soon(n: int) -> int:
     return n
 
 
+@pytest.mark.usefixtures("loop_apart")
 @pytest.mark.parametrize("name", STARTS)
 def test_a_thread_that_cannot_be_started_fails_one_run_and_no_other(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     start = threading.Thread.start

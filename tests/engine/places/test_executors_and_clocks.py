@@ -383,6 +383,7 @@ def test_a_clock_without_a_thread_refuses_a_task_and_goes_on(threads: Threads) -
     assert ran == []
 
 
+@pytest.mark.usefixtures("loop_apart")
 @pytest.mark.parametrize("executor", ["pool of one", "pool", "thread", "loop"])
 def test_an_executor_without_a_thread_refuses_a_task_and_goes_on(executor: str, threads: Threads) -> None:
     made = EXECUTORS[executor]()
