@@ -29,9 +29,9 @@ from penstock import (
     thread,
 )
 from tests.engine.parts import FORMS, Items, noop
-from tests.engine.watch import PATIENCE, dropped, left_alive, no_thread_is_left
+from tests.engine.watch import PATIENCE, dropped, forgotten, left_alive, no_thread_is_left
 
-__all__ = ["dropped", "no_thread_is_left"]
+__all__ = ["dropped", "forgotten", "no_thread_is_left"]
 
 
 SOMETHING: ContextVar[int] = ContextVar("something")
@@ -225,7 +225,8 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "form", "way"), CASES)
-def test_nothing_is_left_behind(name: str, form: str, way: str, dropped: list[Any]) -> None:
+@pytest.mark.usefixtures("forgotten")
+def test_nothing_is_left_behind(name: str, form: str, way: str) -> None:
     """The subscriber dies although the subscription is kept (rule 3.13), threads end, the source is closed once."""
     before = set(threading.enumerate())
     items, stream = upstream(form, way, name)
@@ -244,7 +245,6 @@ def test_nothing_is_left_behind(name: str, form: str, way: str, dropped: list[An
     assert left_alive(before) == []
     if items.opened:
         wait_for_end_of(items)  # on a loop, perhaps, that others keep
-    dropped.clear()
     assert items.opened == items.closed
     assert died(dead) or gone.wait(PATIENCE), gc.get_referrers(dead())
     assert stream is not None
@@ -276,7 +276,8 @@ def died(dead: weakref.ref[Any]) -> bool:
         and (name, way) not in {("cache", "completion"), *KEPT_FOR_LATER}  # a cache keeps them, and that is its job
     ],
 )
-def test_the_elements_are_let_go_of_too(name: str, way: str, dropped: list[Any]) -> None:
+@pytest.mark.usefixtures("forgotten")
+def test_the_elements_are_let_go_of_too(name: str, way: str) -> None:
     class Element:
         pass
 
@@ -299,7 +300,6 @@ def test_the_elements_are_let_go_of_too(name: str, way: str, dropped: list[Any])
     kept = watched.subscription
     del watched
     assert left_alive(before) == []
-    dropped.clear()
     limit = 2 if name == "replay" else 0
     for generation in (1, 2):
         if sum(each() is not None for each in alive) > limit:
@@ -310,7 +310,8 @@ def test_the_elements_are_let_go_of_too(name: str, way: str, dropped: list[Any])
 
 @pytest.mark.parametrize("way", ["completion", "error", "cancel", "take"])
 @pytest.mark.parametrize("name", RUNS)
-def test_no_task_is_left_on_a_running_loop(name: str, way: str, dropped: list[Any]) -> None:
+@pytest.mark.usefixtures("forgotten")
+def test_no_task_is_left_on_a_running_loop(name: str, way: str) -> None:
     items, stream = upstream("async", way, name)
 
     async def main() -> None:
@@ -333,11 +334,10 @@ def test_no_task_is_left_on_a_running_loop(name: str, way: str, dropped: list[An
     asyncio.run(main())
     assert not items.opened or items.was_closed.wait(PATIENCE)  # it may have run on a loop of our own
     assert items.opened == items.closed
-    dropped.clear()
 
 
 @pytest.mark.parametrize("way", ["completion", "error", "cancel"])
-def test_a_processor_and_a_receiver_let_go(way: str, dropped: list[Any]) -> None:
+def test_a_processor_and_a_receiver_let_go(way: str) -> None:
     items = items_for(way)
     middle = processor(flow(lambda stream: stream.publish_on(thread()).map(lambda n: n)))
     happened = threading.Event()
@@ -400,7 +400,8 @@ def test_a_cancel_before_the_worker_gets_to_subscribe() -> None:
     assert items.opened == items.closed
 
 
-def test_a_loop_that_is_closed_under_a_run_takes_it_along(dropped: list[Any]) -> None:
+@pytest.mark.usefixtures("forgotten")
+def test_a_loop_that_is_closed_under_a_run_takes_it_along() -> None:
     items = Items()
     errors: list[Exception] = []
 
@@ -422,4 +423,3 @@ def test_a_loop_that_is_closed_under_a_run_takes_it_along(dropped: list[Any]) ->
     asyncio.run(main())
     assert items.closed == 1
     assert [repr(error) for error in errors] == ["RuntimeError('the event loop ended before the stream did')"]
-    dropped.clear()

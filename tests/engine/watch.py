@@ -25,6 +25,14 @@ def dropped() -> Iterator[list[Dropped]]:
     assert found == []
 
 
+@pytest.fixture
+def forgotten(dropped: list[Dropped]) -> Iterator[None]:
+    """Keep nothing of what goes to the on_dropped hook: an error keeps the frames that it has passed alive."""
+    set_on_dropped(lambda _: None)
+    yield
+    set_on_dropped(dropped.append)
+
+
 @pytest.fixture(autouse=True)
 def no_thread_is_left() -> Iterator[None]:
     """Wait for the threads that a test has started; they must end by themselves."""
