@@ -27,8 +27,8 @@ def test_a_pipeline_goes_on_from_its_spool_and_its_ledger(spark, tmp_path):
     seen = []
 
     def life(first, end, take):
-        hot = Stream.from_iterable((n,) for n in range(first, end))  # an iterator cannot be asked again
-        return (hot | entry(NUMBERS, capacity=500) | Sink.for_each(take)).run(spark, checkpoint)
+        hot = Stream.from_iterable((n,) for n in range(first, end))
+        return (hot | entry(NUMBERS, capacity=500, again="later") | Sink.for_each(take)).run(spark, checkpoint)
 
     def fails(row):
         pause = threading.Event()
@@ -53,7 +53,7 @@ def test_a_pipeline_that_spark_ends_goes_on(spark, tmp_path):
     def life(first, end):
         hot = Stream.from_iterable((n,) for n in range(first, end))
         sink = spark_sink(lambda df: df.writeStream.format("parquet").option("path", f"{far}/out"))
-        return (hot | entry(NUMBERS) | sink).run(spark, f"{far}/checkpoint")
+        return (hot | entry(NUMBERS, again="later") | sink).run(spark, f"{far}/checkpoint")
 
     assert life(0, 50).wait(WAIT) == 50
     assert life(50, 80).wait(WAIT) == 30

@@ -21,6 +21,7 @@ from penstock.engine.words.dropped import drop
 from penstock.errors import PenstockError
 from penstock.spark.egress.batch_write import Write, written
 from penstock.spark.egress.decoding import Decode
+from penstock.spark.egress.draining import stop_now
 from penstock.spark.egress.in_order import batches_in_order
 from penstock.spark.egress.numbering import numbered_rows
 from penstock.spark.egress.task_failures import TaskFailures, report_to
@@ -198,7 +199,7 @@ class _Run:
                 self._query = query
                 over = self._over
             if over:
-                query.stop()
+                stop_now(query)
             query.awaitTermination()
         except Exception as error:  # noqa: BLE001  it is delivered
             error = self._reports.last or failure.original(self._raised or error)
@@ -212,7 +213,7 @@ class _Run:
         if query is None:
             return
         try:
-            query.stop()
+            stop_now(query)
         except Exception as error:  # noqa: BLE001  the subscriber has gone, so it is only logged
             drop("stream: the query could not be stopped", error)
 

@@ -15,7 +15,7 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.words.dropped import drop
 from penstock.run.result import ResultSubscriber, Settle
-from penstock.spark.egress.draining import stop_after_batch
+from penstock.spark.egress.draining import stop_after_batch, stop_now
 from penstock.spark.egress.microbatch import default_trigger
 from penstock.spark.egress.task_failures import TaskFailures, report_to
 from penstock.spark.pipeline.progress import Batches
@@ -129,7 +129,7 @@ class NativeEnd:
         self._settle(None, error)
         self._end_query()
 
-    def _end_query(self, stop: Callable[[StreamingQuery], None] = StreamingQuery.stop) -> None:
+    def _end_query(self, stop: Callable[[StreamingQuery], None] = stop_now) -> None:
         with self._lock:
             self._over = True
         threading.Thread(target=self._ending, args=(stop,), name="penstock-query-stop", daemon=True).start()
@@ -165,7 +165,7 @@ class NativeEnd:
             self._query = made
             over = self._over
         if over:
-            made.stop()
+            stop_now(made)
         assert self._batches is not None
         self._batches.query = made
         while not made.awaitTermination(POLL_SECONDS):
