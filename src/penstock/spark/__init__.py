@@ -15,9 +15,8 @@ from penstock.spark.partitions.positions import PartError
 from penstock.spark.partitions.sinks import SinkPart
 from penstock.spark.pipeline.entry import entry
 from penstock.spark.pipeline.executor_end import executor_sink
-from penstock.spark.pipeline.numbered import numbered
-from penstock.spark.pipeline.plan import PlanError
-from penstock.spark.pipeline.steps import also, frame, spark_sink, spark_source
+from penstock.spark.pipeline.modes import PlanError
+from penstock.spark.pipeline.steps import also, frame, numbered, spark_sink, spark_source
 from penstock.spark.preparing import prepare
 from penstock.spark.session.borrowed import SparkClosedError
 from penstock.spark.session.connect import SparkLimitError

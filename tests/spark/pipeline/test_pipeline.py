@@ -16,7 +16,7 @@ from penstock.spark import PlanError, StageError, frame, spark_sink, spark_sourc
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors do not know the tests
 
-WAIT = 120
+WAIT = 240
 HERE = os.getpid()
 
 

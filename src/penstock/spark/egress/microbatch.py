@@ -11,9 +11,10 @@ import logging
 import re
 import threading
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from penstock.engine.grounds.outlet import Outlet
@@ -23,7 +24,7 @@ from penstock.spark.egress.batch_write import Write, written
 from penstock.spark.egress.decoding import Decode
 from penstock.spark.egress.draining import stop_now
 from penstock.spark.egress.in_order import batches_in_order
-from penstock.spark.egress.numbering import numbered_rows
+from penstock.spark.egress.numbering import NumberedByEnd, numbered_rows
 from penstock.spark.egress.task_failures import TaskFailures, report_to
 from penstock.spark.versions.query_ends import PREFIX, UNTIL_END, start, streaming_sources
 from penstock.spark.wire import failure
@@ -190,7 +191,7 @@ class _Run:
         try:
             self._ledger = Ledger(source.checkpoint)
             report_to(self._context, self._address)
-            writer = source.frame.writeStream.foreachBatch(self._batch)
+            writer = source.frame.writeStream.outputMode(source.mode).foreachBatch(self._batch)
             if source.checkpoint is not None:
                 writer = writer.option("checkpointLocation", source.checkpoint.location)
             trigger = source.trigger or default_trigger(source.frame)
@@ -232,12 +233,16 @@ class _Run:
     def _deliver_once(self, frame: DataFrame, number: int) -> None:
         if number <= self._ledger.last:
             return
+        shape = self._source.shape
         with written(frame, self._source.also, number):
             rows = 0
-            with closing(self._batches_of(frame)) as chunks:  # lets go of the tasks that wait
-                for chunk, last in _with_last(chunks):
-                    self._deliver(chunk, number, rows, last=last)
-                    rows += chunk.num_rows
+            shaped = frame if shape is None else shape(frame)
+            if shaped is not None:
+                place = self._places(number)
+                with closing(self._batches_of(shaped)) as chunks:  # lets go of the tasks that wait
+                    for chunk, last in _with_last(chunks):
+                        self._deliver(chunk, partial(place, rows, ends=last))
+                        rows += chunk.num_rows
         self._wait(lambda: not self._owed)
         self._ledger.deliver(number)
         self._before = rows
@@ -252,12 +257,20 @@ class _Run:
             return batches_in_order(self._source.gate, frame, lambda: self._over or self._outlet.closed)
         return (chunk for chunk in frame.toArrow().to_batches(max_chunksize=ROWS) if chunk.num_rows)
 
-    def _deliver(self, chunk: pa.RecordBatch, batch: int, first: int, *, last: bool) -> None:
+    def _places(self, batch: int) -> Callable[..., list[Any]]:
+        """Return what gives the elements of a micro-batch their places: a function of its rows before, and of them."""
+        numbered = self._source.numbered
+        if isinstance(numbered, bool):
+            if not numbered:
+                return lambda _, elements, **__: elements
+            return lambda first, elements, *, ends: numbered_rows(elements, batch, first, ends=ends)
+        by_end = NumberedByEnd(batch, numbered)
+        return lambda _, elements, *, ends: by_end.rows(elements, ends=ends)
+
+    def _deliver(self, chunk: pa.RecordBatch, place: Callable[[list[Any]], list[Any]]) -> None:
         outlet = self._outlet
         self._wait(lambda: outlet.demand > len(outlet.queue))
-        elements = list(self._source.decode(chunk))
-        if self._source.numbered:
-            elements = numbered_rows(elements, batch, first, ends=last)
+        elements = place(list(self._source.decode(chunk)))
         with self._changed:
             self._owed += len(elements)
         outlet.queue.extend(elements)
@@ -309,7 +322,12 @@ class QuerySource(Source[Any]):
     checkpoint: Folder | None = None
     trigger: dict[str, Any] = field(default_factory=dict)
     also: Write | None = None
-    numbered: bool = False
+    numbered: bool | frozenset[int] = False
+    """Whether rows come with their places; where they come in pairs with the number of an end, which ends want it."""
+    mode: str = "append"
+    """Spark's output mode."""
+    shape: Callable[[DataFrame], DataFrame | None] | None = None
+    """What is delivered of a micro-batch, where that is not the batch itself; None for nothing."""
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Start a subscription; the query itself starts with the first request."""

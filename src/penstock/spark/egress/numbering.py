@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -30,4 +30,37 @@ def numbered_rows(rows: Sequence[Any], batch: int, first: int, *, ends: bool) ->
     return [Numbered(batch, number, number == last, row) for number, row in enumerate(rows, first)]
 
 
-__all__ = ["Numbered", "numbered_rows"]
+class NumberedByEnd:
+    """The places of rows of one micro-batch that several ends share; rows come in pairs with the number of their end.
+
+    Each of the `ends` that want them has its own count. Its last row is known when all have come, so one row of each is
+    held back.
+    """
+
+    def __init__(self, batch: int, ends: Set[int]) -> None:
+        self._batch = batch
+        self._ends = ends
+        self._given: dict[int, int] = {}
+        self._held: dict[int, Any] = {}
+
+    def rows(self, pairs: Iterable[tuple[int, Any]], *, ends: bool) -> list[tuple[int, Any]]:
+        """Give rows their places, as far as they are known; `ends` tells that these are the last."""
+        found: list[tuple[int, Any]] = []
+        for end, row in pairs:
+            if end not in self._ends:
+                found.append((end, row))
+                continue
+            if end in self._held:
+                found.append((end, self._placed(end, last=False)))
+            self._held[end] = row
+        if ends:
+            found.extend((end, self._placed(end, last=True)) for end in list(self._held))
+        return found
+
+    def _placed(self, end: int, *, last: bool) -> Numbered[Any]:
+        number = self._given.get(end, 0)
+        self._given[end] = number + 1
+        return Numbered(self._batch, number, last, self._held.pop(end))
+
+
+__all__ = ["Numbered", "NumberedByEnd", "numbered_rows"]

@@ -59,7 +59,10 @@ class _Work:
         def work() -> None:
             with written(frame, source.also, 0):
                 # A function of this shape is shipped by value, and what it calls by name.
-                parts, schema = arrow_partitions(frame)
+                shaped = frame if source.shape is None else source.shape(frame)
+                if shaped is None:
+                    return
+                parts, schema = arrow_partitions(shaped)
                 parts.mapPartitions(lambda batches: send(address, ahead, schema, batches)).collect()
 
         self._job = Job(context, address, work, self._over)
@@ -174,6 +177,8 @@ class FrameSource(Source[Any]):
     decode: Decode = field(repr=False)
     ahead: int = AHEAD
     also: Write | None = None
+    shape: Callable[[DataFrame], DataFrame | None] | None = None
+    """What is delivered of the DataFrame, where that is not all of it; None for nothing."""
 
     def waiting_opener(self) -> Opener[Any]:
         """Iterate on the caller's own thread, which waits for the tasks."""

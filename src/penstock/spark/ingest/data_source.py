@@ -81,14 +81,18 @@ class DoorReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._until_end = True
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        """Commit up to `start` and wait for rows after it."""
+        """Commit up to `start` and wait for rows after it, or for another reason to go on."""
         first = _row(start)
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         while True:
-            answer = self._ask("poll", row=first, at=start.get("at"), most=most)
+            answer = self._ask(
+                "poll", row=first, at=start.get("at"), most=most, mark=start.get("mark"), waits=self._until_end
+            )
             self._begun = True
             if answer["row"] > first:
                 return {name: answer[name] for name in ("row", "at") if name in answer}
+            if answer.get("mark"):
+                return {**start, "mark": answer["mark"]}
             if answer["done"] or not self._until_end:
                 return start
 
@@ -120,7 +124,7 @@ class DoorReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 def _row(offset: Any) -> int:
     """Return the number in an offset, which may have been written by a query of another kind."""
     row = offset.get("row") if isinstance(offset, dict) else None
-    if type(row) is not int or not {"row", "at"}.issuperset(offset):
+    if type(row) is not int or not {"row", "at", "mark"}.issuperset(offset):
         raise ValueError(
             f"frame: the checkpoint is at {offset!r}, which is no row of a stream; it belongs to another query"
         )

@@ -36,6 +36,7 @@ from penstock.spark.ingest.supply import (
     held_to_contract,
     supply_of,
 )
+from penstock.spark.ingest.together import Together
 from penstock.spark.session.held import HeldSession
 from penstock.spark.versions.query_ends import check_trigger
 from penstock.spark.wire.failure import KEPT, described
@@ -79,6 +80,7 @@ class FrameFeed:
     clock: Clock
     again: SaidAgain | None = None
     through: Through | None = None
+    together: Together | None = None
 
     def supply(self) -> Supply | None:
         """Return how the stream is opened behind a place; None if that cannot be."""
@@ -128,6 +130,7 @@ class _Query:
     supply: Supply | None
     told: int
     """The row up to which the stream was told that Spark has committed it."""
+    together: Together
     ended: bool = False
 
     def commit(self, row: int, place: Place | None) -> None:
@@ -198,7 +201,7 @@ class Ingest:
             if verb == "begin":
                 return {"row": 0}
             if verb == "poll":
-                return self._poll(query, row, body.get("at"), body.get("most"))
+                return self._poll(query, run, row, body)
             return {}
         except Exception as error:  # noqa: BLE001  it stays here, and its name travels
             return self._failed(error)
@@ -286,20 +289,27 @@ class Ingest:
             if spool is not None:
                 spool.close()
             raise
-        return _Query(intake, letters, supply, -1 if row else 0)
+        return _Query(intake, letters, supply, -1 if row else 0, feed.together or Together())
 
-    def _poll(self, query: _Query, row: int, place: Place | None, most: object) -> Message:
-        intake = query.intake
-        query.commit(row, place)
-        end, done = intake.poll(row, most if isinstance(most, int) else None, POLL_SECONDS)
-        query.ended = done
-        if done and intake.error is not None:
+    def _poll(self, query: _Query, run: str, row: int, body: Message) -> Message:
+        intake, most = query.intake, body.get("most")
+        query.commit(row, body.get("at"))
+        answer = query.together.poll(
+            run,
+            intake,
+            row,
+            body.get("mark"),
+            most if isinstance(most, int) else None,
+            POLL_SECONDS,
+            waits=bool(body.get("waits")),
+        )
+        query.ended = answer["row"] == row and not answer.keys() & {"mark", "later"} and intake.over(row)
+        if query.ended and intake.error is not None:
             return self._failed(intake.error)
-        found: Message = {"row": end, "done": done}
-        behind = intake.place(end) if end > row else None
+        behind = intake.place(answer["row"]) if answer["row"] > row else None
         if behind is not None:
-            found["at"] = behind
-        return found
+            answer["at"] = behind
+        return answer
 
     @staticmethod
     def _failed(error: Exception) -> Message:
@@ -334,6 +344,7 @@ def frame(
     again: SaidAgain | None = None,
     through: Through | None = None,
     clock: Clock = SYSTEM_CLOCK,
+    together: Together | None = None,
 ) -> DataFrame:
     """Make a streaming DataFrame of a publisher, or of a function from a row's number to the publisher from there on.
 
@@ -344,7 +355,7 @@ def frame(
     gives the same again; `again` says that it does ("same"), or that it gives what comes from then on ("later"). With
     `spool`, a folder (by a path, or a URI that Hadoop knows), what was taken from a stream and not yet committed is not
     asked for again. `through` is put behind what is opened. The query ends with the publisher if its trigger is
-    `availableNow`.
+    `availableNow`. `together` is what the streams of one query have in common.
     """
     if not is_publisher(given) and not callable(given):
         raise TypeError(f"frame: stream must be a Publisher or a function from a row's number to one, got {given!r}")
@@ -359,11 +370,13 @@ def frame(
     again_given("frame", again)
     session = spark.session
     kept = None if spool is None else folder(spool, session, "frame: spool")
-    feed = FrameFeed(given, schema, capacity, latency, kept, dead_letter, clock, again, through)
+    feed = FrameFeed(given, schema, capacity, latency, kept, dead_letter, clock, again, through, together)
     if kept is not None:
         _check_spooled(feed)
     door = Ingest(feed)
     address = spark.gate.admit(door)
+    if together is not None:
+        together.doors.add(address.door)
     if not spark.is_remote:
         door.before_first = partial(check_trigger, session, address.door)
     source = source_for(address, schema.struct, partitions or session.sparkContext.defaultParallelism)

@@ -326,6 +326,14 @@ class Intake(Part):
             ) or here == self._sealed + len(self._pending):
                 return
 
+    def ahead(self, row: int) -> bool:
+        """Tell whether there are rows after `row`."""
+        return self._produced > row or bool(self._pending)
+
+    def over(self, row: int) -> bool:
+        """Tell whether the publisher has ended, and no rows are left after `row`."""
+        return (self._done or self._closed) and not self.ahead(row)
+
     def commit(self, row: int) -> None:
         """Forget the rows before `row` and ask for as many more."""
         with self._changed:

@@ -15,9 +15,11 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from penstock.engine.weaving.blame import operator_name
+from penstock.flow import text_of
 from penstock.run.resumption import NotResumableError, Reckoning
 from penstock.spark.ingest.supply import ResumedSupply, supply_of
-from penstock.spark.pipeline.plan import Executed, Live, Local, PlanError, SparkPlan
+from penstock.spark.pipeline.modes import PlanError
+from penstock.spark.pipeline.nodes import Executed, Live, Local, SparkPlan
 from penstock.spark.wire.storage import Folder, StorageError
 from penstock.stage import Again
 
@@ -55,9 +57,26 @@ def _restart_of(source: Live) -> ResumedSupply | None:
     return found
 
 
-def claim(folder: Folder, plan: SparkPlan, frame: DataFrame) -> None:
+def check_apart(source: Live) -> None:
+    """Refuse a source that several queries cannot read each by itself, from its own row of a checkpoint on."""
+    found = _restart_of(source)
+    if found is not None and not found.commits:
+        return
+    reason = (
+        "gives what comes from then on, which one of them would take and the others miss"
+        if found is None
+        else "is told what is committed, and what one of them has committed the others may still need"
+    )
+    raise PlanError(
+        f"run: with a checkpoint, several queries each read {text_of(source.stream)} from their own row on, and it"
+        f" {reason}; let one query serve all ends: sinks of this process with one output mode, and also(write) instead"
+        " of spark_sink(...)"
+    )
+
+
+def claim(folder: Folder, plan: SparkPlan, frames: list[DataFrame]) -> None:
     """Write down to which pipeline a checkpoint belongs, or refuse the checkpoint of another pipeline."""
-    own = facts_of(plan, frame)
+    own = facts_of(plan, frames)
     try:
         folder.make()
         if _OWNER not in folder.names():
@@ -91,24 +110,31 @@ def _changes(before: Facts, now: Facts) -> Iterator[str]:
             yield f"{name} was {before[name]}, and is {now[name]}"
 
 
-def facts_of(plan: SparkPlan, frame: DataFrame) -> Facts:
-    """Say what must stay the same, each by its name."""
+def facts_of(plan: SparkPlan, frames: list[DataFrame]) -> Facts:
+    """Say what must stay the same, each by its name; `frames` are those that the queries give out."""
     found: Facts = {}
-    source = plan.source
-    if isinstance(source, Live):
-        supply = _restart_of(source)
-        way = "spooled" if supply is None else _RECKONED[supply.resumption.way]
-        found["the source"] = f"{operator_name(source.stream._chain.source)}, {way}"
-        for field in source.schema.struct:
-            found[f"column {field.name}"] = field.dataType.simpleString()
-    else:
-        found["the source"] = "one of Spark's"
-    for number, state in enumerate(_states(frame), 1):
-        found[f"state {number}"] = state
-    scopes = [step.scope for step in plan.steps if isinstance(step, Executed) and step.scope is not None]
+    for number, source in enumerate(plan.sources, 1):
+        one = len(plan.sources) == 1
+        name, of = ("the source", "") if one else (f"source {number}", f" of source {number}")
+        if isinstance(source, Live):
+            supply = _restart_of(source)
+            way = "spooled" if supply is None else _RECKONED[supply.resumption.way]
+            found[name] = f"{operator_name(source.stream._chain.source)}, {way}"
+            for field in source.schema.struct:
+                found[f"column {field.name}{of}"] = field.dataType.simpleString()
+        else:
+            found[name] = "one of Spark's"
+    for place, frame in enumerate(frames, 1):
+        of = "" if len(frames) == 1 else f" of query {place}"
+        for number, state in enumerate(_states(frame), 1):
+            found[f"state {number}{of}"] = state
+    steps = [node.work for node in plan.nodes if isinstance(node.work, Executed)]
+    scopes = [step.scope for step in steps if step.scope is not None]
     for number, keys in enumerate((scope.keys for scope in scopes if scope.keys), 1):
         found[f"keyed_by {number}"] = f"[{', '.join(keys)}]"
-    found["the sink"] = "one of this process" if isinstance(plan.end, Local) else "one of Spark's"
+    for number, end in enumerate(plan.ends, 1):
+        name = "the sink" if len(plan.ends) == 1 else f"sink {number}"
+        found[name] = "one of this process" if isinstance(end.what, Local) else "one of Spark's"
     return found
 
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, DataFrameWriter
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -18,6 +19,7 @@ from penstock.run.result import ResultSubscriber, Settle
 from penstock.spark.egress.draining import stop_after_batch, stop_now
 from penstock.spark.egress.microbatch import default_trigger
 from penstock.spark.egress.task_failures import TaskFailures, report_to
+from penstock.spark.pipeline.modes import refuse_mode
 from penstock.spark.pipeline.progress import Batches
 from penstock.spark.pipeline.steps import SparkSink
 from penstock.spark.session.held import HeldSession
@@ -72,6 +74,7 @@ class NativeEnd:
         sink: SparkSink,
         checkpoint: Folder | None,
         batches: Batches | None,
+        mode: str | None,
         settle: Settle,
     ) -> None:
         self._spark = spark
@@ -79,6 +82,7 @@ class NativeEnd:
         self._sink = sink
         self._checkpoint = checkpoint
         self._batches = batches
+        self._mode = mode
         self._settle = settle
         self._context = spark.session.sparkContext
         self._tag = f"penstock-{secrets.token_hex(6)}"
@@ -155,10 +159,16 @@ class NativeEnd:
     def _streamed(self) -> int:
         made = self._sink.fn(self._frame)
         if isinstance(made, DataStreamWriter):
+            if self._mode is not None:
+                made = made.outputMode(self._mode)
             if self._checkpoint is not None:
                 made = made.option("checkpointLocation", self._checkpoint.location)
             trigger = default_trigger(self._frame)
-            made = start(made, trigger, self._frame, self._spark.gate.ended)
+            try:
+                made = start(made, trigger, self._frame, self._spark.gate.ended)
+            except AnalysisException as error:
+                refuse_mode(self._frame, error)
+                raise
         if not isinstance(made, StreamingQuery):
             raise TypeError(f"spark_sink: the function must return df.writeStream... or a query, got {made!r}")
         with self._lock:

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
+from penstock.spark.versions import stream_readers
+from penstock.spark.versions.stream_readers import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow, fitting
 from penstock.spark.wire.gate import Caller, DoorAddress, DoorCall, GateError, Message, open_gates
 
 if TYPE_CHECKING:
@@ -151,6 +152,8 @@ class EndReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _source_for(address: DoorAddress, buckets: int) -> type[DataSource]:
+    says_start = stream_readers.SAYS_START  # as it is in the driver
+
     class Ends(DataSource):
         @classmethod
         def name(cls) -> str:
@@ -160,7 +163,7 @@ def _source_for(address: DoorAddress, buckets: int) -> type[DataSource]:
             return CARRIED
 
         def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-            return EndReader(address, buckets)
+            return fitting(EndReader(address, buckets), says_start)
 
     return Ends
 
@@ -192,4 +195,4 @@ def _plan_of(df: DataFrame) -> str:
     return "" if java is None else str(java.queryExecution().logical().toString())
 
 
-__all__ = ["CARRIED", "end_of"]
+__all__ = ["CARRIED", "EndDoor", "end_of"]

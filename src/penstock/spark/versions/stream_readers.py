@@ -67,7 +67,8 @@ class RememberingReader(DataSourceStreamReader):
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802  Spark's name
         """Return where a query without a checkpoint begins."""
         found: dict[str, Any] = self._reader.initialOffset()
-        self._last = found
+        if self._last is None:
+            self._last = found  # else Spark has asked for the latest offset first, and plans from the beginning to it
         return found
 
     def latestOffset(self) -> dict[str, Any]:  # type: ignore[override]  # noqa: N802  pyright: ignore
