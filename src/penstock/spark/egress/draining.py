@@ -30,10 +30,9 @@ def stop_now(query: Any) -> None:
 
 def _cancel_jobs(query: Any, ended: threading.Event) -> None:
     context = SparkContext._active_spark_context
-    group = str(query.runId)
     while context is not None and not ended.wait(_GRACE):
         try:
-            context.cancelJobGroup(group)
+            context.cancelJobGroup(str(query.runId))
         except Exception as error:  # noqa: BLE001  this thread has no caller, so it is only logged
             if not ended.is_set():
                 drop("stream: the jobs of a query could not be cancelled", error)
