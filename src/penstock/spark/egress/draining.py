@@ -17,8 +17,8 @@ _LOOK = 0.05  # seconds between two looks at a query; Spark does not tell by its
 def stop_now(query: Any) -> None:
     """Stop a query at once, with the jobs that it runs.
 
-    Spark interrupts the query once and waits for it. A job that begins just then does not hear of it, and Spark waits as
-    long as the job takes; so jobs are cancelled until the query has ended.
+    Spark interrupts the query once and waits for it. A job that begins just then does not hear of it, and Spark waits
+    as long as the job takes; so jobs are cancelled until the query has ended.
     """
     ended = threading.Event()
     threading.Thread(target=_cancel_jobs, args=(query, ended), name="penstock-query-jobs", daemon=True).start()
