@@ -357,12 +357,8 @@ def test_a_closed_gate_ends_the_subscription(spark, tmp_path):
         publisher = Counted(10**9)
         begun = threading.Event()
         publisher.on_request = begun.set
-        df = frame(
-            SimpleNamespace(session=spark.session, gate=gate, is_remote=False),
-            publisher,
-            Schema.of(SCHEMA),
-            capacity=10,
-        )
+        held = SimpleNamespace(session=spark.session, gate=gate, is_remote=False)
+        df = frame(held, publisher, Schema.of(SCHEMA), capacity=10)
         query = df.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "c")).start()
         assert begun.wait(WAIT)
     assert publisher.cancelled.wait(WAIT)

@@ -17,8 +17,8 @@ _LOOK = 0.05  # seconds between two looks at a query; Spark does not tell by its
 def stop_now(query: Any) -> None:
     """Stop a query at once, with the jobs that it runs.
 
-    Spark interrupts the query once and waits for it. A job that begins just then does not hear of it, and Spark waits as
-    long as the job takes; so jobs are cancelled until the query has ended.
+    Spark interrupts the query once and waits for it. A job that begins just then does not hear of it, and Spark waits
+    as long as the job takes; so jobs are cancelled until the query has ended.
     """
     ended = threading.Event()
     threading.Thread(target=_cancel_jobs, args=(query, ended), name="penstock-query-jobs", daemon=True).start()
@@ -30,10 +30,9 @@ def stop_now(query: Any) -> None:
 
 def _cancel_jobs(query: Any, ended: threading.Event) -> None:
     context = SparkContext._active_spark_context
-    group = str(query.runId)
     while context is not None and not ended.wait(_GRACE):
         try:
-            context.cancelJobGroup(group)
+            context.cancelJobGroup(str(query.runId))
         except Exception as error:  # noqa: BLE001  this thread has no caller, so it is only logged
             if not ended.is_set():
                 drop("stream: the jobs of a query could not be cancelled", error)
