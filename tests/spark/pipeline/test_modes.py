@@ -117,6 +117,15 @@ def test_what_a_state_of_a_key_says_at_the_end_is_not_late_for_the_windows_behin
     assert [row[1] for row in sorted(found, key=lambda row: row[0]["start"])] == [1, 1, 3, 1]
 
 
+def test_what_is_open_when_a_source_fails_does_not_come_out(spark):
+    got: list[int] = []
+    rows = Stream.range(14).map(lambda n: ("a", at(20 * n))).concat(Stream.error(OSError("the feed broke")))
+    pipeline = rows | entry("name string, at timestamp") | frame(hourly) | Sink.for_each(lambda row: got.append(row[1]))
+    with pytest.raises(OSError, match="the feed broke"):
+        pipeline.run(spark).wait(WAIT)
+    assert set(got) <= {3}  # the last window has two
+
+
 def test_what_is_open_comes_out_into_a_sink_of_sparks_own(spark, tmp_path):
     rows = Stream.range(14).map(lambda n: ("a", at(20 * n)))
     written = spark_sink(lambda df: df.writeStream.format("parquet").option("path", str(tmp_path / "out")))

@@ -41,7 +41,12 @@ class _Member:
     @property
     def ready(self) -> bool:
         """Tell whether a question would be answered with rows, or with an error."""
-        return self.intake.ahead(self.planned) or (self.over and self.intake.error is not None)
+        return self.intake.ahead(self.planned) or self.failed
+
+    @property
+    def failed(self) -> bool:
+        """Tell whether nothing but an error is left; that is no end at which anything would be final."""
+        return self.over and self.intake.error is not None
 
     @property
     def over(self) -> bool:
@@ -90,7 +95,7 @@ class Together:
                     " out then; rows that come now would be late and dropped: give it another checkpoint"
                 )
             return {"row": end, "done": done}
-        if not first or self._others(member, lambda each: each.ready):
+        if not first or member.failed or self._others(member, lambda each: each.ready):
             return {"row": row, "done": True}
         if len(self._members) < self.size:
             if not waits:
