@@ -419,6 +419,16 @@ def test_ends_of_one_query_have_their_own_numbers(spark):
         assert own == [(number, number == len(own) - 1) for number in range(len(own))]
 
 
+def test_a_row_that_does_not_fit_is_told_of_once_however_many_queries_read_it(spark):
+    letters: list[Any] = []
+    source = Stream.just((1,), ("one",), (2,)) | entry("n long", dead_letter=Sink.for_each(letters.append))
+    rows, count = (
+        (source | branch(Sink.to_list(), spark_sink(lambda df: df.writeStream.format("noop")))).run(spark).wait(WAIT)
+    )
+    assert ([row.n for row in rows], count) == ([1, 2], 2)
+    assert [letter.row for letter in letters] == [("one",)]
+
+
 # The same here and there.
 
 NUMBERS = Stream.range(12)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from penstock.engine.many.broadcast import Connection
 from penstock.engine.many.shared_run import Slow
 from penstock.engine.runs.chain import Chain
+from penstock.flow import Sink
 from penstock.operators.publish import Publish
 from penstock.run import Valve, Valved
-from penstock.spark.ingest.frames import frame, retire
+from penstock.spark.ingest.frames import Rejected, frame, retire
 from penstock.spark.pipeline.build import OpenLive
 from penstock.spark.pipeline.checkpoint import SPOOL, check_apart, is_spooled
 from penstock.spark.pipeline.nodes import Live, SparkPlan
@@ -92,6 +93,10 @@ class _Through:
         return opened if self.valve is None else Stream(Chain(Valved(opened._chain, self.valve, iterates=False)))
 
 
+def _left_out(_: Rejected) -> None:
+    """Do nothing with a row that another query tells of."""
+
+
 class Inlets:
     """The live sources of one run."""
 
@@ -99,6 +104,8 @@ class Inlets:
         self._plan = plan
         self._entries = entries
         self._meetings: dict[int, _Meeting] = {}
+        self._lettered: set[int] = set()
+        """The sources whose rows that do not fit are told of by one query, and left out by the others."""
         self._leave: list[Callable[[], None]] = []
         """Each lets the gate forget a source."""
 
@@ -138,7 +145,7 @@ class Inlets:
                 capacity=live.entry.capacity,
                 latency=live.entry.latency,
                 spool=spool,
-                dead_letter=live.entry.dead_letter,
+                dead_letter=self._letters(at, live),
                 again=live.entry.said if meeting is None else None,
                 through=through,
                 together=work.together,
@@ -146,8 +153,16 @@ class Inlets:
 
         return open_live
 
+    def _letters(self, at: int, live: Live) -> Sink[Rejected, Any] | None:
+        letters = live.entry.dead_letter
+        if letters is None or at not in self._lettered:
+            self._lettered.add(at)
+            return letters
+        return Sink.for_each(_left_out)
+
     def close(self) -> None:
         """Let go of the sources."""
+        self._lettered.clear()
         leave, self._leave = self._leave, []
         for each in leave:
             each()
