@@ -153,6 +153,13 @@ class Ingest:
         self._idle: Callable[[], None] | None = None
         self.before_first: Callable[[], None] = lambda: None
         """Is called before a query's first rows are asked for; what it raises fails the query."""
+        self._patience = POLL_SECONDS
+        self._goes_on: Callable[[], bool] | None = None
+
+    def wake(self, seconds: float, when: Callable[[], bool], /) -> None:
+        """Send readers back without rows after so many seconds, where `when` says that their queries go on."""
+        self._patience = min(self._patience, seconds)
+        self._goes_on = when
 
     def reads(self, given: object) -> bool:
         """Tell whether this is the door of a publisher, or of what it passes through."""
@@ -291,11 +298,13 @@ class Ingest:
     def _poll(self, query: _Query, row: int, place: Place | None, most: object) -> Message:
         intake = query.intake
         query.commit(row, place)
-        end, done = intake.poll(row, most if isinstance(most, int) else None, POLL_SECONDS)
+        end, done = intake.poll(row, most if isinstance(most, int) else None, self._patience)
         query.ended = done
         if done and intake.error is not None:
             return self._failed(intake.error)
         found: Message = {"row": end, "done": done}
+        if end == row and not done and self._goes_on is not None:
+            found["goes_on"] = self._goes_on()
         behind = intake.place(end) if end > row else None
         if behind is not None:
             found["at"] = behind
