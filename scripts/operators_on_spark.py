@@ -35,6 +35,9 @@ reason before anything runs, and a test runs everything else.
 - **state**: Spark keeps what it remembers of each key, in the checkpoint, from one micro-batch to the next; what it has
   to say at the end comes when the live streams that feed the DataFrame have ended. A DataFrame that reads a source of
   Spark's never ends;
+- **timer**: as with state, and it is woken when its time has come, which the query looks at a few times in the shortest
+  time that a step waits, and once a second at least. The time is that of the driver, and part of the checkpoint: a
+  micro-batch that is done again is done at the same time again;
 - any other word: it is refused, for a reason that stands below the table.
 
 Per partition on a stream means a partition of one micro-batch.
@@ -116,7 +119,8 @@ def page() -> str:
 def _quoted(text: str) -> str:
     """Put code between backquotes."""
     for code in ("concat_map(lambda one: Stream.just(one).map(fn).…(...))", "per_partition(flow)",
-                 'keyed_by(flow, "key")', "spark.frame", "stateful_map", "throttle_first", "split_when"):  # fmt: skip
+                 'keyed_by(flow, "key")', "spark.frame", "stateful_map", "split_when", "debounce", "sample",
+                 "buffer_timeout"):  # fmt: skip
         text = text.replace(code, f"`{code}`")
     return text
 

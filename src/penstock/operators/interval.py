@@ -43,6 +43,11 @@ class Interval(Source[int]):
         """Give the ticks from then on."""
         return Again.LATER
 
+    @property
+    def pace(self) -> float:
+        """Return the seconds."""
+        return self.seconds
+
     def connect(self, downstream: Subscriber[int], /) -> None:
         """Start the timer."""
         seat = Seat(downstream)

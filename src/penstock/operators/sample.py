@@ -6,6 +6,7 @@ Marble: a.sample(3, clock=clock) over -12--3----4|
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,7 +16,48 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.words.part import Part, height_of
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Source, Tie
+from penstock.stage import MakeWaiting, Source, Tie, Waiting
+
+
+class _Ticks:
+    """The rule, in pieces, for ticks at a steady pace: the latest element is held until the next one.
+
+    The pace begins with the run. Where nothing is held no tick is waited for.
+    """
+
+    __slots__ = ("due", "items", "seconds", "start")
+    kept: ClassVar[tuple[str, ...]] = ("items", "start", "due")
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.begin(0.0)
+
+    def begin(self, now: float, /) -> None:
+        self.items: list[Any] = []
+        self.start = now
+        self.due: float | None = None
+
+    def came(self, element: Any, now: float, /) -> Iterable[Any]:
+        if self.due is None:
+            tick = (now - self.start) // self.seconds
+            self.due = self.start + (tick + 1) * self.seconds
+            if self.due <= now:  # by a rounding
+                self.due = self.start + (tick + 2) * self.seconds
+        self.items = [element]
+        return ()
+
+    def rang(self, now: float, /) -> Iterable[Any]:
+        return self.ended()
+
+    def ended(self) -> Iterable[Any]:
+        items, self.items, self.due = self.items, [], None
+        return items
+
+
+def _paced(step: Sample) -> Waiting | None:
+    """Return the rule for a pace; what another stream says cannot be known in advance."""
+    pace = step.ticks.source.pace
+    return None if pace is None or step.ticks.steps else _Ticks(pace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +71,7 @@ class Sample(Source[Any]):
     """
 
     tie: ClassVar[Tie] = Tie.TIME
+    waits: ClassVar[MakeWaiting | None] = _paced
     stream: Chain
     ticks: Chain
 

@@ -5,6 +5,7 @@ from penstock.stage.body import Body
 from penstock.stage.gate import SIZED, InnerGate, LoopGate, used_up
 from penstock.stage.sight import Sight, Tie
 from penstock.stage.step import AsyncOpener, Joint, Opener, Source, Stage, Step
+from penstock.stage.waiting import MakeWaiting, Waiting
 
 __all__ = [
     "SIZED",
@@ -15,11 +16,13 @@ __all__ = [
     "InnerGate",
     "Joint",
     "LoopGate",
+    "MakeWaiting",
     "Opener",
     "Sight",
     "Source",
     "Stage",
     "Step",
     "Tie",
+    "Waiting",
     "used_up",
 ]

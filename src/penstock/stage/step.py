@@ -10,6 +10,7 @@ from penstock.stage.again import Again, Gives
 from penstock.stage.body import Body
 from penstock.stage.gate import LoopGate
 from penstock.stage.sight import Sight, Tie
+from penstock.stage.waiting import MakeWaiting
 
 A_contra = TypeVar("A_contra", contravariant=True)
 B_co = TypeVar("B_co", covariant=True)
@@ -74,6 +75,8 @@ class Joint(Generic[A_contra, B_co]):
     tie: ClassVar[Tie] = Tie.ORDER
     gives: ClassVar[Gives] = Gives.ANY
     """What it makes of one element; it may look at the next before it gives that."""
+    waits: ClassVar[MakeWaiting | None] = None
+    """What makes its rule, where it is one that time wakes and that can run piece by piece."""
 
     @property
     def steady(self) -> bool:
@@ -96,11 +99,18 @@ class Source(Generic[T]):
     """Whether it emits nothing, and needs no request to end, where that holds for the stream in its field `stream`."""
     follows: ClassVar[bool] = False
     """Whether another run of it gives the same where that holds for all the chains that it holds."""
+    waits: ClassVar[MakeWaiting | None] = None
+    """What makes its rule, where it does to the stream in its field `stream` what such a step would."""
 
     @property
     def again(self) -> Again:
         """Return what another run gives; for a source that holds chains, it is these that are asked."""
         return Again.UNSAID
+
+    @property
+    def pace(self) -> float | None:
+        """Return how many seconds apart its elements come, where it is a clock's ticks and nothing else."""
+        return None
 
     def after(self, count: int) -> Source[T] | None:
         """Return a source of what follows the first `count` elements, where it need not touch these; or None."""

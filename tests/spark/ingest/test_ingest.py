@@ -11,8 +11,9 @@ import pytest
 
 from penstock import Sink, Stream
 from penstock.engine.places.clocks import VirtualClock
-from penstock.spark.ingest.frames import Rejected, frame
+from penstock.spark.ingest.frames import frame
 from penstock.spark.ingest.intake import IngestError, Intake
+from penstock.spark.ingest.letters import Rejected
 from penstock.spark.ingest.pace import Pace
 from penstock.spark.wire import failure
 from penstock.spark.wire.schema import Schema, SchemaError

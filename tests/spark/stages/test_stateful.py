@@ -247,9 +247,9 @@ def test_what_cannot_go_on_between_micro_batches_is_refused(spark: Spark) -> Non
             rate.transform(step)
 
     refused(
-        lambda rows: rows.map(len).debounce(1),
-        f"keyed_by: debounce, step 2 of 2, {why}: what it waits for would be lost between them:"
-        " use throttle_first, or use a window of Spark's own in a step of the DataFrame",
+        lambda rows: rows.map(len).delay(1),
+        f"keyed_by: delay, step 2 of 2, {why}: what it waits for would be lost between them:"
+        " put it before or behind Spark, or use debounce, sample, buffer_timeout or timeout",
     )
     refused(
         lambda rows: rows.map(len).concat(Stream.just(1)),

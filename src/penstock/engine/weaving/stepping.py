@@ -13,6 +13,10 @@ What a body adds before the first element comes with the first piece alone, and 
 is nothing more to come: because a step before it has ended, or because `ending` says so. A joint that ends the stream
 in place of a failure is watched through its `when`: where it has caught an error, the stream has ended.
 
+A joint that time wakes has a rule (`stage/waiting.py`) whose variables are values as well. It runs as a stage: what is
+due comes before the first element of a piece, and what it holds behind the last, when nothing more is to come. `due`
+says when the run is to be woken, with a piece that has no elements, and `now` what time it is then.
+
 Not everything in a body is state. A variable that is set from a field's attribute and never again, such as a clock's
 `now`, is set anew for each piece; one that each element sets before it is read is not kept either.
 """
@@ -25,11 +29,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from textwrap import dedent
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.weaving.blame import blamed, callable_of, function_name, operator_name
 from penstock.engine.weaving.handled_errors import When
-from penstock.stage import Body, Stage, Step, Tie
+from penstock.stage import Body, Source, Stage, Step, Tie, Waiting
 from penstock.stage.grammar import PLACEHOLDER
 
 _MARK = "placeholder_"
@@ -177,6 +181,42 @@ class _View:
         return self._run.ending or self._run.ended_before(self._place)
 
 
+@dataclass(frozen=True, slots=True)
+class _Woken(Stage[Any, Any]):
+    """A rule as a stage; the clock is that of the run."""
+
+    rule: Waiting
+    run: SteppingRun
+    view: _View
+    loop: ClassVar[Body] = Body(head="{due}()", each="{came}(v)", tail="{last}()")
+
+    def due(self) -> Iterable[Any]:
+        """Return what the rule gives when it is woken, if its time has come."""
+        rule, now = self.rule, self.run.now
+        return rule.rang(now) if rule.due is not None and rule.due <= now else ()
+
+    def came(self, element: Any) -> Iterable[Any]:
+        """Return what the rule makes of an element."""
+        return self.rule.came(element, self.run.now)
+
+    def last(self) -> Iterable[Any]:
+        """Return what the rule holds, if nothing more is to come."""
+        return self.rule.ended() if self.view.over() else ()
+
+
+def _woken(step: Step | Source[Any], run: SteppingRun, view: _View) -> tuple[_Woken, SteppingBody]:
+    """Return a step that time wakes as a stage of the same name, for errors to say, and what is known about it."""
+    given = type(step)
+    rule = None if given.waits is None else given.waits(step)  # type: ignore[union-attr]
+    assert rule is not None
+    made = _classes.get(given)
+    if made is None:
+        names = {"__slots__": (), "__module__": given.__module__, "__qualname__": given.__qualname__}
+        made = _classes[given] = type(given.__name__, (_Woken,), names)
+    known = SteppingBody(_Woken.loop, rule.kept, lambda _, rule: rule.begin(run.now), None, quiet=True)
+    return made(rule, run, view), known
+
+
 _classes: dict[type, type] = {}
 
 
@@ -204,10 +244,17 @@ def _stepped(stage: Stage[Any, Any], body: Body, cell: object, view: _View) -> S
     return made  # type: ignore[no-any-return]
 
 
-def keeps_state(step: Step) -> bool:
+def is_woken(step: Step | Source[Any]) -> bool:
+    """Tell whether a step is one that time wakes, by a rule."""
+    return not isinstance(step, Stage) and type(step).waits is not None
+
+
+def keeps_state(step: Step | Source[Any]) -> bool:
     """Tell whether a step has something to remember between two pieces of its input."""
+    if isinstance(step, Source):
+        return is_woken(step)
     if not isinstance(step, Stage):
-        return step.tie is Tie.FAILURE
+        return step.tie is Tie.FAILURE or is_woken(step)
     body = step.body
     return bool(body.state or body.head or body.tail or body.ends)
 
@@ -215,17 +262,27 @@ def keeps_state(step: Step) -> bool:
 class SteppingRun:
     """One chain that runs piece by piece; its steps take the places of those that they are made of."""
 
-    def __init__(self, steps: Iterable[Step]) -> None:
+    def __init__(self, steps: Iterable[Step | Source[Any]]) -> None:
         self.ending = False
         """Whether no further piece comes."""
+        self.now = 0.0
+        """What time it is for those that time wakes."""
         made: list[Step] = []
-        self._parts: list[tuple[Step, SteppingBody, SimpleNamespace, _View]] = []
+        self._rules: list[Waiting] = []
+        self._parts: list[tuple[Any, SteppingBody, Any, _View]] = []
         for step in steps:
             if not keeps_state(step):
+                assert not isinstance(step, Source)
                 made.append(step)
                 continue
-            cell, view = SimpleNamespace(), _View(self, len(self._parts))
-            if isinstance(step, Stage):
+            cell: Any = SimpleNamespace()
+            view = _View(self, len(self._parts))
+            if is_woken(step):
+                woken, known = _woken(step, self, view)
+                cell = woken.rule
+                self._rules.append(cell)
+                made.append(woken)
+            elif isinstance(step, Stage):
                 known = stepping_body(step.body)
                 assert known.body is not None
                 made.append(_stepped(step, known.body, cell, view))
@@ -245,6 +302,16 @@ class SteppingRun:
         """Whether a run in the state it began with may be forgotten: it would say the same if it began again."""
         self.tailed = any(known.body is not None and known.body.tail is not None for _, known, _, _ in self._parts)
         """Whether anything may come when the input has ended."""
+
+    @property
+    def shortest(self) -> float | None:
+        """Return the shortest time that a step waits; None if time wakes none of them."""
+        return min((rule.seconds for rule in self._rules), default=None)
+
+    @property
+    def due(self) -> float | None:
+        """Return when the run is to be woken; None if it need not be."""
+        return min((rule.due for rule in self._rules if rule.due is not None), default=None)
 
     def begin(self) -> None:
         """Be as a run is before its first piece."""
@@ -281,4 +348,4 @@ class SteppingRun:
         return False
 
 
-__all__ = ["SteppingRun", "keeps_state", "stepping_body"]
+__all__ = ["SteppingRun", "is_woken", "keeps_state", "stepping_body"]

@@ -3,7 +3,7 @@
 An offset is the number of a row, `row`, and the place in the stream behind which it comes, `at`, if the stream has
 places. Spark asks for the latest offset when the batch before is committed, so the question is also the commit of where
 it starts. It is answered when there are rows or the stream has ended; a question that may not end the query is asked
-again.
+again, unless another source of the query keeps it going.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class DoorReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 return {name: answer[name] for name in ("row", "at") if name in answer}
             if answer.get("mark"):
                 return {**start, "mark": answer["mark"]}
-            if answer["done"] or not self._until_end:
+            if answer["done"] or answer.get("goes_on") or not self._until_end:
                 return start
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from penstock.engine.many.emitter import EmitResult, Emitter
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock
-from penstock.errors import OverflowedError
-from penstock.flow import Sink, subscriber
+from penstock.flow import Sink
 from penstock.run.resumption import NotResumableError
 from penstock.spark.ingest.data_source import source_for
 from penstock.spark.ingest.intake import Intake
+from penstock.spark.ingest.letters import Letters, Rejected
 from penstock.spark.ingest.pace import Pace
 from penstock.spark.ingest.spool import Spool, SpoolBusy
 from penstock.spark.ingest.supply import (
@@ -42,7 +41,7 @@ from penstock.spark.versions.query_ends import check_trigger
 from penstock.spark.wire.failure import KEPT, described
 from penstock.spark.wire.gate import DoorCall, Gate, Message, whole
 from penstock.spark.wire.places import NamedFolder, folder
-from penstock.spark.wire.schema import Schema, SchemaError
+from penstock.spark.wire.schema import Schema
 from penstock.spark.wire.storage import Folder
 from penstock.spec.predicates import is_publisher
 from penstock.stream import Stream
@@ -54,14 +53,6 @@ POLL_SECONDS = 1.0
 BUSY_TRIALS = 50
 FIRST_BATCH = 10_000
 """Rows of the first micro-batches, before their pace is known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """A row that does not fit the schema, and why."""
-
-    row: Any
-    error: SchemaError
 
 
 Through = Callable[[Stream[Any]], Stream[Any]]
@@ -99,28 +90,6 @@ class _ReadTwice(IngestError):
     """The error of a second query, which may have to wait until the first has gone."""
 
 
-class Letters:
-    """A sink for rejected rows, and the stream that feeds it."""
-
-    def __init__(self, sink: Sink[Rejected, Any], size: int) -> None:
-        emitters: list[Emitter[Rejected]] = []
-        self._receiver = subscriber(sink)
-        Stream.create(emitters.append, size=size).subscribe(self._receiver)
-        self._emitter = emitters[0]
-
-    def reject(self, row: Any, error: SchemaError) -> None:
-        """Pass a row on; a sink that takes no more fails the stream, for no row is dropped silently."""
-        result = self._emitter.emit(Rejected(row, error))
-        if result is EmitResult.OVERFLOW:
-            raise OverflowedError("frame: the dead-letter sink does not keep up with the rows that do not fit")
-        if result is not EmitResult.OK:
-            raise IngestError("frame: the dead-letter sink has ended, and a row does not fit") from error
-
-    def close(self) -> None:
-        """End the sink's stream."""
-        self._emitter.complete()
-
-
 @dataclass(slots=True)
 class _Query:
     """What one query has at the gate."""
@@ -156,6 +125,13 @@ class Ingest:
         self._idle: Callable[[], None] | None = None
         self.before_first: Callable[[], None] = lambda: None
         """Is called before a query's first rows are asked for; what it raises fails the query."""
+        self._patience = POLL_SECONDS
+        self._goes_on: Callable[[], bool] | None = None
+
+    def wake(self, seconds: float, when: Callable[[], bool], /) -> None:
+        """Send readers back without rows after so many seconds, where `when` says that their queries go on."""
+        self._patience = min(self._patience, seconds)
+        self._goes_on = when
 
     def reads(self, given: object) -> bool:
         """Tell whether this is the door of a publisher, or of what it passes through."""
@@ -300,12 +276,14 @@ class Ingest:
             row,
             body.get("mark"),
             most if isinstance(most, int) else None,
-            POLL_SECONDS,
+            self._patience,
             waits=bool(body.get("waits")),
         )
         query.ended = answer["row"] == row and not answer.keys() & {"mark", "later"} and intake.over(row)
         if query.ended and intake.error is not None:
             return self._failed(intake.error)
+        if not answer["done"] and answer["row"] == row and self._goes_on is not None:
+            answer["goes_on"] = self._goes_on()
         behind = intake.place(answer["row"]) if answer["row"] > row else None
         if behind is not None:
             answer["at"] = behind

@@ -13,7 +13,7 @@ from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 
 if TYPE_CHECKING:
-    from penstock.spark.ingest.frames import Rejected
+    from penstock.spark.ingest.letters import Rejected
     from penstock.spark.wire.schema import Described
 
 CAPACITY = 100_000

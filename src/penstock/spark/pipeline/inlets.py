@@ -14,7 +14,8 @@ from penstock.engine.runs.chain import Chain
 from penstock.flow import Sink
 from penstock.operators.publish import Publish
 from penstock.run import Valve, Valved
-from penstock.spark.ingest.frames import Rejected, frame, retire
+from penstock.spark.ingest.frames import frame, retire
+from penstock.spark.ingest.letters import Rejected
 from penstock.spark.pipeline.build import OpenLive
 from penstock.spark.pipeline.checkpoint import SPOOL, check_apart, is_spooled
 from penstock.spark.pipeline.nodes import Live, SparkPlan

@@ -24,9 +24,11 @@ from penstock.spark.stages.packing import packed
 from penstock.spark.stages.reading_states import read
 from penstock.spark.stages.refusals import StageError
 from penstock.spark.stages.states import written
+from penstock.spark.stages.timekeeping import Timekeeper, read_time
+from penstock.spark.stages.verdicts import in_line
 from penstock.spark.wire.failure import report
 from penstock.spark.wire.schema import Form, Schema
-from penstock.stage import Step
+from penstock.stage import Source, Step
 from penstock.stream import Stream
 
 AT_ONCE = 10_000
@@ -53,11 +55,16 @@ class Keeper(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._kept = handle.getMapState("states", _KEY, _STATE)
-        chain = self._flow._chain
-        self._run = SteppingRun(map(_by_the_wall, chain.steps))
+        first, steps = in_line(self._flow._chain)
+        clock = WallClock()
+        self._run = SteppingRun(_by_clock(step, clock) for step in steps)
+        self._times: Timekeeper | None = None
+        if self._run.shortest is not None:
+            clock.run = self._run
+            self._times = Timekeeper(handle)
         self._names = list(map(describe, self._run.stages))
         self._inputs = Turns()
-        flow: Flow[Any, Any] = Flow(Chain(chain.source, self._run.steps))
+        flow: Flow[Any, Any] = Flow(Chain(first, self._run.steps))
         self._outputs = flow(Stream.from_iterable(self._inputs))
         self._carried = self._source.arrow.append(pa.field("", pa.string()))
         self._beginning: bytes | None = None
@@ -69,7 +76,8 @@ class Keeper(StatefulProcessor):
         """Let the rows of a bucket pass, key by key."""
         self._key = ""
         try:
-            for made in packed(self._passed(rows), self._target):
+            passed = self._passed(rows) if self._times is None else self._in_time(rows, self._times)
+            for made in packed(passed, self._target):
                 yield Row(rows=made.serialize().to_pybytes())
         except Exception as error:
             if self._key:
@@ -98,6 +106,43 @@ class Keeper(StatefulProcessor):
         if ends:
             yield from self._ended()
 
+    def _in_time(self, rows: Iterator[Any], times: Timekeeper) -> Iterator[Any]:
+        """Wake the keys that are due, and let the rows pass after that, whatever the order they come in."""
+        told: float | None = None
+        ends, pieces = False, list[Any]()
+        for row in rows:
+            time_of = read_time(row.rows)
+            if time_of is not None:
+                told = time_of if told is None else max(told, time_of)
+            elif row.rows:
+                pieces.append(pa.ipc.read_record_batch(pa.py_buffer(row.rows), self._carried))
+            else:
+                ends = True
+        times.begin(told)
+        for key in times.due():
+            yield from self._woken(key, times)
+        self._run.now = times.now
+        yield from self._each_key(pieces)
+        if ends:
+            yield from self._ended()
+            times.forget()
+        times.leave()
+
+    def _woken(self, key: str, times: Timekeeper) -> Iterator[Any]:
+        """Let a key say what it has to say at each of the times that have come since, one after the other."""
+        self._key = key
+        kept = self._kept.getValue((key,))
+        self._take_up(kept)
+        before = due = self._run.due
+        while due is not None and due <= times.now and not self._run.ended:
+            self._run.now = due
+            self._inputs.turn = iter(())
+            yield from self._outputs
+            due = self._run.due
+        self._put_back(key, None if kept is None else kept[0])
+        times.note(key, before, None if self._run.ended else due)
+        self._key = ""
+
     def _each_key(self, pieces: list[Any]) -> Iterator[Any]:
         for key, elements in _by_key(pieces, self._reader, self._order).items():
             self._key = key
@@ -105,9 +150,12 @@ class Keeper(StatefulProcessor):
             if kept is not None and kept[0] == _DONE:
                 continue
             self._take_up(kept)
+            before = None if kept is None else self._run.due
             self._inputs.turn = iter(elements)
             yield from self._outputs
             self._put_back(key, None if kept is None else kept[0])
+            if self._times is not None:
+                self._times.note(key, before, None if self._run.ended else self._run.due)
         self._key = ""
 
     def _ended(self) -> Iterator[Any]:
@@ -153,20 +201,24 @@ class Keeper(StatefulProcessor):
 class WallClock:
     """A clock that goes on in another process and on another machine, as the system's own does not."""
 
+    def __init__(self) -> None:
+        self.run: SteppingRun | None = None
+        """The run whose time it tells, where the time comes with the rows."""
+
     def now(self) -> float:
         """Return the seconds since 1970."""
-        return time.time()
+        return time.time() if self.run is None else self.run.now
 
     def call_later(self, seconds: float, task: Callable[[], None], /) -> Callable[[], None]:
         """Refuse: what waits for it would be lost between two micro-batches."""
         raise StageError("keyed_by: no step can be called back between two micro-batches")
 
 
-def _by_the_wall(step: Step) -> Step:
+def _by_clock(step: Step | Source[Any], clock: WallClock) -> Step | Source[Any]:
     """Return a step that has another clock in the place of the system's, if it has that."""
     given: Any = step
     if isinstance(getattr(given, "clock", None), type(SYSTEM_CLOCK)):
-        given = dataclasses.replace(given, clock=WallClock())
+        given = dataclasses.replace(given, clock=clock)
     return given  # type: ignore[no-any-return]
 
 

@@ -9,6 +9,7 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.weaving.stepping import keeps_state
 from penstock.flow import EngineName, Flow, Hole, text_of
 from penstock.spark.session.embedded import EMBEDDED
+from penstock.spark.stages.verdicts import in_line
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 
@@ -34,7 +35,7 @@ class Scoped(Source[Any]):
     @property
     def keeps_states(self) -> bool:
         """Return whether the Flow has states that Spark can keep."""
-        return any(map(keeps_state, self.flow._chain.steps))
+        return any(map(keeps_state, in_line(self.flow._chain)[1]))
 
     def __str__(self) -> str:
         rest = [text_of(self.flow), *map(repr, self.keys)]

@@ -5,6 +5,9 @@ one piece, and what the steps remember of a key is a value that Spark has in the
 number of buckets by their names: Spark groups by bucket, and a bucket has the states of its keys in a map. So a
 micro-batch costs one call for each bucket instead of one for each key, and the end of the stream reaches all keys.
 
+Steps that time wakes are told it by rows of another source beside these, which also tell of the end
+(`stages/ends.py`, `stages/timekeeping.py`).
+
 Arrow carries the rows as they are, so that the Flow gets the same elements as elsewhere. `stages/states.py` says how a
 state is written.
 """
@@ -30,8 +33,10 @@ from penstock.spark.stages.ends import CARRIED, end_of
 from penstock.spark.stages.executing import stage_function
 from penstock.spark.stages.keeper import Keeper
 from penstock.spark.stages.packing import RecordBatches
-from penstock.spark.stages.refusals import StageError, check_pieces
+from penstock.spark.stages.refusals import StageError, check_clocks, check_pieces
 from penstock.spark.stages.scopes import Scoped
+from penstock.spark.stages.verdicts import in_line
+from penstock.spark.versions import stream_readers
 from penstock.spark.versions.arrow_types import arrow_schema
 from penstock.spark.versions.keyed_states import transform_with_state
 from penstock.spark.wire.schema import Form, Schema
@@ -43,6 +48,8 @@ STORE = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 BUCKETS = 256
 """How many buckets there are; a checkpoint has the states by bucket, so the number is part of its form."""
+LEAST_TICKS, MOST_TICKS = 0.05, 1.0
+"""How many seconds apart steps that wait are told the time, which is a part of the shortest that one waits."""
 _DEFAULT_STORE = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
 _MADE = StructType([StructField("rows", BinaryType(), False)])
 
@@ -59,7 +66,16 @@ def keyed_stream(
         if pa.types.is_nested(source.arrow.field(place).type):
             name = source.names[place]
             raise SchemaError(f"keyed_by: order_by {name!r} must be a plain column where rows stream", field=name)
-    tailed = SteppingRun(flow._chain.steps).tailed
+    run = SteppingRun(in_line(flow._chain)[1])
+    tailed = run.tailed
+    ticks = None if run.shortest is None else min(MOST_TICKS, max(LEAST_TICKS, run.shortest / 4))
+    if ticks is not None:
+        check_clocks(flow._chain)
+        if not stream_readers.SAYS_START:
+            raise StageError(
+                f"keyed_by: steps that time wakes, such as debounce, need PySpark 4.2 or newer, and this is"
+                f" {df.sparkSession.version}: put them before or behind Spark"
+            )
     if tailed and not hasattr(df, "_jdf"):
         raise StageError(
             "keyed_by: over Spark Connect it is not known when a stream has ended, and a step has something to say"
@@ -72,7 +88,7 @@ def keyed_stream(
     places = tuple(source.names.index(name) for name in scope.keys)
     keeper = Keeper(flow, carried, target, rows, order)
     pieces = df.mapInArrow(_together(carried, places), CARRIED)
-    end = end_of(df, BUCKETS) if tailed else None
+    end = end_of(df, BUCKETS, ticks) if tailed else None
     if end is not None:
         pieces = pieces.union(end)
     made = transform_with_state(pieces.groupBy("bucket"), keeper, _MADE, "Append", "None")

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any
 
 from penstock.engine.runs.chain import Chain, inner_chains
+from penstock.engine.weaving.stepping import is_woken
 from penstock.flow import Hole
 from penstock.stage import Sight, Source, Stage, Step, Tie
 
@@ -50,11 +51,15 @@ _NEVER: dict[Tie, tuple[str, str]] = {
     ),
     Tie.START: ("begins a stream, and the rows of a DataFrame come from it", "make a DataFrame of it with spark.frame"),
 }
+BETWEEN = "cannot go on from one micro-batch to the next"
 _WINDOWS = "use a window of Spark's own in a step of the DataFrame"
-_NO_VALUE: dict[Tie, tuple[str, str]] = {
+NO_VALUE: dict[Tie, tuple[str, str]] = {
     Tie.ORDER: ("what it remembers is not a value that Spark could keep", "write it as a Stage, or use stateful_map"),
     Tie.RUN: ("each micro-batch would be a run", "leave it out"),
-    Tie.TIME: ("what it waits for would be lost between them", f"use throttle_first, or {_WINDOWS}"),
+    Tie.TIME: (
+        "what it waits for would be lost between them",
+        "put it before or behind Spark, or use debounce, sample, buffer_timeout or timeout",
+    ),
     Tie.DEMAND: ("Spark asks for all rows of a micro-batch at once", "leave it out"),
     Tie.INPUTS: ("its other inputs would begin anew with each", "join DataFrames, or keep a table in stateful_map"),
     Tie.STREAMS: (
@@ -75,15 +80,15 @@ def refusal(step: Step | Source[Any], extent: Extent, name: str = "it") -> tuple
     tie = step.tie
     if not isinstance(step, Source) and step.sight is Sight.ITEM:
         return None
-    if extent is not Extent.ALONE and (isinstance(step, Stage) or tie is Tie.FAILURE):
+    if extent is not Extent.ALONE and (isinstance(step, Stage) or tie is Tie.FAILURE or is_woken(step)):
         return None
     if tie in _NEVER:
         why, cure = _NEVER[tie]
     elif extent is Extent.ALONE:
         why, cure = _ALONE[tie]
     elif extent is Extent.KEY_STREAM:
-        why, cure = _NO_VALUE[tie]
-        why = f"cannot go on from one micro-batch to the next: {why}"
+        why, cure = NO_VALUE[tie]
+        why = f"{BETWEEN}: {why}"
     else:
         return None
     return why, cure.format(name=name)
@@ -91,15 +96,26 @@ def refusal(step: Step | Source[Any], extent: Extent, name: str = "it") -> tuple
 
 def manner(step: Step | Source[Any], extent: Extent) -> str:
     """Say how a step runs that is not refused."""
-    return "state" if extent is Extent.KEY_STREAM and not isinstance(step, Source) and may_keep(step) else "stage"
+    if extent is not Extent.KEY_STREAM:
+        return "stage"
+    return "timer" if is_woken(step) else "state" if may_keep(step) else "stage"
 
 
-def may_keep(step: Step) -> bool:
+def may_keep(step: Step | Source[Any]) -> bool:
     """Tell whether a step of this class may have something to remember."""
     if not isinstance(step, Stage):
         return step.tie is Tie.FAILURE
     bodies = (*step.loops, step.loop) if hasattr(step, "loop") else step.loops
     return any(body.state or body.head or body.tail or body.ends for body in bodies)
+
+
+def in_line(chain: Chain) -> tuple[Source[Any], tuple[Step | Source[Any], ...]]:
+    """Return where the rows come from, and what follows as steps, also a source that treats its stream as they do."""
+    source, steps = chain.source, tuple[Step | Source[Any], ...](chain.steps)
+    while is_woken(source):
+        inner: Chain = source.stream  # type: ignore[attr-defined]
+        source, steps = inner.source, (*inner.steps, source, *steps)
+    return source, steps
 
 
 def line_of(chain: Chain) -> Iterator[tuple[Step | Source[Any], int, int]]:
@@ -126,4 +142,4 @@ def _has_hole(chain: Chain) -> bool:
     return False
 
 
-__all__ = ["PER_KEY_OR_PART", "Extent", "line_of", "manner", "refusal"]
+__all__ = ["BETWEEN", "NO_VALUE", "PER_KEY_OR_PART", "Extent", "in_line", "line_of", "manner", "refusal"]

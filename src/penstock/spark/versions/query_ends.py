@@ -58,6 +58,13 @@ def check_trigger(session: Any, door: str) -> None:
             )
 
 
+def all_read(session: Any, door: str, other: str) -> bool:
+    """Tell whether every query that reads a door of the gate reads another source, too, whose name begins so."""
+    plans = [str(query._jsq.streamingQuery().analyzedPlan().toString()) for query in session.streams.active]
+    reading = [plan for plan in plans if f"{PREFIX}{door}" in plan]
+    return bool(reading) and all(other in plan for plan in reading)
+
+
 def start(
     writer: Any, trigger: Mapping[str, Any], frame: DataFrame, ended: Callable[[list[str]], bool]
 ) -> StreamingQuery:
@@ -85,4 +92,6 @@ def _end(query: Any, ended: Callable[[], bool]) -> None:
         return
 
 
-__all__ = ["PREFIX", "UNTIL_END", "ShortTriggerError", "check_trigger", "doors_of", "start", "streaming_sources"]
+__all__ = [
+    "PREFIX", "UNTIL_END", "ShortTriggerError", "all_read", "check_trigger", "doors_of", "start", "streaming_sources",
+]  # fmt: skip
