@@ -21,6 +21,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
+from penstock.spark.versions.registrations import live_frame
 from penstock.spark.wire.gate import Caller, DoorAddress, DoorCall, GateError, Message, open_gates
 
 if TYPE_CHECKING:
@@ -180,9 +181,7 @@ def end_of(df: DataFrame, buckets: int) -> DataFrame | None:
                     gate.dismiss(other)
             address = gate.admit(EndDoor(gate, doors))
             source = _source_for(address, buckets)
-            session = df.sparkSession
-            session.dataSource.register(source)
-            return session.readStream.format(source.name()).load()
+            return live_frame(df.sparkSession, source)
     return None
 
 
