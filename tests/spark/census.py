@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import re
-import tempfile
 import threading
 from collections import Counter
 from pathlib import Path
@@ -37,17 +36,6 @@ def own_objects() -> Counter[str]:
         if str(kind.__module__).startswith("penstock."):
             found[f"{kind.__module__}.{kind.__qualname__}"] += 1
     return found
-
-
-def temporary() -> set[str]:
-    """Return the files and folders where temporary ones are made, as far as they are Spark's or penstock's."""
-    names = ("penstock", "temporary-", "spark-", "pyspark-", "blockmgr", "hsperf")
-    return {one.name for one in Path(tempfile.gettempdir()).iterdir() if one.name.startswith(names)}
-
-
-def temporary_below(folder: str) -> int:
-    """Return how many files and folders are below one."""
-    return sum(len(folders) + len(found) for _, folders, found in os.walk(folder))
 
 
 class Jvm:
@@ -98,7 +86,6 @@ def census(spark: Spark) -> dict[str, Any]:
         "threads": Counter(_NUMBER.sub("N", thread.name) for thread in threading.enumerate()),
         "files": files(),
         "objects": own_objects(),
-        "temporary": temporary(),
         "processes": Counter(_NUMBER.sub("N", command(pid)[:300]) for pid in below(os.getpid())),
         "JVM": jvm.counts(),
         "JVM threads": jvm.threads(),
