@@ -60,6 +60,11 @@ bench-spark: $(VENV)/installed-test ## Measure penstock on Spark against hand-wr
 	@scripts/ensure-java
 	$(BIN)/python -m benchmarks.spark $(ARGS)
 
+.PHONY: soak
+soak: $(VENV)/installed-test ## Run 10,000 micro-batches and see whether anything grows (ARGS="--batches 500")
+	@scripts/ensure-java
+	$(BIN)/python -m benchmarks.soak $(ARGS)
+
 .PHONY: bench-operators
 bench-operators: $(VENV)/installed-bench ## Measure every operator by itself
 	$(BIN)/python -m benchmarks.operators $(ARGS)

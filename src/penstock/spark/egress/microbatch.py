@@ -26,6 +26,8 @@ from penstock.spark.egress.draining import stop_now
 from penstock.spark.egress.in_order import batches_in_order
 from penstock.spark.egress.numbering import NumberedByEnd, numbered_rows
 from penstock.spark.egress.task_failures import TaskFailures, report_to
+from penstock.spark.versions.callbacks import BatchCall
+from penstock.spark.versions.planner_threads import end_planner_threads
 from penstock.spark.versions.query_ends import PREFIX, UNTIL_END, start, streaming_sources
 from penstock.spark.wire import failure
 from penstock.spark.wire.gate import DoorCall, Gate, GateError, Message
@@ -51,7 +53,7 @@ _STOPPED = (
 
 
 class _Ended(PenstockError):
-    """The exception that tells Spark that the subscriber has gone; only Spark sees it."""
+    """The exception that tells Spark that the subscriber has gone, or is told an error; only Spark sees it."""
 
 
 def _not_ended(record: logging.LogRecord) -> bool:
@@ -139,6 +141,7 @@ class _Run:
         self._reports = TaskFailures(context, outlet.fail_now)
         self._address = source.gate.admit(self)
         self._started = threading.Lock()
+        self._call = BatchCall(self._batch)
 
     def open(self) -> None:
         self._outlet.open()
@@ -191,7 +194,8 @@ class _Run:
         try:
             self._ledger = Ledger(source.checkpoint)
             report_to(self._context, self._address)
-            writer = source.frame.writeStream.outputMode(source.mode).foreachBatch(self._batch)
+            writer = source.frame.writeStream.outputMode(source.mode).foreachBatch(self._call)
+            writer = writer.queryName(f"{PREFIX}{self._address.door}")
             if source.checkpoint is not None:
                 writer = writer.option("checkpointLocation", source.checkpoint.location)
             trigger = source.trigger or default_trigger(source.frame)
@@ -204,9 +208,12 @@ class _Run:
             query.awaitTermination()
         except Exception as error:  # noqa: BLE001  it is delivered
             error = self._reports.last or failure.original(self._raised or error)
+            self._call.let_go()
             self._outlet.complete(None if self._outlet.closed else error)
         else:
+            self._call.let_go()
             self._outlet.complete()
+        end_planner_threads(self._context)
 
     def _stop(self) -> None:
         with self._changed:
@@ -222,12 +229,12 @@ class _Run:
         """Deliver a micro-batch; called by Spark, which waits."""
         try:
             self._deliver_once(frame, number)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  it is delivered
             self._raised = error  # Spark puts so much text around it that it cannot be read any more
-            if not self._over:
-                raise
         else:
             return
+        if not self._over:
+            raise _Ended("stream: a micro-batch has failed; its error is raised where the stream is read")
         self._wait(lambda: False)  # it was stopped in the middle of its work, which has raised this error
 
     def _deliver_once(self, frame: DataFrame, number: int) -> None:

@@ -38,6 +38,7 @@ from penstock.spark.ingest.supply import (
 from penstock.spark.ingest.together import Together
 from penstock.spark.session.held import HeldSession
 from penstock.spark.versions.query_ends import check_trigger
+from penstock.spark.versions.registrations import live_frame
 from penstock.spark.wire.failure import KEPT, described
 from penstock.spark.wire.gate import DoorCall, Gate, Message, whole
 from penstock.spark.wire.places import NamedFolder, folder
@@ -358,8 +359,7 @@ def frame(
     if not spark.is_remote:
         door.before_first = partial(check_trigger, session, address.door)
     source = source_for(address, schema.struct, partitions or session.sparkContext.defaultParallelism)
-    session.dataSource.register(source)
-    return session.readStream.format(source.name()).load()
+    return live_frame(session, source)
 
 
 def _check_spooled(feed: FrameFeed) -> None:

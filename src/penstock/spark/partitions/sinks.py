@@ -23,6 +23,7 @@ from penstock.engine.words.arguments import function_given
 from penstock.flow import Sink
 from penstock.spark.partitions.batch import check_pickles
 from penstock.spark.stages.packing import RecordBatches
+from penstock.spark.versions.callbacks import BatchCall
 from penstock.spark.wire.failure import report
 from penstock.spark.wire.schema import Form, Schema
 from penstock.stream import Stream
@@ -68,7 +69,7 @@ class ExecutorWrite:
         if not frame.isStreaming:
             return self.write(frame, 0)
         Schema.of(frame.schema).reader(self.rows)  # refuses a form that does not fit here, instead of in a task
-        return frame.writeStream.foreachBatch(self._epoch)
+        return frame.writeStream.foreachBatch(BatchCall(self._epoch))
 
     def _epoch(self, frame: DataFrame, epoch: int) -> None:
         self.write(frame, epoch)

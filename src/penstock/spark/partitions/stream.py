@@ -17,6 +17,7 @@ from penstock.spark.session.connect import PARTS
 from penstock.spark.session.held import HeldSession
 from penstock.spark.session.java import SparkSetupError
 from penstock.spark.versions import stream_readers
+from penstock.spark.versions.registrations import live_frame
 from penstock.spark.wire.schema import Schema
 
 if TYPE_CHECKING:
@@ -76,8 +77,7 @@ def partitioned_stream(
     begin = start if callable(start) else Always(start)
     settings = PartSettings(parts, begin, latest, live, capacity, float(latency), tasks)
     source = source_for(spark.gate.admit(PartsDoor()), settings, open, schema, commit)
-    session.dataSource.register(source)
-    return session.readStream.format(source.name()).load()
+    return live_frame(session, source)
 
 
 __all__ = ["CAPACITY", "LATENCY", "partitioned_stream"]

@@ -23,6 +23,8 @@ from penstock.spark.pipeline.modes import refuse_mode
 from penstock.spark.pipeline.progress import Batches
 from penstock.spark.pipeline.steps import SparkSink
 from penstock.spark.session.held import HeldSession
+from penstock.spark.versions.callbacks import let_go
+from penstock.spark.versions.planner_threads import end_planner_threads
 from penstock.spark.versions.query_ends import start
 from penstock.spark.wire import failure
 from penstock.spark.wire.gate import DoorCall, GateError, Message
@@ -178,7 +180,11 @@ class NativeEnd:
             stop_now(made)
         assert self._batches is not None
         self._batches.query = made
-        while not made.awaitTermination(POLL_SECONDS):
-            self._batches.look()
+        try:
+            while not made.awaitTermination(POLL_SECONDS):
+                self._batches.look()
+        finally:
+            let_go(made)
+            end_planner_threads(self._context)
         self._batches.look()
         return self._batches.now().rows_out or 0

@@ -30,6 +30,7 @@ from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 from penstock.spark.stages.timekeeping import written_time
 from penstock.spark.versions import stream_readers
 from penstock.spark.versions.query_ends import all_read
+from penstock.spark.versions.registrations import live_frame
 from penstock.spark.versions.stream_readers import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow, fitting
 from penstock.spark.wire.gate import Caller, DoorAddress, DoorCall, GateError, Message, open_gates
 
@@ -217,13 +218,10 @@ def end_of(df: DataFrame, buckets: int, ticks: float | None = None) -> DataFrame
 
     With `ticks`, such rows come every so many seconds until then, with the time.
     """
-    session = df.sparkSession
     address = _end_door(df, ticks)
     if address is None and ticks is None:
         return None
-    source = _source_for(address, buckets, ticks)
-    session.dataSource.register(source)
-    return session.readStream.format(source.name()).load()
+    return live_frame(df.sparkSession, _source_for(address, buckets, ticks))
 
 
 def _end_door(df: DataFrame, ticks: float | None) -> DoorAddress | None:
