@@ -20,6 +20,11 @@ test: $(VENV)/installed-test ## Run all tests (ARGS="-k take" is passed on to py
 	@scripts/ensure-java
 	scripts/test-all $(BIN)/python $(ARGS)
 
+.PHONY: spark-versions
+spark-versions: $(VENV)/installed-test ## Run a share of the Spark tests with the oldest PySpark that is supported
+	@scripts/ensure-java
+	scripts/test-spark-oldest $(BIN)/python $(VENV)-pyspark-oldest $(ARGS)
+
 .PHONY: fast
 fast: $(VENV)/installed-test ## Run the tests that need no Spark
 	$(BIN)/python -m pytest --ignore tests/spark --numprocesses auto --dist worksteal $(ARGS)
@@ -54,6 +59,11 @@ bench: $(VENV)/installed-bench ## Measure penstock against hand-written loops an
 bench-spark: $(VENV)/installed-test ## Measure penstock on Spark against hand-written PySpark
 	@scripts/ensure-java
 	$(BIN)/python -m benchmarks.spark $(ARGS)
+
+.PHONY: soak
+soak: $(VENV)/installed-test ## Run 10,000 micro-batches and see whether anything grows (ARGS="--batches 500")
+	@scripts/ensure-java
+	$(BIN)/python -m benchmarks.soak $(ARGS)
 
 .PHONY: bench-operators
 bench-operators: $(VENV)/installed-bench ## Measure every operator by itself

@@ -28,6 +28,10 @@ OPERATORS = Part(
     "<!-- measured per operator: begin; written by python -m benchmarks.operators --write -->",
     "<!-- measured per operator: end -->",
 )
+SOAK = Part(
+    "<!-- soaked: begin; written by python -m benchmarks.soak --write -->",
+    "<!-- soaked: end -->",
+)
 
 
 def replaced(page: str, measured: str, part: Part = IN_PROCESS) -> str:

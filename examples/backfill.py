@@ -10,10 +10,10 @@ from __future__ import annotations
 import time
 from contextlib import nullcontext
 
-from flights import Departure, Report, delays, departures, live, plain, planes
+from flights import Departure, Report, Weather, delays, departures, feed, observed, plain, planes, weather
 from registry import Registry
 
-from penstock import Pipeline, Sink, Stream
+from penstock import Pipeline, Sink
 from penstock.spark import Spark, entry, spark_source
 
 
@@ -27,13 +27,14 @@ def timed(name: str, pipeline: Pipeline[list[Report]], spark: Spark) -> list[Rep
 
 def main(days: int = 31, spark: Spark | None = None) -> list[Report]:
     """Run both and compare them."""
-    table = departures(days)
+    table, conditions = departures(days), weather(days)
     with Registry(planes()) as registry, Spark() if spark is None else nullcontext(spark) as running:
-        same = delays(registry.address)
-        feed = Stream.from_iterable(live(table)) | entry(Departure) | same | Sink.to_list()
-        batch = spark_source(lambda session: session.createDataFrame(table)) | same | Sink.to_list()
+        from_now_on = delays(registry.address, observed(conditions) | entry(Weather))
+        at_once = delays(registry.address, spark_source(lambda session: session.createDataFrame(conditions)))
+        live = feed(table) | entry(Departure) | from_now_on | Sink.to_list()
+        batch = spark_source(lambda session: session.createDataFrame(table)) | at_once | Sink.to_list()
         print(f"{table.num_rows:,} departures of {days} days")
-        from_feed = timed("as a live feed", feed, running)
+        from_feed = timed("as a live feed", live, running)
         from_batch = timed("as a batch", batch, running)
     assert sorted(from_feed) == sorted(from_batch) == sorted(plain(table))  # no two are of one airport and hour
     print("The two have the same answer, and a plain loop gives it too.")

@@ -1,15 +1,17 @@
-"""demo: a year of departures as a live feed through Spark, to files and to a subscriber that takes its time.
+"""demo: a year of departures and of weather as live feeds through Spark, to files and to two subscribers here.
 
-The 336,776 departures from New York in 2013 are a feed of this process. Spark takes them in as it has room, joins them
-with the weather, and makes a report of each hour at each airport; on the executors the planes of long delays are looked
-up at a service, many at a time. The reports are written as Parquet, and the same rows go to a subscriber of this
-process that needs a millisecond for each. Nothing before it runs ahead of it by more than is said.
-Run it with `make demo`.
+The 336,776 departures from New York in 2013 are a feed of this process, and the weather is another. Spark takes them in
+as it has room, makes windows of an hour, joins the two, and reports each hour at each airport; on the executors the
+planes of long delays are looked up at a service, many at a time. The reports are written as Parquet, and the same rows
+go to a board in this process that needs a millisecond for each, and, the worst of them, to a list. Nothing before the
+board runs ahead of it by more than is said. In the middle the run is broken off and started again from its checkpoint;
+in the end the figures are those of a plain loop. Run it with `make demo`.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import shutil
 import sys
 import time
@@ -17,15 +19,28 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import chart
-import pyarrow as pa
-from flights import MOMENT, Departure, Report, delays, departures, live, plain, planes
+from flights import (
+    HOURS_LATE,
+    MOMENT,
+    Departure,
+    Report,
+    Weather,
+    delays,
+    departures,
+    feed,
+    observed,
+    plain,
+    planes,
+    weather,
+    worst,
+)
 from pyarrow import parquet
 from registry import Registry
 
-from penstock import Sink, Stream
+from penstock import Pipeline, RunCancelledError, Sink, branch
 from penstock.run.display import display
 from penstock.spark import Spark, also, entry
 
@@ -42,8 +57,8 @@ BRIEF = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSeria
 
 
 @dataclass
-class Feed:
-    """Watch what the feed is asked for and gives, and how long it stands still because nobody asks."""
+class Meter:
+    """Watch what a feed is asked for and gives, and how long it stands still because it is not asked."""
 
     asked: int = 0
     given: int = 0
@@ -62,17 +77,29 @@ class Feed:
         self.given += 1
         self.last = time.monotonic()
 
+    def restart(self) -> None:
+        """Forget what was asked and not given."""
+        self.asked = self.given
+        self.last = time.monotonic()
+
 
 @dataclass
 class Board:
-    """Take reports one at a time, and not in a hurry."""
+    """Take reports one at a time, and not in a hurry; those of a micro-batch that was broken off come again."""
 
     pause: float
-    reports: list[Report] = field(default_factory=list)
+    reports: dict[tuple[str, dt.datetime], Report] = field(default_factory=dict)
+    again: int = 0
+    limit: int = 0
+    """How many reports there may be before the run is broken off; 0 is no limit."""
+    full: Callable[[], None] = lambda: None
 
     def show(self, report: Report) -> None:
         time.sleep(self.pause)
-        self.reports.append(report)
+        self.again += self.reports.setdefault((report.origin, report.hour), report) is not report
+        if len(self.reports) == self.limit:
+            self.limit = 0
+            self.full()
 
 
 def to_parquet(folder: Path) -> Callable[[DataFrame, int], None]:
@@ -96,51 +123,68 @@ def main(out: Path = OUT, days: int = 365, pause: float = 0.001, spark: Spark | 
     """Run it, and tell whether all figures are those of a plain loop."""
     began = time.monotonic()
     shutil.rmtree(out, ignore_errors=True)
-    table, files = departures(days), out / "reports"
-    feed, board = Feed(), Board(pause)
+    table, expected, files = departures(days), plain(departures(days)), out / "reports"
+    meter, board, late = Meter(), Board(pause), set[Report]()
     with Registry(planes()) as registry:
         pipeline = (
-            Stream.from_iterable(live(table)).tap(feed.give, on_request=feed.request)
+            feed(table).tap(meter.give, on_request=meter.request)
             | entry(Departure, capacity=CAPACITY, latency=LATENCY)
-            | delays(registry.address)
+            | delays(registry.address, observed(weather(days)) | entry(Weather))
             | also(to_parquet(files))
-            | Sink.for_each(board.show)
+            | branch(Sink.for_each(board.show), worst | Sink.for_each(late.add))
         )
         print(f"What runs where, {pipeline.explain()}\n", flush=True)
         with Spark(app="penstock demo", conf=BRIEF) if spark is None else nullcontext(spark) as running:
-            run = pipeline.run(running)
-            try:
-                display(run)
-                run.wait()
-            except KeyboardInterrupt:
-                for query in running.session.streams.active:
-                    query.stop()  # returns when it has; Spark is not to be closed under it
-                raise
-    (out / "delays.svg").write_text(chart.picture(board.reports))
-    print(f"\n{chart.bars(board.reports)}\n\n{figures(feed, registry, board, files)}")
-    agrees = agreement(table, board.reports, files)
+            board.limit = len(expected) // 2
+            broken_off = not lived(pipeline, running, out / "checkpoint", board)
+            if broken_off:
+                print(f"Broken off after {len(board.reports):,} reports, and started again.\n", flush=True)
+                meter.restart()
+                lived(pipeline, running, out / "checkpoint", board)
+    reports = list(board.reports.values())
+    (out / "delays.svg").write_text(chart.picture(reports))
+    print(f"\n{chart.bars(reports)}\n\n{figures(meter, registry, board, late, files)}")
+    agrees = agreement(expected, board, late, files)
     print(f"\nFiles: {shown(files)}, and a picture: {shown(out / 'delays.svg')}")
     print(f"{time.monotonic() - began:.0f} seconds in all, the start of Spark included.")
     return agrees
 
 
-def figures(feed: Feed, registry: Registry, board: Board, files: Path) -> str:
-    """Say what was seen of demand."""
+def lived(pipeline: Pipeline[Any], spark: Spark, checkpoint: Path, board: Board) -> bool:
+    """Run from the checkpoint until the end, or until the board breaks it off; tell whether it came to the end."""
+    run = pipeline.run(spark, checkpoint)
+    board.full = run.cancel
+    try:
+        display(run)
+        run.wait()
+    except RunCancelledError:
+        return False
+    except KeyboardInterrupt:
+        for query in spark.session.streams.active:
+            query.stop()  # returns when it has; Spark is not to be closed under it
+        raise
+    return True
+
+
+def figures(meter: Meter, registry: Registry, board: Board, late: set[Report], files: Path) -> str:
+    """Say what was seen of demand, and of the restart."""
     alone = registry.questions * registry.seconds
     return (
-        f"{feed.given:,} rows went in, a last word included. The feed may be {CAPACITY:,} ahead of Spark;"
-        f" for {feed.still:.0f} of the {feed.last - feed.first:.0f} seconds nobody asked, and it stood still.\n"
+        f"{meter.given:,} departures went in, those that Spark had not committed at the restart twice. The feed may be"
+        f" {CAPACITY:,} ahead of Spark; for {meter.still:.0f} of the {meter.last - meter.first:.0f} seconds it was not"
+        " asked, and stood still.\n"
         f"{registry.questions:,} planes were looked up, {registry.most_at_once} at a time at most;"
         f" one after the other the answers alone would have taken {alone:.0f} seconds.\n"
-        f"{len(board.reports):,} reports came out, {board.pause * 1000:g} ms each, and were written as"
-        f" {len(list(files.glob('batch=*')))} micro-batches."
+        f"{len(board.reports):,} reports came out, {board.pause * 1000:g} ms each, {board.again:,} of them again after"
+        f" the restart; {len(late):,} have a plane that left {HOURS_LATE // 60} hours late or more. They were written"
+        f" as {len(list(files.glob('batch=*')))} micro-batches."
     )
 
 
-def agreement(table: pa.Table, reports: list[Report], files: Path) -> bool:
+def agreement(expected: set[Report], board: Board, late: set[Report], files: Path) -> bool:
     """Compare with a plain loop over the same data, and say so."""
-    expected = plain(table)
-    same = [len(reports) == len(expected), set(reports) == expected, written(files) == expected]
+    worst = {report for report in expected if (report.worst or 0) >= HOURS_LATE}
+    same = [set(board.reports.values()) == expected, written(files) == expected, late == worst]
     if all(same):
         print(f"A plain loop over the same data gives the same {len(expected):,} reports: those shown, those written.")
     else:

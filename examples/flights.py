@@ -29,8 +29,12 @@ MIDNIGHT = dt.datetime(2013, 1, 1, 5, tzinfo=dt.UTC)
 """When 2013 began in New York."""
 LATEST = "24 hours"
 """How long after its scheduled hour a departure may come; the year's longest delay was 21 hours and 41 minutes."""
+OBSERVED = "1 hour"
+"""How long after its hour the weather may come."""
 LONG = 120
 """Minutes of delay from which it is asked which plane it was."""
+HOURS_LATE = 600
+"""Minutes of delay from which an hour is one of the worst."""
 AT_ONCE = 32
 """Questions that one task of Spark may have under way."""
 
@@ -45,6 +49,15 @@ class Departure(NamedTuple):
     """In minutes; None if it was cancelled."""
     tail: str | None
     """The plane's registration."""
+
+
+class Weather(NamedTuple):
+    """Be the weather of an hour at an airport."""
+
+    origin: str
+    hour: dt.datetime
+    wind: float | None
+    rain: float | None
 
 
 class Hour(NamedTuple):
@@ -101,17 +114,24 @@ def departures(days: int = 365) -> pa.Table:
     found = _table(
         "flights.csv.zip", origin=text, time_hour=MOMENT, dep_delay=number, tailnum=text, minute=number
     ).rename_columns(["origin", "hour", "delay", "tail", "minute"])
-    end = pa.scalar(MIDNIGHT + dt.timedelta(days), MOMENT)
-    found = found.filter(pc.less(found["hour"], end))
+    found = found.filter(pc.less(found["hour"], _end(days)))
     minutes = pc.add(found["minute"], pc.fill_null(found["delay"], 0))
     left = pc.add(found["hour"].cast(pa.int64()), pc.multiply(minutes, 60_000_000))
     return found.take(pc.sort_indices(left)).select(["origin", "hour", "delay", "tail"])
 
 
+def _end(days: int) -> pa.Scalar:
+    return pa.scalar(MIDNIGHT + dt.timedelta(days), MOMENT)
+
+
 def rows(table: pa.Table) -> Iterator[Departure]:
     """Read departures one at a time."""
+    return map(Departure._make, _columns(table))
+
+
+def _columns(table: pa.Table) -> Iterator[tuple[Any, ...]]:
     for batch in table.to_batches(max_chunksize=10_000):
-        yield from map(Departure._make, zip(*map(_values, batch.columns), strict=True))
+        yield from zip(*map(_values, batch.columns), strict=True)
 
 
 def _values(column: pa.Array) -> list[Any]:
@@ -121,20 +141,22 @@ def _values(column: pa.Array) -> list[Any]:
     return [None if place is None else values[place] for place in found.indices.to_pylist()]
 
 
-def live(table: pa.Table) -> Iterator[Departure]:
-    """Read departures as a feed gives them, with a last word some days later.
-
-    A window is closed by what comes after it, so without the last word those of the last day would stay open.
-    """
-    yield from rows(table)
-    yield Departure("", pc.max(table["hour"]).as_py() + dt.timedelta(days=3), None, None)
+def feed(table: pa.Table) -> Stream[Departure]:
+    """Give departures one at a time, as a feed does that can be opened behind any number of rows."""
+    return Stream.resumable(lambda count: rows(table.slice(count)), counted=True)
 
 
-def weather() -> pa.Table:
-    """Return the weather of each hour at each airport."""
+def observed(table: pa.Table) -> Stream[Weather]:
+    """Give the weather hour by hour."""
+    return Stream.resumable(lambda count: map(Weather._make, _columns(table.slice(count))), counted=True)
+
+
+def weather(days: int = 365) -> pa.Table:
+    """Return the weather of each hour at each airport, in the order of time."""
     real = pa.float64()
     found = _table("weather.csv", origin=pa.string(), time_hour=MOMENT, wind_speed=real, precip=real)
-    return found.rename_columns(["origin", "hour", "wind", "rain"])
+    found = found.rename_columns(["origin", "hour", "wind", "rain"])
+    return found.filter(pc.less(found["hour"], _end(days))).sort_by("hour")
 
 
 def planes() -> dict[str, str]:
@@ -147,32 +169,34 @@ def planes() -> dict[str, str]:
 # The Flow.
 
 
-def hourly(df: DataFrame) -> DataFrame:
-    """Join departures with the weather and bring them down to one row for each airport and hour."""
-    conditions = f.broadcast(df.sparkSession.createDataFrame(weather()))
-    return (
-        df.withWatermark("hour", LATEST)
-        .join(conditions, ["origin", "hour"], "left")
-        .groupBy(f.window("hour", "1 hour"), "origin")
+def hourly(departures: DataFrame, weather: DataFrame) -> DataFrame:
+    """Bring departures down to one row for each airport and hour, and join them with the weather of that hour."""
+    hour = f.window("hour", "1 hour").alias("hours")
+    departed = (
+        departures.withWatermark("hour", LATEST)
+        .groupBy(hour, "origin")
         .agg(
             f.count("delay").alias("departed"),
             f.count_if(f.col("delay").isNull()).alias("cancelled"),
             f.coalesce(f.sum("delay"), f.lit(0)).alias("delay"),
             f.max(f.struct("delay", "tail")).alias("worst"),
-            f.max("wind").alias("wind"),
-            f.max("rain").alias("rain"),
         )
-        .select(
-            "origin",
-            f.col("window.start").alias("hour"),
-            "departed",
-            "cancelled",
-            "delay",
-            f.col("worst.delay").alias("worst"),
-            f.col("worst.tail").alias("tail"),
-            "wind",
-            "rain",
-        )
+    )
+    conditions = (
+        weather.withWatermark("hour", OBSERVED)
+        .groupBy(hour, "origin")
+        .agg(f.max("wind").alias("wind"), f.max("rain").alias("rain"))
+    )
+    return departed.join(conditions, ["hours", "origin"], "left").select(
+        "origin",
+        f.col("hours.start").alias("hour"),
+        "departed",
+        "cancelled",
+        "delay",
+        f.col("worst.delay").alias("worst"),
+        f.col("worst.tail").alias("tail"),
+        "wind",
+        "rain",
     )
 
 
@@ -190,9 +214,15 @@ def reported(registry: Address) -> Flow[Hour, Report]:
     return reports
 
 
-def delays(registry: Address) -> Flow[Departure, Report]:
-    """Make hourly reports of departures; the same for a live feed and for a batch."""
-    return frame(hourly) | reported(registry)
+def delays(registry: Address, weather: Stream[Any]) -> Flow[Departure, Report]:
+    """Make hourly reports of departures and the weather; the same for live feeds and for batches."""
+    return frame(hourly, weather) | reported(registry)
+
+
+@flow
+def worst(reports: Stream[Report]) -> Stream[Report]:
+    """Keep the hours in which a plane left very late."""
+    return reports.filter(lambda report: (report.worst or 0) >= HOURS_LATE)
 
 
 # The same without Spark, to compare with.

@@ -27,8 +27,8 @@ SOURCE = ROOT / "src" / "penstock"
 NOT_OPERATORS = {"apply", "from_source", "get", "open", "subscribe", "via"}
 # The operators that treat each element alone; for all others order or neighbours matter.
 ITEM = {
-    "cast", "checkpoint", "concat_map", "expand", "filter", "flat_map", "flatten", "limit_rate", "map", "map_async",
-    "of_type", "parallel", "publish_on", "starmap", "tap",
+    "cast", "checkpoint", "concat_map", "expand", "filter", "flat_map", "flatten", "limit_rate", "log", "map",
+    "map_async", "map_error", "of_type", "parallel", "publish_on", "starmap", "tap",
 }  # fmt: skip
 # A joint that passes every signal on says more about the stream than about an element.
 SEES_SIGNALS = {"TapSignals"}

@@ -14,8 +14,9 @@ from penstock.engine.weaving.assembly import assembly_trace
 from penstock.engine.words.dropped import Dropped, set_on_dropped
 from penstock.engine.words.signals import Completed, Failed, Next, Signal
 from penstock.errors import EmptyError, OverflowedError, PenstockError, ProtocolError, RunCancelledError
-from penstock.flow import Flow, Pipeline, Sink, flow, processor, subscriber
+from penstock.flow import Flow, Pipeline, Sink, branch, flow, processor, subscriber
 from penstock.run import Plan, Progress, Run
+from penstock.run.resumption import NotResumableError, Resumption
 from penstock.spec.element_count import ElementCount
 from penstock.spec.erased import AnyPublisher, AnySubscriber, AnySubscription
 from penstock.spec.interfaces import Processor, Publisher, Subscriber, Subscription
@@ -45,6 +46,7 @@ __all__ = [
     "Listener",
     "LoopClock",
     "Next",
+    "NotResumableError",
     "Observation",
     "Overflow",
     "OverflowedError",
@@ -59,6 +61,7 @@ __all__ = [
     "Receiver",
     "Recorder",
     "Registry",
+    "Resumption",
     "Run",
     "RunCancelledError",
     "RunState",
@@ -73,6 +76,7 @@ __all__ = [
     "SystemClock",
     "VirtualClock",
     "assembly_trace",
+    "branch",
     "flow",
     "inline",
     "is_processor",

@@ -8,11 +8,13 @@ source. What is exported here is stable; the rest of the engine is not.
 
 from penstock.engine.grounds.joint_relay import JointRelay
 from penstock.engine.words.arguments import count_given, function_given
-from penstock.stage import AsyncOpener, Body, Joint, LoopGate, Opener, Sight, Source, Stage
+from penstock.stage import Again, AsyncOpener, Body, Gives, Joint, LoopGate, Opener, Sight, Source, Stage
 
 __all__ = [
+    "Again",
     "AsyncOpener",
     "Body",
+    "Gives",
     "Joint",
     "JointRelay",
     "LoopGate",

@@ -1,14 +1,14 @@
 """flow: chains without a source (Flow), with an end (Sink), and with both (Pipeline), composed as values.
 
 Composition follows pull-stream's table: Stream | Flow = Stream, Flow | Flow = Flow, Flow | Sink = Sink,
-Stream | Sink = Pipeline. Composing runs nothing.
+Stream | Sink = Pipeline. `branch` makes one Sink of several. Composing runs nothing.
 """
 
 from __future__ import annotations
 
 import importlib
 import typing
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, overload, runtime_checkable
@@ -21,9 +21,10 @@ from penstock.engine.runs.wiring import connect
 from penstock.engine.watching.observe import observed
 from penstock.engine.weaving.blame import describe, operator_name
 from penstock.run import InProcess, Plan, PlannedPart, Run
-from penstock.spec.interfaces import Processor, Subscriber
+from penstock.run.branches import Branches, Hole, fill
+from penstock.spec.interfaces import Processor
 from penstock.stage import Joint, Source, Stage
-from penstock.stream import Stream
+from penstock.stream import Inputs, Stream
 
 A = TypeVar("A")
 A_contra = TypeVar("A_contra", contravariant=True)
@@ -32,24 +33,15 @@ R_co = TypeVar("R_co", covariant=True)
 B = TypeVar("B")
 C = TypeVar("C")
 R = TypeVar("R")
+R1 = TypeVar("R1")
+R2 = TypeVar("R2")
+R3 = TypeVar("R3")
+R4 = TypeVar("R4")
 X = TypeVar("X")  # static methods need their own variables: the class's are unknown to pyright there
 Y = TypeVar("Y")
 
 
-@dataclass(frozen=True, slots=True)
-class Hole(Source[Any]):
-    """The place of the source that a Flow or a Sink does not have yet."""
-
-    def connect(self, downstream: Subscriber[Any], /) -> None:
-        """Refuse to run without a source."""
-        raise TypeError("flow: this chain has no source yet; put one in front of it: stream | flow")
-
-
 _HOLE = Chain(Hole())
-
-
-def _fill(chain: Chain, start: Chain) -> Chain:
-    return graft(chain, lambda source: start if isinstance(source, Hole) else None)
 
 
 def _has_hole(chain: Chain) -> bool:
@@ -86,7 +78,7 @@ class Flow(Generic[A_contra, B_co]):
         return f"Flow({self._chain})"
 
     def __call__(self, stream: Stream[A_contra]) -> Stream[B_co]:
-        return Stream(_fill(self._chain, stream._chain), pieces(stream) + pieces(self))
+        return Stream(fill(self._chain, stream._chain), pieces(stream) + pieces(self))
 
     def follow(self, stream: Stream[A_contra]) -> Stream[B_co]:
         """Return the stream continued by this flow; what `|` does."""
@@ -108,9 +100,9 @@ class Flow(Generic[A_contra, B_co]):
     def __or__(self, after: Sink[B_co, C]) -> Sink[A_contra, C]: ...
     def __or__(self, after: Any) -> Any:
         if isinstance(after, Flow):
-            return Flow(_fill(after._chain, self._chain), pieces(self) + pieces(after), self.takes, after.gives)
+            return Flow(fill(after._chain, self._chain), pieces(self) + pieces(after), self.takes, after.gives)
         if isinstance(after, Sink):
-            return Sink(_fill(after._chain, self._chain), pieces(self) + pieces(after))
+            return Sink(fill(after._chain, self._chain), pieces(self) + pieces(after))
         return NotImplemented
 
 
@@ -167,7 +159,7 @@ class Sink(Generic[A_contra, R_co]):
 
     def follow(self, stream: Stream[A_contra]) -> Pipeline[R_co]:
         """Return the pipeline that ends in this sink; what `|` does."""
-        return Pipeline(_fill(self._chain, stream._chain), pieces(stream) + pieces(self))
+        return Pipeline(fill(self._chain, stream._chain), pieces(stream) + pieces(self))
 
     @staticmethod
     def of(fn: Callable[[Stream[X]], Stream[Y]]) -> Sink[X, Y]:
@@ -206,6 +198,36 @@ class Sink(Generic[A_contra, R_co]):
         3
         """
         return Sink.of(lambda stream: stream.count())
+
+
+# What goes in is not checked: mypy finds no type for `branch(Sink.to_list(), flow | sink)` if it is.
+@overload
+def branch(one: Sink[Any, R1], two: Sink[Any, R2], /) -> Sink[Any, tuple[R1, R2]]: ...
+@overload
+def branch(one: Sink[Any, R1], two: Sink[Any, R2], three: Sink[Any, R3], /) -> Sink[Any, tuple[R1, R2, R3]]: ...
+@overload
+def branch(
+    one: Sink[Any, R1], two: Sink[Any, R2], three: Sink[Any, R3], four: Sink[Any, R4], /
+) -> Sink[Any, tuple[R1, R2, R3, R4]]: ...
+@overload
+def branch(
+    one: Sink[Any, Any], two: Sink[Any, Any], three: Sink[Any, Any], four: Sink[Any, Any], /, *more: Sink[Any, Any]
+) -> Sink[Any, tuple[Any, ...]]: ...
+def branch(*ends: Sink[Any, Any]) -> Sink[Any, tuple[Any, ...]]:
+    """Let several sinks take one stream, in one run of it; the result is a tuple of theirs, in their order.
+
+    A sink that does not ask holds the others back, and the first failure ends them all.
+
+    >>> odd = flow(lambda numbers: numbers.filter(lambda n: n % 2))
+    >>> (Stream.range(5) | branch(Sink.to_list(), odd | Sink.count())).run().wait()
+    ([0, 1, 2, 3, 4], 2)
+    """
+    if len(ends) < 2:
+        raise TypeError(f"branch: ends must be at least two Sinks, got {len(ends)}")
+    for each in ends:
+        if not isinstance(each, Sink):
+            raise TypeError(f"branch: ends must be Sinks, got {each!r}; end a Flow with one: flow | sink")
+    return Sink(Chain(Branches(_HOLE, ends)))
 
 
 @runtime_checkable
@@ -255,6 +277,37 @@ def text_of(part: Any) -> str:
     return " | ".join(steps if isinstance(source, Hole) and steps else [operator_name(source), *steps])
 
 
+def _laid_out(parts: tuple[Any, ...], places: list[PlannedPart], after: int | None) -> list[PlannedPart]:
+    """Add parts, and what they branch into, to those that are there, behind one of them."""
+    for number, part in enumerate(parts, 1):
+        source = None if isinstance(part, Stage | Joint) else part._chain.source
+        if isinstance(source, Branches):
+            for end in source.ends:
+                _laid_out(pieces(end), places, after)
+            continue
+        where = "source" if after is None else "end" if number == len(parts) else "then"
+        bound = _UNHURRIED if where == "end" else ""
+        places.append(PlannedPart(where, text_of(part), bound, () if after is None else (after,)))
+        after = len(places) - 1
+    return places
+
+
+def _elsewhere(parts: tuple[Any, ...]) -> Iterator[Elsewhere]:
+    """Return the sources among parts, and in what they branch into, that cannot run in this process."""
+    for part in parts:
+        if isinstance(part, Stage | Joint):
+            continue
+        source = part._chain.source
+        if isinstance(part, Inputs):
+            for stream in part.streams:
+                yield from _elsewhere(pieces(stream))
+        elif isinstance(source, Branches):
+            for end in source.ends:
+                yield from _elsewhere(pieces(end))
+        elif isinstance(source, Elsewhere):
+            yield source
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Pipeline(Generic[R_co]):
     """A whole pipeline: a source, what happens on the way, and an end; a value that can be drawn and run."""
@@ -295,16 +348,13 @@ class Pipeline(Generic[R_co]):
         engine = self._engine(spark)
         if engine is not None:
             return engine.explain(self)
-        *before, end = self._parts or (Stream(self._chain),)
-        places = [PlannedPart("source" if not number else "then", text_of(part)) for number, part in enumerate(before)]
-        return Plan((*places, PlannedPart("end", text_of(end), _UNHURRIED)), "in this process")
+        return Plan(tuple(_laid_out(self._parts or (Stream(self._chain),), [], None)), "in this process")
 
     def _engine(self, given: Engine | None) -> Engine | None:
         """Return the engine that was given, or the one that a part needs, or None for this process."""
         if given is not None and not isinstance(given, Engine):
             raise TypeError(f"run: spark must be a penstock.spark.Spark, got {given!r}")
-        needs = (part._chain.source for part in self._parts if not isinstance(part, Stage | Joint))
-        return given or next((source.engine.made() for source in needs if isinstance(source, Elsewhere)), None)
+        return given or next((source.engine.made() for source in _elsewhere(self._parts)), None)
 
     def __await__(self) -> Generator[Any, None, R_co]:
         return value_async(self._chain).__await__()
@@ -320,7 +370,7 @@ def processor(flow: Flow[A, B]) -> Processor[A, B]:
     """
     if not isinstance(flow, Flow):
         raise TypeError(f"processor: flow must be a Flow, got {flow!r}")
-    return Inlet(lambda source, subscriber: connect(observed(_fill(flow._chain, Chain(source))), subscriber))
+    return Inlet(lambda source, subscriber: connect(observed(fill(flow._chain, Chain(source))), subscriber))
 
 
 def subscriber(sink: Sink[A, R]) -> Receiver[A, R]:
@@ -333,20 +383,10 @@ def subscriber(sink: Sink[A, R]) -> Receiver[A, R]:
     """
     if not isinstance(sink, Sink):
         raise TypeError(f"subscriber: sink must be a Sink, got {sink!r}")
-    return Receiver(Inlet(lambda source, below: connect(observed(_fill(sink._chain, Chain(source))), below)))
+    return Receiver(Inlet(lambda source, below: connect(observed(fill(sink._chain, Chain(source))), below)))
 
 
 __all__ = [
-    "Elsewhere",
-    "Engine",
-    "EngineName",
-    "Flow",
-    "Hole",
-    "Pipeline",
-    "Sink",
-    "flow",
-    "pieces",
-    "processor",
-    "subscriber",
-    "text_of",
-]
+    "Branches", "Elsewhere", "Engine", "EngineName", "Flow", "Hole", "Pipeline", "Sink", "branch", "flow", "pieces",
+    "processor", "subscriber", "text_of",
+]  # fmt: skip

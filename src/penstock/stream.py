@@ -129,6 +129,7 @@ from penstock.operators.range import Range
 from penstock.operators.reduce import Reduce
 from penstock.operators.repeat import Repeat
 from penstock.operators.replay import Replay
+from penstock.operators.resumable import Resumable
 from penstock.operators.retry import Retry
 from penstock.operators.sample import Sample
 from penstock.operators.scan import Scan
@@ -215,6 +216,26 @@ def _chains(operator: str, flatten: type[Source[Any]], streams: tuple[object, ..
         else:
             chains.append(chain)
     return tuple(chains)
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Streams that were merged, as the first part of a pipeline that another engine runs."""
+
+    _chain: Chain
+    streams: tuple[Stream[Any], ...]
+
+
+def _inputs(chain: Chain, given: tuple[object, ...]) -> tuple[Inputs, ...]:
+    """Return the parts of a merged stream; none, as of any source, if all can run in this process."""
+    streams = tuple(each if isinstance(each, Stream) else Stream(_chain_of("merge", each)) for each in given)
+    parts = (part for stream in streams for part in stream._parts or (stream,))
+    names_engine = (hasattr(getattr(part, "_chain", chain).source, "engine") for part in parts)
+    return (Inputs(chain, streams),) if any(names_engine) or any(_merged(each) for each in streams) else ()
+
+
+def _merged(stream: Stream[Any]) -> bool:
+    return bool(stream._parts) and isinstance(stream._parts[0], Inputs)
 
 
 class Running(Generic[T_co]):
@@ -494,6 +515,38 @@ class Stream(Iterated, Generic[T_co]):
         [1, 2, 4, 8, 16]
         """
         return Stream(Chain(Generate(seed, step, create)))  # type: ignore[arg-type]
+
+    @overload
+    @staticmethod
+    def resumable(
+        open_from: Callable[[Any], Publisher[tuple[K, T]] | Iterable[tuple[K, T]] | AsyncIterable[tuple[K, T]]],
+        commit: Callable[[K], object] | None = None,
+    ) -> Stream[T]: ...
+    @overload
+    @staticmethod
+    def resumable(
+        open_from: Callable[[int], Publisher[T] | Iterable[T] | AsyncIterable[T]],
+        commit: Callable[[int], object] | None = None,
+        *,
+        counted: Literal[True],
+    ) -> Stream[T]: ...
+    @staticmethod
+    def resumable(
+        open_from: Callable[[Any], Any], commit: Callable[[Any], object] | None = None, *, counted: bool = False
+    ) -> Stream[Any]:
+        """Emit what can be opened from any position, so that a run from a checkpoint goes on where it was.
+
+        `open_from(position)` gives what follows a position, None being the beginning: pairs of a position, which is a
+        JSON value, and the element before it. With `counted=True` positions are counts: `open_from(n)` gives the
+        elements after the first `n`, without positions. `commit(position)` is told, in order, what will never be asked
+        for again. A plain subscriber gets the elements, from the beginning.
+
+        >>> log = ["a", "b", "c"]
+        >>> lines = Stream.resumable(lambda after: [(n, log[n - 1]) for n in range((after or 0) + 1, 4)])
+        >>> list(lines)
+        ['a', 'b', 'c']
+        """
+        return Stream(Chain(Resumable(open_from, commit, counted)))
 
     @staticmethod
     def create(
@@ -1050,7 +1103,8 @@ class Stream(Iterated, Generic[T_co]):
         >>> list(Stream.just(1, 2).merge(Stream.just(10, 20)))
         [1, 10, 2, 20]
         """
-        return Stream(Chain(Merge(_chains("merge", Merge, (self, *others)), prefetch)))
+        chain = Chain(Merge(_chains("merge", Merge, (self, *others)), prefetch))
+        return Stream(chain, _inputs(chain, (self, *others)))
 
     def concat(self=NOTHING, *others: Publisher[U]) -> Stream[T_co | U]:
         """Emit one stream after the other; `Stream.concat(...)` takes any publishers, or none.

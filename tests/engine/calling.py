@@ -104,6 +104,7 @@ CALLED: dict[str, Callable[[Stream[int], Fn], Stream[Any]]] = {
     "generate.step": lambda over, fn: over.concat(Stream.generate(0, fn)),
     "generate.create": lambda over, fn: over.concat(Stream.generate(step=max, create=fn)),
     "create.attach": lambda over, fn: over.concat(Stream.create(fn)),
+    "resumable.open_from": lambda over, fn: over.concat(Stream.resumable(fn)),
     "from_awaitable.awaitable": lambda over, fn: over.concat(Stream.from_awaitable(fn)),
     "from_callable.fn": lambda over, fn: over.concat(Stream.from_callable(fn)),
     "using.open": lambda over, fn: over.concat(Stream.using(fn, list, bool)),
@@ -123,6 +124,10 @@ TOLD: dict[str, Callable[[Stream[int], Fn], Stream[Any]]] = {
 """What a function raises there has no signal to go by, and goes to the on_dropped hook."""
 
 
+NOT_CALLED = {"resumable.commit"}
+"""A subscriber of the stream does not call these; what resumes it does."""
+
+
 def parameters() -> set[str]:
     """Return every parameter of an operator that takes a function, as `map.fn`."""
     found: set[str] = set()
@@ -132,4 +137,4 @@ def parameters() -> set[str]:
                 kind = str(parameter.annotation)
                 if "Callable[" in kind or "When" in kind:
                     found.add(f"{name}.{parameter.name}")
-    return found
+    return found - NOT_CALLED

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from penstock import Flow, Stream, VirtualClock, flow, inline, pool, thread
-from penstock.testing import ManualPublisher, Probe
+from penstock import Flow, Recorder, Stream, VirtualClock, flow, inline, pool, thread
+from penstock.testing import ManualPublisher, Probe, subscribed
 from tests.engine.parts import Items, Plain, ended, in_thread, noop
+from tests.engine.watch import PATIENCE
 
 HOW_MANY = 1_000
 FLAT = 500
@@ -190,6 +191,41 @@ def test_a_hundred_boundaries(executor: Any) -> None:
     for _ in range(100):
         stream = stream.publish_on(executor, prefetch=4)
     assert list(stream) == list(range(500))
+
+
+async def later(n: int) -> int:
+    return n
+
+
+def test_hundreds_of_asynchronous_functions() -> None:
+    here = depth()
+    depths: list[int] = []
+
+    def asked(items: Items) -> Stream[int]:
+        stream = Stream.from_iterable(items).tap(on_request=lambda _: depths.append(depth() - here))
+        for _ in range(300):  # of which each reads ahead
+            stream = stream.map_async(later, concurrency=1)
+        return stream
+
+    probe = ended(asked(Items(3, next=LookupError("no more"))))
+    assert probe.elements == [0, 1, 2]
+    assert repr(probe.error) == "LookupError('no more')"
+    endless = Items()
+    probe = subscribed(asked(endless), 1)
+    probe.wait_for(1)
+    probe.cancel()
+    assert endless.was_closed.wait(PATIENCE)
+    assert max(depths) < FLAT
+
+
+def test_watched_two_hundred_times_over() -> None:
+    here = depth()
+    depths: list[int] = []
+    stream = Stream.range(3).tap(on_request=lambda _: depths.append(depth() - here))
+    for _ in range(200):
+        stream = stream.observed(Recorder())
+    assert ended(stream).elements == [0, 1, 2]
+    assert max(depths) < FLAT
 
 
 def test_a_thousand_retries() -> None:

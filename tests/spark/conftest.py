@@ -40,3 +40,12 @@ def spark() -> Iterator[Spark]:
     }
     with Spark(master="local[2]", conf=conf) as running:
         yield running
+
+
+@pytest.fixture
+def few_partitions(spark: Spark) -> Iterator[None]:
+    """Keep states in two partitions; Spark's two hundred would take minutes."""
+    before = spark.session.conf.get("spark.sql.shuffle.partitions")
+    spark.session.conf.set("spark.sql.shuffle.partitions", "2")
+    yield
+    spark.session.conf.set("spark.sql.shuffle.partitions", before)

@@ -17,8 +17,8 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
-from penstock import Stream, flow
-from penstock.spark import Spark, keyed_by
+from penstock import Sink, Stream, flow
+from penstock.spark import SinkPart, Spark, executor_sink, keyed_by, spark_source
 from penstock.spark.wire import failure
 from tests.spark.asker import Asker
 from tests.spark.chains import chained
@@ -238,7 +238,50 @@ def killed_ingest(spark: Spark, rows: int, folder: str) -> dict[str, Any]:
     return {**found, "killed": killed[0], "again": again, "asked": sum(asked)}
 
 
-VERBS = (item, keyed, files, chains, retried_egress, retried_ingest, hopeless, executors, killed_egress, killed_ingest)
+def killed_parts(spark: Spark, rows: int, parts: int, folder: str) -> dict[str, Any]:
+    """End an executor that reads a live part and writes it, with all the parts that are open there."""
+    place, sign = Path(folder), Path(folder) / "parts"
+    (place / "out").mkdir()
+
+    def opened(part: int, row: int) -> Stream[tuple[int]]:
+        return Stream.range(part + parts * row, rows, parts).map(lambda n: (n,))
+
+    def make(part: SinkPart) -> Sink[Any, Any]:
+        def held(row: Any) -> int:
+            if not part.attempt and row.n == rows // 2 and not sign.exists():
+                sign.with_suffix(".new").write_text(str(os.getpid()))
+                sign.with_suffix(".new").rename(sign)
+                threading.Event().wait()
+            return int(row.n)
+
+        def write(numbers: list[int]) -> int:
+            fresh = place / "out" / f".{part.epoch}-{part.partition}-{part.attempt}"
+            fresh.write_text(json.dumps(numbers))
+            fresh.rename(place / "out" / f"{part.epoch}-{part.partition}")
+            return part.attempt
+
+        return Sink.of(lambda numbers: numbers.map(held).to_list().map(write))
+
+    attempts: set[int] = set()
+    live = spark_source(
+        lambda _: spark.partitioned(range(parts), opened, NUMBERS, streaming=True, capacity=rows // parts // 3)
+    )
+    killed: list[int] = []
+    killer = threading.Thread(target=lambda: killed.append(kill_holder(sign)))
+    killer.start()
+    try:
+        end = executor_sink(make, done=lambda epoch, results: attempts.update(results))
+        count = (live | end).run(spark, checkpoint=place / "checkpoint").wait()
+    finally:
+        killer.join()
+    found = [n for file in (place / "out").glob("[0-9]*") for n in json.loads(file.read_text())]
+    return {**told(found), "killed": killed[0], "attempts": max(attempts), "written": count}
+
+
+VERBS = (
+    item, keyed, files, chains, retried_egress, retried_ingest, hopeless, executors, killed_egress, killed_ingest,
+    killed_parts,
+)  # fmt: skip
 
 
 def zipped(folder: Path) -> Path:

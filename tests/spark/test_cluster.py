@@ -106,3 +106,15 @@ def test_a_killed_worker_loses_and_repeats_no_row_on_its_way_in(driver: Driver, 
     assert found.pop("again") > 0  # rows that another attempt has read again
     assert found.pop("asked") >= 40_000
     assert found == once(40_000)
+
+
+def test_a_killed_worker_loses_and_repeats_no_row_that_executors_read_and_write(driver: Driver, tmp_path: Path) -> None:
+    driver.ask("executors", count=2)
+    try:
+        found = driver.ask("killed_parts", rows=30_000, parts=3, folder=str(tmp_path))
+    finally:
+        driver.cluster.start_workers()
+    assert found.pop("killed") >= 4
+    assert found.pop("attempts") > 0  # a sink ran again, for the same epoch and partition
+    assert found.pop("written") >= 30_000  # as Spark counts them, the second attempt's too
+    assert found == once(30_000)

@@ -12,7 +12,7 @@ import pytest
 from pyspark import cloudpickle
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
-NAMES = ("registry", "flights", "chart", "demo", "backfill", "websocket_feed")
+NAMES = ("registry", "flights", "chart", "demo", "backfill", "websocket_feed", "exactly_once")
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +32,9 @@ def examples() -> Iterator[SimpleNamespace]:
 def test_the_demo_has_the_figures_of_a_plain_loop(spark, examples, tmp_path, capsys):
     assert examples.demo.main(tmp_path, days=3, pause=0.0, spark=spark)
     out = capsys.readouterr().out
-    assert "  executors ├─ map_async(reported.report)" in out
-    assert "\n2,700 rows went in, a last word included. The feed may be 100,000 ahead of Spark; " in out
+    assert "map_async(reported.report)" in out
+    assert "Broken off after 81 reports, and started again." in out
+    assert " departures went in, those that Spark had not committed at the restart twice. The feed may be " in out
     assert "A plain loop over the same data gives the same 162 reports: those shown, those written." in out
     assert "\nrain  " in out
     assert (tmp_path / "delays.svg").read_text().startswith("<svg")
@@ -47,7 +48,9 @@ def test_the_demo_says_so_when_figures_differ(examples, tmp_path, capsys):
     examples.demo.parquet.write_table(
         examples.demo.pa.table({name: [value] for name, value in report._asdict().items()}), tmp_path / "batch=0" / "x"
     )
-    assert not examples.demo.agreement(table, [report], tmp_path)
+    board = examples.demo.Board(0.0)
+    board.show(report)
+    assert not examples.demo.agreement(examples.flights.plain(table), board, set(), tmp_path)
     assert capsys.readouterr().out.startswith("WRONG: a plain loop gives ")
 
 
@@ -55,6 +58,30 @@ def test_a_batch_gives_the_same_as_a_live_feed(spark, examples, capsys):
     reports = examples.backfill.main(days=2, spark=spark)
     assert sum(report.departed + report.cancelled for report in reports) == 1785
     assert capsys.readouterr().out.splitlines()[-1] == "The two have the same answer, and a plain loop gives it too."
+
+
+@pytest.mark.slow
+def test_orders_are_in_the_book_once_however_often_the_driver_is_killed(spark, examples, tmp_path, capsys):
+    assert examples.exactly_once.main(tmp_path, kills=2, spark=spark)
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == 3
+    assert said[-1] == "Right: 3,000 orders are in the book, 3,000 of them different."
+
+
+def test_a_micro_batch_is_in_the_book_whole_and_once(examples, tmp_path):
+    """What comes again with the same number is left out, and a transaction that was broken off leaves nothing."""
+    once = examples.exactly_once
+    book = once.Book(tmp_path / "book.sqlite")
+    rows = [once.Numbered(0, n, n == 2, once.Entry(n, 1.0)) for n in range(3)]
+    for one in rows[:2]:
+        book.write(one)
+    book.close()  # as a kill would
+    for _ in range(2):
+        book = once.Book(tmp_path / "book.sqlite")
+        for one in rows:
+            book.write(one)
+        book.close()
+    assert once.found(tmp_path) == (3, 3, 3, 1)
 
 
 def test_demand_reaches_through_a_websocket(spark, examples, capsys):

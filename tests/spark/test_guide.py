@@ -1,4 +1,4 @@
-"""guide: the examples of the Spark guide run, and give what their comments say."""
+"""guide: the examples of the guides on Spark and on pipelines run, and give what their comments say."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from penstock.spark import Spark
 from tests.test_docs import ROOT, run_page
 
 
-def test_examples_of_the_guide(spark: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("few_partitions")
+@pytest.mark.parametrize("page", ["spark.md", "pipelines.md"])
+def test_examples_of_the_guide(page: str, spark: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("__main__")  # what a notebook is: functions are shipped by value
     monkeypatch.setitem(sys.modules, "spark_guide", module)
     namespace = vars(module)
     namespace["spark"] = spark
-    run_page(ROOT / "docs" / "guides" / "spark.md", namespace)
+    run_page(ROOT / "docs" / "guides" / page, namespace)

@@ -34,7 +34,7 @@ def test_three_kills_of_the_driver_lose_and_repeat_nothing(spark: Spark, tmp_pat
     ends = [0]
     for life in range(KILLS):
         moments = [part * life + chance.randrange(ROWS), chance.randrange(100, 3000)]
-        kill(tmp_path, life, moments, f"{seed=}, {life=}, {moments=}")
+        killed("tests.spark.killed_driver", tmp_path, [life, STOP, *moments], f"{seed=}, {life=}, {moments=}")
         ends.append(spooled(tmp_path / "live" / "spool"))
     # The last life is in this process.
     for query in Life(tmp_path, KILLS, STOP, None).queries(spark):
@@ -55,11 +55,11 @@ def test_three_kills_of_the_driver_lose_and_repeat_nothing(spark: Spark, tmp_pat
     assert sum(counts[:KILLS]) > 0, told
 
 
-def kill(folder: Path, life: int, moments: list[int], told: str) -> None:
+def killed(module: str, folder: Path, given: list[int], told: str) -> None:
     """Start a driver, end it with SIGKILL at its moment, and wait until its JVM has noticed."""
     with (folder / "errors").open("ab") as errors:
         driver = subprocess.Popen(
-            [sys.executable, "-m", "tests.spark.killed_driver", folder, str(life), str(STOP), *map(str, moments)],
+            [sys.executable, "-m", module, folder, *map(str, given)],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
             stdout=subprocess.PIPE,

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextvars import ContextVar
 from datetime import timedelta
 from decimal import Decimal
-from typing import Never, assert_type
+from typing import Any, Never, assert_type
 
 from penstock import (
     AnyPublisher,
@@ -29,6 +29,7 @@ from penstock import (
     Receiver,
     Recorder,
     Registry,
+    Resumption,
     Run,
     Sink,
     Slow,
@@ -38,6 +39,7 @@ from penstock import (
     Subscription,
     VirtualClock,
     assembly_trace,
+    branch,
     flow,
     inline,
     observe,
@@ -87,12 +89,28 @@ def attach(emitter: Emitter[bytes]) -> None:
     emitter.complete()
 
 
+def with_positions(after: int | None) -> list[tuple[int, str]]:
+    return [(1, "a")][after or 0 :]
+
+
+def with_counts(count: int) -> str:
+    return "ab"[count:]
+
+
+def told(position: int) -> None:
+    assert_type(position, int)
+
+
 def sources() -> None:
     assert_type(Stream.from_iterable(["a"]), Stream[str])
     assert_type(Stream.just(1, 2), Stream[int])
     assert_type(Stream.range(3), Stream[int])
     assert_type(Stream.generate(0, lambda n: (str(n), n + 1)), Stream[str])
     assert_type(Stream.generate(step=taken, create=list[int]), Stream[int])
+    assert_type(Stream.resumable(with_positions, told), Stream[str])
+    assert_type(Stream.resumable(with_counts, told, counted=True), Stream[str])
+    for _, element in Resumption.of(Stream.resumable(with_positions)).open():
+        assert_type(element, str)
     assert_type(Stream.create(attach, overflow=Overflow.DROP), Stream[bytes])
     assert_type(Stream.from_async_iterable(ticks()), Stream[float])
     assert_type(Stream.from_publisher(Stream.range(3)), Stream[int])
@@ -304,6 +322,11 @@ def sizes(lines: Stream[bytes]) -> Stream[int]:
     return lines.map(len)
 
 
+@flow
+def shout_again(lines: Stream[bytes]) -> Stream[int]:
+    return lines.map(len)
+
+
 def composition() -> None:
     words = Stream.just("a")
     assert_type(shout, Flow[str, bytes])
@@ -316,6 +339,9 @@ def composition() -> None:
     assert_type(words | shout | (sizes | total), Pipeline[int])
     assert_type((words | shout | sizes | total).run(), Run[int])
     assert_type((words | shout | sizes | total).run().wait(), int)
+    ends = branch(sizes | total, Sink.count(), shout_again | branch(Sink.count(), total))
+    assert_type(ends, Sink[Any, tuple[int, int, tuple[int, int]]])
+    assert_type((words | shout | ends).run().wait(), tuple[int, int, tuple[int, int]])
     assert_type(processor(shout), Processor[str, bytes])
     assert_type(subscriber(total), Receiver[int, int])
 

@@ -24,11 +24,14 @@ from penstock.engine.weaving.segment import close
 from penstock.engine.words.arguments import count_given
 from penstock.engine.words.signals import Failed, Next, Signal
 from penstock.engine.words.single_use import SingleUse
-from penstock.stage import LoopGate, Opener, Source
+from penstock.stage import Again, LoopGate, Opener, Source
 from penstock.stream import Stream
 
 R = TypeVar("R")
 BATCH_ROWS = 1024
+
+
+_KEPT = (pa.Table, pa.RecordBatch)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +45,11 @@ class FromArrow(Source[Any]):
     where: Any = None
     once: SingleUse = field(default_factory=SingleUse, repr=False)
     clean: ClassVar[bool] = True
+
+    @property
+    def again(self) -> Again:
+        """Read a table or a dataset again; a reader can be had once."""
+        return Again.SAME if is_dataset(self.source) or isinstance(self.source, _KEPT) else Again.UNSAID
 
     def opener(self) -> Opener[Any]:
         """Iterate over rows or batches."""

@@ -18,7 +18,7 @@ from penstock.bridges.shared.pouring import pour
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.arguments import count_given
 from penstock.flow import Sink
-from penstock.stage import LoopGate, Opener, Source
+from penstock.stage import Again, LoopGate, Opener, Source
 from penstock.stream import Stream
 
 Given = str | os.PathLike[str] | IO[AnyStr] | Callable[[], IO[AnyStr]]
@@ -44,6 +44,11 @@ class FromFile(Source[Any]):
 
     file: Any
     size: int | None
+
+    @property
+    def again(self) -> Again:
+        """Read a path again; a file that is open, or opened by a function, may be anything."""
+        return Again.SAME if isinstance(self.file, str | os.PathLike) else Again.UNSAID
 
     def opener(self) -> Opener[Any]:
         """Read where elements are asked for."""

@@ -29,7 +29,7 @@ from penstock.errors import PenstockError
 from penstock.flow import Sink
 from penstock.operators.subscribe_on import SubscribeOn
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Opener, Source
+from penstock.stage import Again, Opener, Source
 from penstock.stream import Stream
 
 T = TypeVar("T")
@@ -152,6 +152,11 @@ class FromQueue(Source[T]):
 
     queue: AnyQueue[T]
     poll: float
+
+    @property
+    def again(self) -> Again:
+        """Give what is put into the queue from then on."""
+        return Again.LATER
 
     def waiting_opener(self) -> Opener[T]:
         """Wait in the thread that iterates, which wants to."""

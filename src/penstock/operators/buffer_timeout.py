@@ -7,16 +7,48 @@ Marble: a.buffer_timeout(3, 2, clock=clock) over (123)-4----5-|
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.timed import Timed
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint
+from penstock.stage import Joint, MakeWaiting, Tie
 
 T = TypeVar("T")
+
+
+class _OneList:
+    """The rule, in pieces: one list is held until it is full or its time has come."""
+
+    __slots__ = ("_count", "due", "items", "seconds")
+    kept: ClassVar[tuple[str, ...]] = ("items", "due")
+
+    def __init__(self, step: BufferTimeout[Any]) -> None:
+        self._count = step.count
+        self.seconds = step.seconds
+        self.begin(0.0)
+
+    def begin(self, _: float, /) -> None:
+        self.items: list[Any] = []
+        self.due: float | None = None
+
+    def came(self, element: Any, now: float, /) -> Iterable[Any]:
+        self.items.append(element)
+        if len(self.items) >= self._count:
+            return self.ended()
+        if len(self.items) == 1:
+            self.due = now + self.seconds
+        return ()
+
+    def rang(self, now: float, /) -> Iterable[Any]:
+        return self.ended()
+
+    def ended(self) -> Iterable[Any]:
+        items, self.items, self.due = self.items, [], None
+        return [items] if items else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +60,8 @@ class BufferTimeout(Joint[T, list[T]]):
     downstream asks for nothing goes on to fill. Completes when upstream completes. Cancels when downstream cancels.
     """
 
+    tie: ClassVar[Tie] = Tie.TIME
+    waits: ClassVar[MakeWaiting | None] = _OneList
     count: int
     seconds: float
     clock: Clock = SYSTEM_CLOCK

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.weaving.blame import function_name
 from penstock.engine.words.arguments import type_given
-from penstock.stage import Body, Sight, Stage
+from penstock.stage import Body, Gives, Sight, Stage
 
 B = TypeVar("B")
 
@@ -26,6 +26,7 @@ class Cast(Stage[Any, B]):
 
     kind: type[B]
     sight: ClassVar[Sight] = Sight.ITEM
+    gives: ClassVar[Gives] = Gives.ONE
     loop: ClassVar[Body] = Body("if not isinstance(v, {kind}): raise {refused}(v)")
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Source
+from penstock.stage import Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,10 @@ class Checked(Source[Any]):
     ProtocolError when the stream breaks a rule. Cancels the stream.
     """
 
+    tie: ClassVar[Tie] = Tie.PLACE
     stream: Chain
     passes: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Put a monitor between the two."""

@@ -11,7 +11,7 @@ from typing import ClassVar, TypeVar
 
 from penstock.engine.weaving.blame import add_note, notes_of
 from penstock.engine.words.arguments import name_given
-from penstock.stage import Body, Sight, Stage
+from penstock.stage import Body, Gives, Sight, Stage
 
 T = TypeVar("T")
 
@@ -26,6 +26,7 @@ class Checkpoint(Stage[T, T]):
 
     name: str
     sight: ClassVar[Sight] = Sight.ITEM
+    gives: ClassVar[Gives] = Gives.ONE
     loop: ClassVar[Body] = Body()
 
     def __post_init__(self) -> None:

@@ -17,7 +17,7 @@ from penstock.engine.runs.wiring import connect, pull_all, reads_nothing
 from penstock.engine.weaving.iterators import left_in, open_inner
 from penstock.engine.weaving.segment import no_item
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import LoopGate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,10 @@ class Concat(Source[Any]):
     first failure. Cancels the current stream; those after it are never subscribed.
     """
 
+    tie: ClassVar[Tie] = Tie.INPUTS
     streams: tuple[Chain, ...]
     clean: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
 
     def length(self) -> int | None:
         """Return zero if nothing has to be read of any stream."""

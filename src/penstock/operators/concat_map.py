@@ -38,6 +38,11 @@ class ConcatMap(Joint[A, B]):
     fn: Callable[[A], Publisher[B] | Iterable[B] | AsyncIterable[B]]
     sight: ClassVar[Sight] = Sight.ITEM
 
+    @property
+    def steady(self) -> bool:
+        """Tell that one publisher comes after the other; the function is taken to return the same for the same."""
+        return True
+
     def __post_init__(self) -> None:
         function_given("concat_map", "fn", self.fn)
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.unbounded import Flood
 from penstock.engine.weaving.blame import blamed
 from penstock.engine.weaving.segment import no_element
 from penstock.engine.words.arguments import function_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint
+from penstock.stage import Joint, Tie
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -30,6 +30,7 @@ class Conflate(Joint[A, B]):
     downstream cancels.
     """
 
+    tie: ClassVar[Tie] = Tie.DEMAND
     seed: Callable[[A], B]
     fn: Callable[[B, A], B]
 

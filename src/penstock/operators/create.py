@@ -15,7 +15,7 @@ from penstock.engine.many.emitter import Emitter, Overflow
 from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Source
+from penstock.stage import Again, Source
 
 T = TypeVar("T")
 
@@ -38,6 +38,11 @@ class Create(Source[T]):
         count_given("create", "size", self.size, 1)
         if not isinstance(self.overflow, Overflow):
             raise TypeError(f"create: overflow must be an Overflow, got {self.overflow!r}")
+
+    @property
+    def again(self) -> Again:
+        """Give what the callbacks bring from then on."""
+        return Again.LATER
 
     def connect(self, downstream: Subscriber[T], /) -> None:
         """Attach an emitter."""

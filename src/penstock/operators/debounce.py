@@ -6,17 +6,44 @@ Marble: a.debounce(2, clock=clock) over -1-2---3--4-|
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.unbounded import Flood
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint
+from penstock.stage import Joint, MakeWaiting, Tie
 
 T = TypeVar("T")
+
+
+class _Quiet:
+    """The rule, in pieces: the latest element is held until its time has come."""
+
+    __slots__ = ("due", "items", "seconds")
+    kept: ClassVar[tuple[str, ...]] = ("items", "due")
+
+    def __init__(self, step: Debounce[Any]) -> None:
+        self.seconds = step.seconds
+        self.begin(0.0)
+
+    def begin(self, _: float, /) -> None:
+        self.items: list[Any] = []
+        self.due: float | None = None
+
+    def came(self, element: Any, now: float, /) -> Iterable[Any]:
+        self.items, self.due = [element], now + self.seconds
+        return ()
+
+    def rang(self, now: float, /) -> Iterable[Any]:
+        return self.ended()
+
+    def ended(self) -> Iterable[Any]:
+        items, self.items, self.due = self.items, [], None
+        return items
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +55,8 @@ class Debounce(Joint[T, T]):
     upstream completes, after the element that it holds. Cancels when downstream cancels.
     """
 
+    tie: ClassVar[Tie] = Tie.TIME
+    waits: ClassVar[MakeWaiting | None] = _Quiet
     seconds: float
     clock: Clock = SYSTEM_CLOCK
 

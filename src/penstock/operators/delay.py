@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.cold_paths import too_late
 from penstock.engine.grounds.timed import Timed
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint
+from penstock.stage import Gives, Joint, Tie
 
 T = TypeVar("T")
 
@@ -29,9 +29,16 @@ class Delay(Joint[T, T]):
     cancels, dropping what waits.
     """
 
+    tie: ClassVar[Tie] = Tie.TIME
     seconds: float
     size: int = 256
     clock: Clock = SYSTEM_CLOCK
+    gives: ClassVar[Gives] = Gives.ONE
+
+    @property
+    def steady(self) -> bool:
+        """Tell that it changes neither the elements nor their order."""
+        return True
 
     def __post_init__(self) -> None:
         seconds_of("delay", "seconds", self.seconds)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.relay import Relay
@@ -16,7 +16,7 @@ from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seco
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Source
+from penstock.stage import Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,11 @@ class DelaySubscription(Source[Any]):
     for meanwhile is kept for the stream. Completes when the stream completes. Cancels the wait or the stream.
     """
 
+    tie: ClassVar[Tie] = Tie.TIME
     stream: Chain
     seconds: float
     clock: Clock = SYSTEM_CLOCK
+    follows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         seconds_of("delay_subscription", "seconds", self.seconds)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.relay import Relay
 from penstock.engine.words.arguments import function_given
 from penstock.engine.words.dropped import drop
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint
+from penstock.stage import Gives, Joint, Tie
 
 T = TypeVar("T")
 
@@ -27,7 +27,14 @@ class DoFinally(Joint[T, T]):
     downstream cancels.
     """
 
+    tie: ClassVar[Tie] = Tie.RUN
     fn: Callable[[], object]
+    gives: ClassVar[Gives] = Gives.ONE
+
+    @property
+    def steady(self) -> bool:
+        """Tell that it changes neither the elements nor their order."""
+        return True
 
     def __post_init__(self) -> None:
         function_given("do_finally", "fn", self.fn)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from penstock.stage import Opener, Source
+from penstock.stage import Again, Opener, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,11 @@ class Empty(Source[Any]):
     """
 
     clean: ClassVar[bool] = True
+
+    @property
+    def again(self) -> Again:
+        """Give nothing, again."""
+        return Again.SAME
 
     def opener(self) -> Opener[Any]:
         """Iterate over nothing."""

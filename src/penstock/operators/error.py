@@ -11,7 +11,7 @@ from typing import Any
 
 from penstock.engine.grounds.outlet import Outlet
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Source
+from penstock.stage import Again, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,11 @@ class Error(Source[Any]):
     def __post_init__(self) -> None:
         if not isinstance(self.error, Exception):
             raise TypeError(f"error: error must be an Exception, got {self.error!r}")
+
+    @property
+    def again(self) -> Again:
+        """Fail, again."""
+        return Again.SAME
 
     def length(self) -> int:
         """Return zero."""

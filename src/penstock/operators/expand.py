@@ -22,7 +22,7 @@ from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.several import PLAIN, Made, items_of
 from penstock.errors import OverflowedError
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
-from penstock.stage import Body, Joint, Sight, Stage
+from penstock.stage import Body, Gives, Joint, Sight, Stage
 
 T = TypeVar("T")
 
@@ -46,6 +46,7 @@ class Expand(Stage[T, T]):
     fn: Callable[[T], Iterable[T]]
     size: int = 10_000
     sight: ClassVar[Sight] = Sight.ITEM
+    gives: ClassVar[Gives] = Gives.EACH
     loop: ClassVar[Body] = Body(each="{levels}(v)")
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from penstock.engine.words.arguments import function_given
-from penstock.stage import Body, Sight, Stage
+from penstock.stage import Body, Gives, Sight, Stage
 
 T = TypeVar("T")
 
@@ -26,6 +26,7 @@ class Filter(Stage[T, T]):
 
     predicate: Callable[[T], object]
     sight: ClassVar[Sight] = Sight.ITEM
+    gives: ClassVar[Gives] = Gives.EACH
     loop: ClassVar[Body] = Body("if not {predicate}(v): skip")
 
     def __post_init__(self) -> None:

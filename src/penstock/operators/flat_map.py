@@ -18,7 +18,7 @@ from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
-from penstock.stage import Body, Joint, Sight, Stage
+from penstock.stage import Body, Gives, Joint, Sight, Stage
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -35,6 +35,7 @@ class FlatMap(Stage[A, B]):
 
     fn: Callable[[A], Iterable[B]]
     sight: ClassVar[Sight] = Sight.ITEM
+    gives: ClassVar[Gives] = Gives.EACH
     loop: ClassVar[Body] = Body(each="{fn}(v)")
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.stage import Body, Sight, Stage
+from penstock.stage import Body, Gives, Sight, Stage
 
 T = TypeVar("T")
 
@@ -26,6 +26,7 @@ class Flatten(Stage[Iterable[T], T]):
     """
 
     sight: ClassVar[Sight] = Sight.ITEM
+    gives: ClassVar[Gives] = Gives.EACH
     loop: ClassVar[Body] = Body(each="v")
 
     def demand(self, n: int) -> int:

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import awaits, function_given
-from penstock.stage import LoopGate, Opener, Source
+from penstock.stage import Again, LoopGate, Opener, Source
 
 T = TypeVar("T")
 
@@ -33,6 +33,11 @@ class FromCallable(Source[T]):
                 f"from_callable: fn must not be a coroutine function, got {self.fn!r}; from_awaitable awaits one"
             )
         function_given("from_callable", "fn", self.fn)
+
+    @property
+    def again(self) -> Again:
+        """Give one element; the function is taken to return the same."""
+        return Again.SAME
 
     def opener(self) -> Opener[T]:
         """Call the function in place of iterating."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from penstock.engine.runs.again import again_of_items
 from penstock.engine.words.arguments import stays_here
+from penstock.engine.words.several import length_of
 from penstock.engine.words.single_use import SingleUse
-from penstock.stage import LoopGate, Opener, Source
+from penstock.stage import Again, LoopGate, Opener, Source
 
 T = TypeVar("T")
 
@@ -44,6 +46,11 @@ class FromIterable(Source[T]):
         return (FromIterable, (self.items,))
 
     @property
+    def again(self) -> Again:
+        """Give the items of a collection again; an iterator can be had once, and a set has no order to rely on."""
+        return again_of_items(self.items)
+
+    @property
     def may_hold_none(self) -> bool:
         """Tell whether it is anything but a built-in sequence of numbers or letters."""
         return type(self.items) not in _WITHOUT_NONE
@@ -63,8 +70,15 @@ class FromIterable(Source[T]):
             self.once.take("from_iterable: this iterator")
         return iterator
 
+    def after(self, count: int) -> FromIterable[T] | None:
+        """Begin with a later item, where what follows shares the memory of the collection."""
+        if not isinstance(self.items, range):
+            return None
+        later: Any = self.items[count:]
+        return FromIterable(later)
+
     def length(self) -> int | None:
         """Return the length of a built-in collection."""
-        if isinstance(self.items, list | tuple):
-            return len(self.items)
-        return 0 if isinstance(self.items, range) and not self.items else None  # len cannot tell of a huge one
+        if type(self.items) is range:
+            return None if self.items else 0  # len cannot tell of a huge one
+        return length_of(self.items)

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from penstock.engine.grounds.foreign import subscribe_to
+from penstock.engine.runs.again import again_of_given
 from penstock.spec.dialects.strangers import publisher_given
 from penstock.spec.interfaces import Publisher, Subscriber
-from penstock.stage import Source
+from penstock.stage import Again, Source
 
 T = TypeVar("T")
 
@@ -30,6 +31,11 @@ class FromPublisher(Source[T]):
 
     def __post_init__(self) -> None:
         publisher_given("from_publisher: publisher must have subscribe(subscriber)", self.publisher)
+
+    @property
+    def again(self) -> Again:
+        """Ask a stream; of another publisher nothing is known."""
+        return again_of_given(self.publisher)
 
     def connect(self, downstream: Subscriber[T], /) -> None:
         """Subscribe through a relay."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 from penstock.engine.weaving.blame import blamed
 from penstock.engine.weaving.segment import no_element
 from penstock.engine.words.arguments import Missing, function_given, initial_given
-from penstock.stage import LoopGate, Opener, Source
+from penstock.stage import Again, LoopGate, Opener, Source
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -37,6 +37,11 @@ class Generate(Source[T], Generic[T, S]):
     def __post_init__(self) -> None:
         function_given("generate", "step", self.step)
         initial_given("generate", "seed", self.seed, self.create)
+
+    @property
+    def again(self) -> Again:
+        """Give the same: the function is taken to make the same of the same state."""
+        return Again.SAME
 
     def opener(self) -> Opener[T]:
         """Iterate by calling `step`."""

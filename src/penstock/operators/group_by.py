@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.many.branch import Branch
@@ -19,7 +19,7 @@ from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import count_given, function_given, stays_here
 from penstock.errors import OverflowedError
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint, Source
+from penstock.stage import Joint, Source, Tie
 
 T = TypeVar("T")
 G = TypeVar("G")
@@ -37,6 +37,7 @@ class GroupBy(Joint[T, G]):
     upstream when the stream of groups and all groups are cancelled; groups without a subscriber are gone then.
     """
 
+    tie: ClassVar[Tie] = Tie.STREAMS
     key: Callable[[T], Hashable]
     make: Callable[[Any, Chain], G]
     groups: int = 1024

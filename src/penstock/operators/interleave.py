@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import cycle, islice
+from functools import partial
+from itertools import islice
 from typing import Any, ClassVar
 
 from penstock.engine.many.combining import Lanes
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import pull_all, reads_nothing
-from penstock.engine.weaving.iterators import opened
+from penstock.engine.weaving.iterators import in_turns, opened
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import LoopGate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class Interleave(Source[Any]):
     the first failure. Cancels all streams.
     """
 
+    tie: ClassVar[Tie] = Tie.INPUTS
     streams: tuple[Chain, ...]
     count: int = 1
     prefetch: int = 32
@@ -47,24 +49,11 @@ class Interleave(Source[Any]):
         openers = pull_all(self.streams)
         if openers is None:
             return None
-        turns = _one_by_one if self.count == 1 else _some_by_some
-        return lambda gate: turns(openers, gate, self.count)
+        return partial(in_turns, openers) if self.count == 1 else lambda gate: _some_by_some(openers, gate, self.count)
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Subscribe to all."""
         _InterleaveRun(self, downstream).start(self.streams)
-
-
-def _one_by_one(openers: list[Opener[Any]], gate: LoopGate | None, _: int) -> Iterator[Any]:
-    inputs = opened(openers, gate)
-    with inputs as iterators:
-        if gate is not None:
-            gate.left = inputs.left
-        turns = cycle(iterators)
-        for live in range(len(iterators), 0, -1):
-            turns = cycle(islice(turns, live))
-            # The first that is exhausted ends this `map`; the turn has passed on, so it is the one left out above.
-            yield from map(next, turns)
 
 
 def _some_by_some(openers: list[Opener[Any]], gate: LoopGate | None, count: int) -> Iterator[Any]:

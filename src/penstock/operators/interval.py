@@ -14,7 +14,7 @@ from penstock.engine.many.emitter import EmitResult, Emitter, Overflow
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Source
+from penstock.stage import Again, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,16 @@ class Interval(Source[int]):
         clock_given("interval", self.clock)
         if not isinstance(self.overflow, Overflow):
             raise TypeError(f"interval: overflow must be an Overflow, got {self.overflow!r}")
+
+    @property
+    def again(self) -> Again:
+        """Give the ticks from then on."""
+        return Again.LATER
+
+    @property
+    def pace(self) -> float:
+        """Return the seconds."""
+        return self.seconds
 
     def connect(self, downstream: Subscriber[int], /) -> None:
         """Start the timer."""

@@ -20,7 +20,7 @@ from penstock.engine.weaving.iterators import opened
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.errors import OverflowedError
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import LoopGate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source, Tie
 
 How = Literal["inner", "left", "right", "outer"]
 Pair = tuple[Any, Any]
@@ -42,6 +42,7 @@ class Join(Source[Pair]):
     Cancels both streams.
     """
 
+    tie: ClassVar[Tie] = Tie.INPUTS
     stream: Chain
     other: Chain
     key: Callable[[Any], Hashable]

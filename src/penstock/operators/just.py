@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
-from penstock.stage import Opener, Source
+from penstock.stage import Again, Opener, Source
 
 T = TypeVar("T")
 
@@ -27,6 +27,11 @@ class Just(Source[T]):
     def __post_init__(self) -> None:
         if any(item is None for item in self.items):
             raise TypeError("just: None is not an element (rule 2.13)")
+
+    @property
+    def again(self) -> Again:
+        """Give the same elements."""
+        return Again.SAME
 
     def opener(self) -> Opener[T]:
         """Iterate over the elements."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from penstock.engine.grounds.timed import Timed
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
@@ -16,7 +16,7 @@ from penstock.engine.weaving.blame import blamed
 from penstock.engine.weaving.segment import no_element
 from penstock.engine.words.arguments import Missing, count_given, elements_given, function_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint
+from penstock.stage import Joint, Tie
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -31,6 +31,7 @@ class KeepAlive(Joint[T, T | U], Generic[T, U]):
     when upstream completes; fails if the function raises. Cancels when downstream cancels.
     """
 
+    tie: ClassVar[Tie] = Tie.TIME
     seconds: float
     value: U | Literal[Missing.MISSING] = Missing.MISSING
     fn: Callable[[], U] | None = None

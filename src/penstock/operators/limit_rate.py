@@ -14,7 +14,7 @@ from penstock.engine.grounds.relay import Leg, Relay
 from penstock.engine.words.arguments import count_given
 from penstock.engine.words.demand import UNBOUNDED, add
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Joint, Sight
+from penstock.stage import Gives, Joint, Sight
 
 T = TypeVar("T")
 
@@ -30,6 +30,12 @@ class LimitRate(Joint[T, T]):
     high: int
     low: int
     sight: ClassVar[Sight] = Sight.ITEM
+    gives: ClassVar[Gives] = Gives.ONE
+
+    @property
+    def steady(self) -> bool:
+        """Tell that it changes neither the elements nor their order."""
+        return True
 
     def __post_init__(self) -> None:
         count_given("limit_rate", "high", self.high, 1)

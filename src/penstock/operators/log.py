@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.relay import Leg, Relay
 from penstock.engine.words.arguments import name_given
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Joint
+from penstock.stage import Gives, Joint, Sight
 
 T = TypeVar("T")
 
@@ -27,8 +27,15 @@ class Log(Joint[T, T]):
     downstream cancels. If the logger does not take the level when the stream is subscribed, nothing stands in the way.
     """
 
+    sight: ClassVar[Sight] = Sight.ITEM
     name: str
     level: int = logging.INFO
+    gives: ClassVar[Gives] = Gives.ONE
+
+    @property
+    def steady(self) -> bool:
+        """Tell that it changes neither the elements nor their order."""
+        return True
 
     def __post_init__(self) -> None:
         name_given("log", self.name)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from penstock.engine.words.arguments import function_given
-from penstock.stage import Body, Sight, Stage
+from penstock.stage import Body, Gives, Sight, Stage
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -27,6 +27,7 @@ class Map(Stage[A, B]):
 
     fn: Callable[[A], B]
     sight: ClassVar[Sight] = Sight.ITEM
+    gives: ClassVar[Gives] = Gives.ONE
     loop: ClassVar[Body] = Body("v = {fn}(v)\nif v is None: none")
 
     def __post_init__(self) -> None:

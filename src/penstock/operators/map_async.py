@@ -17,9 +17,9 @@ from penstock.engine.places.event_loops import AnyLoop, Task, lease_loop, on_its
 from penstock.engine.weaving.blame import blamed, describe, function_name, no_stop, note_on, place_of
 from penstock.engine.weaving.segment import no_element
 from penstock.engine.words.arguments import async_function_given, count_given, function_given
-from penstock.engine.words.part import Part
+from penstock.engine.words.part import Part, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Joint, Sight
+from penstock.stage import Gives, Joint, Sight
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -40,6 +40,12 @@ class MapAsync(Joint[A, B]):
     ordered: bool = True
     key: Callable[[A], Hashable] | None = None
     sight: ClassVar[Sight] = Sight.ITEM
+    gives: ClassVar[Gives] = Gives.ONE
+
+    @property
+    def steady(self) -> bool:
+        """Tell whether results come in the order of the elements."""
+        return self.ordered
 
     def __post_init__(self) -> None:
         async_function_given("map_async", "fn", self.fn)
@@ -76,6 +82,7 @@ class _MapAsyncRun(Part):
 
     def __init__(self, step: MapAsync[Any, Any], downstream: Subscriber[Any]) -> None:
         self._step = step
+        self.height = height_of(downstream) + 1  # results change hands here, but requests pass in one call
         self._lease: AnyLoop = lease_loop()
         self._arrivals: deque[_Job] = deque()
         self._ready: deque[_Job] = deque()

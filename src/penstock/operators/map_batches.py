@@ -65,11 +65,11 @@ class MapBatches(Stage[A, B]):
         """Return the elements of what the function returned: rows of a table, values of a column."""
         if type(given) is list:
             return given
-        if hasattr(given, "to_pylist"):
+        if callable(getattr(given, "to_pylist", None)):
             return given.to_pylist()  # type: ignore[no-any-return]
-        if hasattr(given, "iterrows"):
+        if callable(getattr(given, "iterrows", None)):
             return given.to_dict("records")  # type: ignore[no-any-return]
-        if getattr(given, "ndim", None) == 1 and hasattr(given, "tolist"):
+        if getattr(given, "ndim", None) == 1 and callable(getattr(given, "tolist", None)):
             return given.tolist()  # type: ignore[no-any-return]
         if not isinstance(given, Iterable) or isinstance(given, str | bytes | Mapping):
             raise TypeError(f"map_batches: fn must return the results of a batch, got {given!r}")

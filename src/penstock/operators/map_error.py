@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from penstock.engine.grounds.sequence import guarded
 from penstock.engine.weaving.blame import blamed, caused_by
 from penstock.engine.weaving.handled_errors import When, caught, when_given
 from penstock.engine.words.arguments import function_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint
+from penstock.stage import Gives, Joint, Sight
 
 T = TypeVar("T")
 
@@ -28,8 +28,15 @@ class MapError(Joint[T, T]):
     does not name is passed on as it is. Cancels when downstream cancels.
     """
 
+    sight: ClassVar[Sight] = Sight.ITEM
     fn: Callable[[Exception], Exception]
     when: When | None = None
+    gives: ClassVar[Gives] = Gives.ONE
+
+    @property
+    def steady(self) -> bool:
+        """Tell that it changes neither the elements nor their order."""
+        return True
 
     def __post_init__(self) -> None:
         function_given("map_error", "fn", self.fn)

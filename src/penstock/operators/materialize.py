@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.grounds.relay import Relay
 from penstock.engine.runs.chain import Chain
@@ -17,7 +17,7 @@ from penstock.engine.runs.wiring import connect, pull
 from penstock.engine.weaving.segment import close_quietly
 from penstock.engine.words.signals import Completed, Failed, Next, Signal
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import LoopGate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,9 @@ class Materialize(Source[Any]):
     waits until it is asked for. Completes with that element. Cancels when downstream cancels.
     """
 
+    tie: ClassVar[Tie] = Tie.RUN
     stream: Chain
+    follows: ClassVar[bool] = True
 
     def opener(self) -> Opener[Signal[Any]] | None:
         """Iterate over the stream, if it can be iterated."""

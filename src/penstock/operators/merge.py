@@ -6,18 +6,17 @@ Marble: a.merge(b) over -1--2---3| and --x--y-z--|
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import cycle, islice
+from functools import partial
 from typing import Any, ClassVar
 
 from penstock.engine.grounds.merging import Gather
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect, pull_all, reads_nothing
-from penstock.engine.weaving.iterators import opened
+from penstock.engine.weaving.iterators import in_turns
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import LoopGate, Opener, Source
+from penstock.stage import Opener, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +28,7 @@ class Merge(Source[Any]):
     has come by then and ahead of what the others would still give. Cancels all streams.
     """
 
+    tie: ClassVar[Tie] = Tie.INPUTS
     streams: tuple[Chain, ...]
     prefetch: int = 32
     clean: ClassVar[bool] = True
@@ -43,7 +43,7 @@ class Merge(Source[Any]):
     def opener(self) -> Opener[Any] | None:
         """Iterate in turns, if each can be iterated."""
         openers = pull_all(self.streams)
-        return None if openers is None else lambda gate: _in_turns(openers, gate)
+        return None if openers is None else partial(in_turns, openers)
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Subscribe to all."""
@@ -55,15 +55,3 @@ class Merge(Source[Any]):
                 return
             connect(chain, source)
         gather.close()
-
-
-def _in_turns(openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator[Any]:
-    inputs = opened(openers, gate)
-    with inputs as iterators:
-        if gate is not None:
-            gate.left = inputs.left
-        turns = cycle(iterators)
-        for live in range(len(iterators), 0, -1):
-            turns = cycle(islice(turns, live))
-            # The first that is exhausted ends this `map`; the turn has passed on, so it is the one left out above.
-            yield from map(next, turns)

@@ -18,7 +18,7 @@ from penstock.engine.weaving.blame import blamed, no_stop, note_on
 from penstock.engine.weaving.iterators import opened
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import LoopGate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source, Tie
 
 _END = object()
 
@@ -32,10 +32,12 @@ class MergeSorted(Source[Any]):
     streams have completed; fails with the first failure. Cancels all streams.
     """
 
+    tie: ClassVar[Tie] = Tie.INPUTS
     streams: tuple[Chain, ...]
     key: Callable[[Any], Any] | None = None
     prefetch: int = 32
     clean: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.key is not None:

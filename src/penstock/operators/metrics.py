@@ -18,7 +18,7 @@ from penstock.engine.weaving.iterators import open_through
 from penstock.engine.weaving.segment import close
 from penstock.engine.words.arguments import name_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Opener, Source
+from penstock.stage import Opener, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,12 @@ class Metrics(Source[Any]):
     stream.
     """
 
+    tie: ClassVar[Tie] = Tie.BOOKS
     stream: Chain
     name: str
     registry: Registry = REGISTRY
     passes: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         name_given("metrics", self.name)

@@ -11,7 +11,7 @@ from typing import Any
 
 from penstock.engine.grounds.outlet import Outlet
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Source
+from penstock.stage import Again, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,11 @@ class Never(Source[Any]):
 
     Emits never. Backpressures never. Completes never. Cancels at once.
     """
+
+    @property
+    def again(self) -> Again:
+        """Give nothing, again."""
+        return Again.SAME
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Signal `on_subscribe` and nothing else."""

@@ -13,7 +13,7 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect, pull
 from penstock.engine.watching.observe import Observer
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Opener, Source
+from penstock.stage import Opener, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,11 @@ class Observed(Source[Any]):
     stream.
     """
 
+    tie: ClassVar[Tie] = Tie.BOOKS
     stream: Chain
     observer: Observer
     passes: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
 
     def opener(self) -> Opener[Any] | None:
         """Iterate, seen."""

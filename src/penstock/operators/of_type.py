@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.words.arguments import type_given
-from penstock.stage import Body, Sight, Stage
+from penstock.stage import Body, Gives, Sight, Stage
 
 B = TypeVar("B")
 
@@ -25,6 +25,7 @@ class OfType(Stage[Any, B]):
 
     kind: type[B]
     sight: ClassVar[Sight] = Sight.ITEM
+    gives: ClassVar[Gives] = Gives.EACH
     loop: ClassVar[Body] = Body("if not isinstance(v, {kind}): skip")
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.unbounded import Flood
 from penstock.engine.many.emitter import Overflow
@@ -16,7 +16,7 @@ from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.errors import OverflowedError
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint
+from penstock.stage import Joint, Tie
 
 T = TypeVar("T")
 
@@ -33,6 +33,7 @@ class OnBackpressureBuffer(Joint[T, T]):
     cancels, and upstream when it fails.
     """
 
+    tie: ClassVar[Tie] = Tie.DEMAND
     size: int
     overflow: Overflow = Overflow.ERROR
     on_drop: Callable[[T], object] | None = None

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.unbounded import Flood
 from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import function_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint
+from penstock.stage import Joint, Tie
 
 T = TypeVar("T")
 
@@ -27,6 +27,7 @@ class OnBackpressureDrop(Joint[T, T]):
     Completes when upstream completes; fails if `on_drop` raises. Cancels when downstream cancels.
     """
 
+    tie: ClassVar[Tie] = Tie.DEMAND
     on_drop: Callable[[T], object] | None = None
 
     def __post_init__(self) -> None:

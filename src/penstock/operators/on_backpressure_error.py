@@ -7,12 +7,12 @@ Marble: a.on_backpressure_error() over -1-2-3-4-5|, asked 2
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.unbounded import Flood
 from penstock.errors import OverflowedError
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint
+from penstock.stage import Joint, Tie
 
 T = TypeVar("T")
 
@@ -24,6 +24,8 @@ class OnBackpressureError(Joint[T, T]):
     Emits when upstream emits and downstream has asked. Backpressures never: it asks for everything and holds nothing.
     Completes when upstream completes. Cancels when downstream cancels, and upstream when it fails.
     """
+
+    tie: ClassVar[Tie] = Tie.DEMAND
 
     def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
         """Put a door in front of what follows."""

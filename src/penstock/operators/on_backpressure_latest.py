@@ -7,11 +7,11 @@ Marble: a.on_backpressure_latest() over -1-2-3-4-5|, asked 1---1----1-1
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.unbounded import Flood
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint
+from penstock.stage import Joint, Tie
 
 T = TypeVar("T")
 
@@ -24,6 +24,8 @@ class OnBackpressureLatest(Joint[T, T]):
     asks for everything and holds one element. Completes when upstream completes, after the one it holds. Cancels when
     downstream cancels.
     """
+
+    tie: ClassVar[Tie] = Tie.DEMAND
 
     def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
         """Put a slot in front of what follows."""

@@ -7,12 +7,12 @@ Marble: a.on_error_complete() over -1-2-#
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from penstock.engine.grounds.sequence import guarded
 from penstock.engine.weaving.handled_errors import When, caught, when_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint
+from penstock.stage import Joint, Tie
 
 T = TypeVar("T")
 
@@ -25,6 +25,7 @@ class OnErrorComplete(Joint[T, T]):
     any other error. Cancels when downstream cancels.
     """
 
+    tie: ClassVar[Tie] = Tie.FAILURE
     when: When | None = None
 
     def __post_init__(self) -> None:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from penstock.engine.grounds.sequence import guarded
 from penstock.engine.runs.resume import replaced
 from penstock.engine.weaving.handled_errors import When, when_given
 from penstock.engine.words.arguments import function_given
 from penstock.spec.interfaces import Publisher, Subscriber
-from penstock.stage import Joint
+from penstock.stage import Joint, Tie
 
 T = TypeVar("T")
 
@@ -30,6 +30,7 @@ class OnErrorResume(Joint[T, T]):
     raises, or if the replacement fails. Cancels upstream or its replacement.
     """
 
+    tie: ClassVar[Tie] = Tie.FAILURE
     fn: Callable[[Exception], Publisher[T] | Iterable[T] | AsyncIterable[T]]
     when: When | None = None
 

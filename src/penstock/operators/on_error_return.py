@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from penstock.engine.grounds.sequence import guarded
 from penstock.engine.runs.resume import replaced
@@ -17,7 +17,7 @@ from penstock.engine.weaving.handled_errors import When, when_given
 from penstock.engine.weaving.segment import no_element
 from penstock.engine.words.arguments import Missing, elements_given, function_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint
+from penstock.stage import Joint, Tie
 
 T = TypeVar("T")
 
@@ -31,6 +31,7 @@ class OnErrorReturn(Joint[T, T]):
     function raises. Cancels when downstream cancels.
     """
 
+    tie: ClassVar[Tie] = Tie.FAILURE
     value: T | Literal[Missing.MISSING] = Missing.MISSING
     fn: Callable[[Exception], T] | None = None
     when: When | None = None

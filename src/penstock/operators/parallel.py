@@ -49,6 +49,11 @@ class Parallel(Joint[A, B]):
     prefetch: int = 256
     sight: ClassVar[Sight] = Sight.ITEM
 
+    @property
+    def steady(self) -> bool:
+        """Tell whether results come in the order of the elements."""
+        return self.ordered
+
     def __post_init__(self) -> None:
         count_given("parallel", "rails", self.rails, 1)
         for step in self.steps:

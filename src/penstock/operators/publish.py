@@ -7,14 +7,14 @@ Marble: a.publish() over -1-2-3-4-|, late 6
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.many.broadcast import Connection, Hub, Terms
 from penstock.engine.many.shared_run import Slow
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Source
+from penstock.stage import Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ class Publish(Source[Any]):
     connection is cancelled, whose subscribers then fail with RunCancelledError, and not when subscribers cancel.
     """
 
+    tie: ClassVar[Tie] = Tie.SHARED
     stream: Chain
     size: int = 256
     slow: Slow = Slow.ERROR

@@ -14,7 +14,7 @@ from penstock.engine.places.context import worker_of
 from penstock.engine.places.executors import Executor
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint, Sight
+from penstock.stage import Gives, Joint, Sight
 
 T = TypeVar("T")
 
@@ -31,6 +31,12 @@ class PublishOn(Joint[T, T]):
     executor: Executor
     prefetch: int = 256
     sight: ClassVar[Sight] = Sight.ITEM
+    gives: ClassVar[Gives] = Gives.ONE
+
+    @property
+    def steady(self) -> bool:
+        """Tell that it changes neither the elements nor their order."""
+        return True
 
     def __post_init__(self) -> None:
         if not isinstance(self.executor, Executor):

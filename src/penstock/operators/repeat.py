@@ -19,7 +19,7 @@ from penstock.engine.weaving.iterators import left_in, open_inner
 from penstock.engine.weaving.segment import no_item
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import LoopGate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class Repeat(Source[Any]):
     Completes when the last run does; fails with the first failure. Cancels the current run.
     """
 
+    tie: ClassVar[Tie] = Tie.AGAIN
     stream: Chain
     times: int | None = None
     while_: Callable[[], object] | None = None

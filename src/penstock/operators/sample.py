@@ -6,17 +6,58 @@ Marble: a.sample(3, clock=clock) over -12--3----4|
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from penstock.engine.grounds.outlet import Outlet, element_or_raise
-from penstock.engine.grounds.upstream import Upstream
+from penstock.engine.grounds.beside import Beside
+from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
-from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.part import Part, height_of
-from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Source
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import MakeWaiting, Source, Tie, Waiting
+
+
+class _Ticks:
+    """The rule, in pieces, for ticks at a steady pace: the latest element is held until the next one.
+
+    The pace begins with the run. Where nothing is held no tick is waited for.
+    """
+
+    __slots__ = ("due", "items", "seconds", "start")
+    kept: ClassVar[tuple[str, ...]] = ("items", "start", "due")
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.begin(0.0)
+
+    def begin(self, now: float, /) -> None:
+        self.items: list[Any] = []
+        self.start = now
+        self.due: float | None = None
+
+    def came(self, element: Any, now: float, /) -> Iterable[Any]:
+        if self.due is None:
+            tick = (now - self.start) // self.seconds
+            self.due = self.start + (tick + 1) * self.seconds
+            if self.due <= now:  # by a rounding
+                self.due = self.start + (tick + 2) * self.seconds
+        self.items = [element]
+        return ()
+
+    def rang(self, now: float, /) -> Iterable[Any]:
+        return self.ended()
+
+    def ended(self) -> Iterable[Any]:
+        items, self.items, self.due = self.items, [], None
+        return items
+
+
+def _paced(step: Sample) -> Waiting | None:
+    """Return the rule for a pace; what another stream says cannot be known in advance."""
+    pace = step.ticks.source.pace
+    return None if pace is None or step.ticks.steps else _Ticks(pace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +70,8 @@ class Sample(Source[Any]):
     completes.
     """
 
+    tie: ClassVar[Tie] = Tie.TIME
+    waits: ClassVar[MakeWaiting | None] = _paced
     stream: Chain
     ticks: Chain
 
@@ -41,42 +84,12 @@ class Sample(Source[Any]):
                 connect(chain, hand)
 
 
-class _Hand(Part):
-    """The subscriber of one of the two streams, which it asks for everything."""
-
-    __slots__ = ("_run", "_took", "height", "upstream")
-
-    def __init__(self, run: _SampleRun, took: Any) -> None:
-        self._run = run
-        self._took = took
-        self.height = run.height
-        self.upstream = Upstream()
-
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        if self.upstream.take(subscription):
-            self.upstream.request(UNBOUNDED)
-
-    def on_next(self, element: Any, /) -> None:
-        if element is None:
-            element_or_raise(element, "on_next")
-        self._took(element)
-
-    def on_error(self, error: Exception, /) -> None:
-        element_or_raise(error, "on_error")
-        self.upstream.let_go()
-        self._run.end(error)
-
-    def on_complete(self) -> None:
-        self.upstream.let_go()
-        self._run.end(None)
-
-
 class _SampleRun(Part):
     def __init__(self, downstream: Subscriber[Any]) -> None:
         self.height = height_of(downstream) + 1
         self._latest: tuple[Any] | None = None
-        self.elements = _Hand(self, self._remember)
-        self.ticks = _Hand(self, self._tick)
+        self.elements = Beside(self.height, self._remember, self.end)
+        self.ticks = Beside(self.height, self._tick, self.end)
         self.outlet: Outlet[Any] = Outlet(downstream)
         self.outlet.on_cancel = self._cancel
 

@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.many.combining import NOTHING, Lanes
 from penstock.engine.runs.chain import Chain
@@ -20,7 +20,7 @@ from penstock.engine.weaving.iterators import opened
 from penstock.engine.weaving.segment import no_item
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import LoopGate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source, Tie
 
 _END = object()
 
@@ -34,6 +34,7 @@ class SequenceEqual(Source[bool]):
     fails with the first failure. Cancels both streams, also when it completes.
     """
 
+    tie: ClassVar[Tie] = Tie.INPUTS
     stream: Chain
     other: Chain
     equal: Callable[[Any, Any], object] | None = None

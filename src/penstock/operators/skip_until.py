@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from penstock.engine.grounds.first_element import Notice
+from penstock.engine.grounds.beside import notice
 from penstock.engine.grounds.relay import Relay
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Source
+from penstock.stage import Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class SkipUntil(Source[Any]):
     failure of either. Cancels both; the other one after its first element.
     """
 
+    tie: ClassVar[Tie] = Tie.INPUTS
     stream: Chain
     other: Chain
     passes: ClassVar[bool] = True
@@ -43,7 +44,7 @@ class _SkipUntilRun(Relay[Any]):
     def __init__(self, downstream: Subscriber[Any]) -> None:
         super().__init__(downstream)
         self._open = False
-        self.notice = Notice(self, self._opens)
+        self.notice = notice(self, self._opens)
 
     def _opens(self) -> None:
         self._open = True
@@ -55,4 +56,4 @@ class _SkipUntilRun(Relay[Any]):
             self.left_out()
 
     def released(self) -> None:
-        self.notice.cancel()
+        self.notice.upstream.cancel()

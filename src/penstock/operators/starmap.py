@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.words.arguments import function_given
-from penstock.stage import Body, Sight, Stage
+from penstock.stage import Body, Gives, Sight, Stage
 
 B = TypeVar("B")
 
@@ -26,6 +26,7 @@ class Starmap(Stage[Iterable[Any], B]):
 
     fn: Callable[..., B]
     sight: ClassVar[Sight] = Sight.ITEM
+    gives: ClassVar[Gives] = Gives.ONE
     loop: ClassVar[Body] = Body("v = {fn}(*v)\nif v is None: none")
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ from penstock.engine.many.emitter import Overflow
 from penstock.engine.many.multicast import Hot
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Source
+from penstock.stage import Again, Source
 
 T = TypeVar("T")
 
@@ -39,6 +39,11 @@ class SubjectSource(Source[T]):
             raise TypeError(f"subject: overflow must be an Overflow, got {self.overflow!r}")
         count_given("subject", "size", self.size, 1)
         count_given("subject", "kept", self.kept, 0)
+
+    @property
+    def again(self) -> Again:
+        """Give what is handed to the subject from then on."""
+        return Again.LATER
 
     def connect(self, downstream: Subscriber[T], /) -> None:
         """Add a subscriber."""

@@ -17,7 +17,7 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.words.part import Part, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Source
+from penstock.stage import Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,11 @@ class SubscribeOn(Source[Any]):
     completes. Cancels the stream and lets the worker go.
     """
 
+    tie: ClassVar[Tie] = Tie.PLACE
     stream: Chain
     executor: Executor
     passes: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.executor, Executor):

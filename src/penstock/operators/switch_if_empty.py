@@ -16,7 +16,7 @@ from penstock.engine.runs.wiring import connect, pull_all, reads_nothing
 from penstock.engine.weaving.iterators import opened
 from penstock.engine.weaving.segment import no_item
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import LoopGate, Opener, Source
+from penstock.stage import LoopGate, Opener, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,11 @@ class SwitchIfEmpty(Source[Any]):
     other one is not subscribed before it is needed.
     """
 
+    tie: ClassVar[Tie] = Tie.INPUTS
     stream: Chain
     other: Chain
     clean: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
 
     def length(self) -> int | None:
         """Return zero if nothing has to be read of either."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.cold_paths import too_late
 from penstock.engine.grounds.outlet import Outlet, accepts, element_or_raise
@@ -18,7 +18,7 @@ from penstock.engine.words.arguments import count_given, function_given
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.part import Part, height_of
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
-from penstock.stage import Joint
+from penstock.stage import Joint, Tie
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -34,6 +34,7 @@ class SwitchMap(Joint[A, B]):
     Cancels upstream and the newest publisher.
     """
 
+    tie: ClassVar[Tie] = Tie.STREAMS
     fn: Callable[[A], Publisher[B] | Iterable[B] | AsyncIterable[B]]
     prefetch: int = 32
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from penstock.engine.grounds.first_element import Notice
+from penstock.engine.grounds.beside import notice
 from penstock.engine.grounds.relay import Relay
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Source
+from penstock.stage import Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class TakeUntil(Source[Any]):
     fails with the first failure of either. Cancels both, also when it completes.
     """
 
+    tie: ClassVar[Tie] = Tie.INPUTS
     stream: Chain
     other: Chain
     passes: ClassVar[bool] = True
@@ -42,7 +43,7 @@ class TakeUntil(Source[Any]):
 class _TakeUntilRun(Relay[Any]):
     def __init__(self, downstream: Subscriber[Any]) -> None:
         super().__init__(downstream)
-        self.notice = Notice(self, lambda: self.end(cancel=True))
+        self.notice = notice(self, lambda: self.end(cancel=True))
 
     def released(self) -> None:
-        self.notice.cancel()
+        self.notice.upstream.cancel()

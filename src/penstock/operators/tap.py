@@ -16,7 +16,7 @@ from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import function_given
 from penstock.engine.words.dropped import drop
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Body, Joint, Sight, Stage
+from penstock.stage import Body, Gives, Joint, Sight, Stage, Tie
 
 T = TypeVar("T")
 
@@ -31,6 +31,7 @@ class Tap(Stage[T, T]):
 
     on_next: Callable[[T], object]
     sight: ClassVar[Sight] = Sight.ITEM
+    gives: ClassVar[Gives] = Gives.ONE
     loop: ClassVar[Body] = Body("{on_next}(v)")
 
     def __post_init__(self) -> None:
@@ -45,12 +46,19 @@ class TapSignals(Joint[T, T]):
     completes. Cancels when downstream cancels. What the other functions raise goes to the on_dropped hook.
     """
 
+    tie: ClassVar[Tie] = Tie.RUN
     on_next: Callable[[T], object] | None = None
     on_error: Callable[[Exception], object] | None = None
     on_complete: Callable[[], object] | None = None
     on_cancel: Callable[[], object] | None = None
     on_request: Callable[[int], object] | None = None
     on_subscribe: Callable[[], object] | None = None
+    gives: ClassVar[Gives] = Gives.ONE
+
+    @property
+    def steady(self) -> bool:
+        """Tell that it changes neither the elements nor their order."""
+        return True
 
     def __post_init__(self) -> None:
         for field in fields(self):

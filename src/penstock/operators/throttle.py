@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.relay import Leg, Relay
@@ -18,7 +18,7 @@ from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seco
 from penstock.engine.words.arguments import count_given
 from penstock.engine.words.demand import UNBOUNDED, add
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Joint
+from penstock.stage import Joint, Tie
 
 T = TypeVar("T")
 
@@ -35,6 +35,7 @@ class Throttle(Joint[T, T]):
     downstream cancels.
     """
 
+    tie: ClassVar[Tie] = Tie.TIME
     count: int
     per: float = 1.0
     clock: Clock = SYSTEM_CLOCK

@@ -30,6 +30,11 @@ class ThrottleFirst(Stage[T, T]):
         state=(("now", "{clock}.now"), ("until", "float('-inf')"), ("at", "0.0")),
     )
 
+    @property
+    def steady(self) -> bool:
+        """Tell that the time decides."""
+        return False
+
     def __post_init__(self) -> None:
         seconds_of("throttle_first", "seconds", self.seconds)
         clock_given("throttle_first", self.clock)

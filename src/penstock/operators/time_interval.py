@@ -29,5 +29,10 @@ class TimeInterval(Stage[T, tuple[float, T]]):
         state=(("now", "{clock}.now"), ("before", "{now}()"), ("at", "0.0")),
     )
 
+    @property
+    def steady(self) -> bool:
+        """Tell that the time decides."""
+        return False
+
     def __post_init__(self) -> None:
         clock_given("time_interval", self.clock)

@@ -6,17 +6,48 @@ Marble: a.timeout(3, clock=clock) over -1-2------3|
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.relay import Relay
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint
+from penstock.stage import Gives, Joint, MakeWaiting, Tie
 
 T = TypeVar("T")
+
+
+def _too_late(seconds: float) -> TimeoutError:
+    return TimeoutError(f"timeout: no element within {seconds} seconds of being asked for")
+
+
+class _Patience:
+    """The rule, in pieces, where everything is asked for: each element moves the time, and it ends in failure."""
+
+    __slots__ = ("due", "seconds")
+    kept: ClassVar[tuple[str, ...]] = ("due",)
+
+    def __init__(self, step: Timeout[Any]) -> None:
+        self.seconds = step.seconds
+        self.begin(0.0)
+
+    def begin(self, now: float, /) -> None:
+        self.due: float | None = now + self.seconds
+
+    def came(self, element: Any, now: float, /) -> Iterable[Any]:
+        self.due = now + self.seconds
+        return (element,)
+
+    def rang(self, now: float, /) -> Iterable[Any]:
+        self.due = None
+        raise _too_late(self.seconds)
+
+    def ended(self) -> Iterable[Any]:
+        self.due = None
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +58,16 @@ class Timeout(Joint[T, T]):
     Completes when upstream completes. Cancels when downstream cancels, and upstream when time is up.
     """
 
+    tie: ClassVar[Tie] = Tie.TIME
+    waits: ClassVar[MakeWaiting | None] = _Patience
     seconds: float
     clock: Clock = SYSTEM_CLOCK
+    gives: ClassVar[Gives] = Gives.ONE
+
+    @property
+    def steady(self) -> bool:
+        """Tell that it changes neither the elements nor their order."""
+        return True
 
     def __post_init__(self) -> None:
         seconds_of("timeout", "seconds", self.seconds, zero=False)
@@ -59,7 +98,7 @@ class _TimeoutRun(Relay[Any]):
         super().arrived(element)
 
     def _late(self, _: object) -> None:
-        self.end(TimeoutError(f"timeout: no element within {self._seconds} seconds of being asked for"), cancel=True)
+        self.end(_too_late(self._seconds), cancel=True)
 
     def released(self) -> None:
         self._alarm.close()

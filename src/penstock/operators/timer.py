@@ -13,7 +13,7 @@ from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Source
+from penstock.stage import Again, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,11 @@ class Timer(Source[int]):
     def __post_init__(self) -> None:
         seconds_of("timer", "seconds", self.seconds)
         clock_given("timer", self.clock)
+
+    @property
+    def again(self) -> Again:
+        """Give a tick from then on."""
+        return Again.LATER
 
     def connect(self, downstream: Subscriber[int], /) -> None:
         """Set the timer."""

@@ -26,5 +26,10 @@ class Timestamp(Stage[T, tuple[float, T]]):
     clock: Clock = SYSTEM_CLOCK
     loop: ClassVar[Body] = Body("v = ({now}(), v)", state=(("now", "{clock}.now"),))
 
+    @property
+    def steady(self) -> bool:
+        """Tell that the time decides."""
+        return False
+
     def __post_init__(self) -> None:
         clock_given("timestamp", self.clock)

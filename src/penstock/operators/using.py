@@ -6,14 +6,14 @@ Marble: Stream.using(lambda: [1, 2], iter, list.clear)
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
 from penstock.engine.grounds.relay import Relay
 from penstock.engine.runs.chain import Chain
-from penstock.engine.runs.given import connect_to
+from penstock.engine.runs.given import chain_of, connect_to
 from penstock.engine.runs.wiring import connect, pull, reads_nothing
 from penstock.engine.weaving.blame import blamed
 from penstock.engine.weaving.segment import close
@@ -61,7 +61,7 @@ class Using(Source[T], Generic[T, R]):
             opener = _opener_of(given)
             if opener is not None:
                 connect(Chain(_Items(run.held, opener, _reads_nothing(given))), run.leg)
-            elif isinstance(given, AsyncIterable) and not hasattr(given, "subscribe"):
+            elif isinstance(given, AsyncIterable) and not callable(getattr(given, "subscribe", None)):
                 connect(Chain(_AsyncItems(run.held, given)), run.leg)
             else:
                 connect_to("using", given, run.leg)
@@ -71,18 +71,18 @@ class Using(Source[T], Generic[T, R]):
 
 def _opener_of(given: Any) -> Opener[Any] | None:
     """Return how to iterate over what was made, or None if it cannot be."""
-    chain = getattr(given, "_chain", None)
-    if isinstance(chain, Chain):
+    chain = chain_of(given)
+    if chain is not None:
         return pull(chain)
-    if isinstance(given, Iterable) and not hasattr(given, "subscribe"):
+    if isinstance(given, Iterable) and not callable(getattr(given, "subscribe", None)):
         return lambda _: iter(given)
     return None
 
 
 def _reads_nothing(given: Any) -> bool:
     """Tell whether it is known that nothing has to be read of what was made."""
-    chain = getattr(given, "_chain", None)
-    return reads_nothing(chain) if isinstance(chain, Chain) else type(given) in (list, tuple) and not given
+    chain = chain_of(given)
+    return reads_nothing(chain) if chain is not None else type(given) in (list, tuple) and not given
 
 
 class _Held:
@@ -183,8 +183,8 @@ class _AsyncItems(Source[Any]):
                 async for element in iterator:
                     yield element
             finally:
-                closing = getattr(iterator, "aclose", None)
-                if closing is not None:
+                closing: Callable[[], Awaitable[object]] | None = getattr(iterator, "aclose", None)
+                if callable(closing):
                     await closing()
             done = True
         finally:

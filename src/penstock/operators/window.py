@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from penstock.engine.grounds.alarm import Alarm
-from penstock.engine.grounds.outlet import element_or_raise
-from penstock.engine.grounds.upstream import Upstream
+from penstock.engine.grounds.beside import Beside
 from penstock.engine.many.branch import Branch
 from penstock.engine.many.substreams import Trunk
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.words.arguments import count_given, function_given, stays_here
-from penstock.engine.words.demand import UNBOUNDED
-from penstock.engine.words.part import Part
-from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Joint, Source
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Joint, Source, Tie
 
 T = TypeVar("T")
 W = TypeVar("W")
@@ -45,6 +42,7 @@ class Window(Joint[T, W]):
     then are gone.
     """
 
+    tie: ClassVar[Tie] = Tie.STREAMS
     count: int
     make: Callable[[Chain], W]
     size: int = 256
@@ -72,6 +70,7 @@ class WindowSeconds(Joint[T, W]):
     then are gone.
     """
 
+    tie: ClassVar[Tie] = Tie.STREAMS
     seconds: float
     make: Callable[[Chain], W]
     size: int = 256
@@ -100,6 +99,7 @@ class WindowUntil(Source[Any]):
     by then are gone.
     """
 
+    tie: ClassVar[Tie] = Tie.STREAMS
     stream: Chain
     until: Chain
     make: Callable[[Chain], Any]
@@ -218,35 +218,12 @@ class _TimedRun(_WindowRun):
 class _CutRun(_WindowRun):
     def __init__(self, step: WindowUntil, downstream: Subscriber[Any]) -> None:
         super().__init__(step, downstream)
-        self.cuts = _Cuts(self)
+        self.cuts = Beside(self.height, lambda _: self.cut(), self._no_more_cuts)
+
+    def _no_more_cuts(self, error: Exception | None) -> None:
+        if error is not None:
+            self.fail(error)
 
     def released(self) -> None:
         self.cuts.upstream.cancel()
         super().released()
-
-
-class _Cuts(Part):
-    """The subscriber of the other stream."""
-
-    __slots__ = ("_run", "height", "upstream")
-
-    def __init__(self, run: _CutRun) -> None:
-        self._run = run
-        self.height = run.height
-        self.upstream = Upstream()
-
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        if self.upstream.take(subscription):
-            self.upstream.request(UNBOUNDED)
-
-    def on_next(self, element: Any, /) -> None:
-        element_or_raise(element, "on_next")
-        self._run.cut()
-
-    def on_error(self, error: Exception, /) -> None:
-        element_or_raise(error, "on_error")
-        self.upstream.let_go()
-        self._run.fail(error)
-
-    def on_complete(self) -> None:
-        self.upstream.let_go()

@@ -22,7 +22,7 @@ from penstock.engine.weaving.segment import close
 from penstock.engine.words.arguments import stays_here
 from penstock.engine.words.part import Part, chunks_of, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Opener, Source
+from penstock.stage import Opener, Source, Tie
 
 _END = object()
 
@@ -35,9 +35,11 @@ class WithContext(Source[Any]):
     stream.
     """
 
+    tie: ClassVar[Tie] = Tie.PLACE
     stream: Chain
     values: tuple[tuple[ContextVar[Any], Any], ...]
     passes: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for variable, _ in self.values:

@@ -10,17 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from penstock.engine.grounds.beside import Beside
 from penstock.engine.grounds.cold_paths import too_late
-from penstock.engine.grounds.outlet import accepts, element_or_raise
 from penstock.engine.grounds.relay import Relay
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect, pull_all
 from penstock.engine.weaving.iterators import opened
 from penstock.engine.weaving.segment import no_item
-from penstock.engine.words.demand import UNBOUNDED
-from penstock.engine.words.part import Part
-from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import LoopGate, Opener, Source
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import LoopGate, Opener, Source, Tie
 
 _END = object()
 
@@ -35,6 +33,7 @@ class WithLatestFrom(Source[tuple[Any, ...]]):
     element; fails with the first failure. Cancels all streams.
     """
 
+    tie: ClassVar[Tie] = Tie.INPUTS
     stream: Chain
     others: tuple[Chain, ...]
     clean: ClassVar[bool] = True
@@ -92,49 +91,29 @@ def _beside_one(openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator[t
             yield element, latest
 
 
-class _Other(Part):
+class _Other(Beside):
     """The subscriber of one of the others; it keeps the latest element."""
 
-    __slots__ = ("_run", "done", "height", "latest", "subscription")
+    __slots__ = ("_run", "latest")
 
     def __init__(self, run: _WithLatestFromRun) -> None:
+        super().__init__(run.height, self._keep, self._over)
         self._run = run
-        self.height = run.height
         self.latest: Any = None
-        self.done = False
-        self.subscription: Subscription | None = None
 
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        if not accepts(subscription, self.subscription, closed=self._run.over):
-            return
-        self.subscription = subscription
-        if self._run.over:
-            subscription.cancel()
-        else:
-            subscription.request(UNBOUNDED)
-
-    def on_next(self, element: Any, /) -> None:
-        element_or_raise(element, "on_next")
+    def _keep(self, element: Any) -> None:
         if not self._run.over:
             self.latest = element
 
-    def on_error(self, error: Exception, /) -> None:
-        element_or_raise(error, "on_error")
-        self.done = True
+    def _over(self, error: Exception | None) -> None:
         if self._run.over:
             too_late(error)
-        else:
+        elif error is not None or self.latest is None:
             self._run.end(error, cancel=True)
-
-    def on_complete(self) -> None:
-        self.done = True
-        if self.latest is None:
-            self._run.end(cancel=True)
 
     def cancel(self) -> None:
         self.latest = None
-        if self.subscription is not None and not self.done:
-            self.subscription.cancel()
+        self.upstream.cancel()
 
 
 class _WithLatestFromRun(Relay[Any]):

@@ -19,7 +19,7 @@ from penstock.engine.weaving.iterators import opened
 from penstock.engine.weaving.segment import no_item
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import SIZED, LoopGate, Opener, Source
+from penstock.stage import SIZED, LoopGate, Opener, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,11 @@ class Zip(Source[tuple[Any, ...]]):
     completes.
     """
 
+    tie: ClassVar[Tie] = Tie.INPUTS
     streams: tuple[Chain, ...]
     prefetch: int = 32
     clean: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         count_given("zip", "prefetch", self.prefetch, 1)

@@ -14,14 +14,14 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.watching.observe import observed
 from penstock.engine.words.dropped import drop
-from penstock.errors import EmptyError, RunCancelledError
+from penstock.errors import RunCancelledError
+from penstock.run.branches import valved
 from penstock.run.progress import Progress, Reports
-from penstock.run.valve import Valve, Valved
-from penstock.spec.interfaces import Subscription
+from penstock.run.result import ResultSubscriber, Settle
+from penstock.run.valve import Valve
 from penstock.stream import Stream
 
 R = TypeVar("R")
-Settle = Callable[[Any, Exception | None], object]
 
 
 class Controls(Protocol):
@@ -168,54 +168,12 @@ class Run(Generic[R]):
                 drop("run: a function of on_done raised", error)
 
 
-class ResultSubscriber:
-    """The subscriber at the end; it asks for one element, which is the result."""
-
-    def __init__(self, name: str, settle: Settle) -> None:
-        self._name = name
-        self._settle = settle
-        self._lock = Lock()
-        self._cancelled = False
-        self._subscription: Subscription | None = None
-
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        """Ask for the result."""
-        with self._lock:
-            self._subscription = subscription
-            cancelled = self._cancelled
-        if cancelled:
-            subscription.cancel()
-        else:
-            subscription.request(1)
-
-    def on_next(self, element: Any, /) -> None:
-        """Take the result; the rest is not needed."""
-        self.cancel()
-        self._settle(element, None)
-
-    def on_error(self, error: Exception, /) -> None:
-        """Take the failure."""
-        self._settle(None, error)
-
-    def on_complete(self) -> None:
-        """Refuse to end without a result."""
-        self._settle(None, EmptyError(f"{self._name}: the stream completed without an element"))
-
-    def cancel(self) -> None:
-        """Cancel the upstream, once there is one."""
-        with self._lock:
-            self._cancelled = True
-            subscription = self._subscription
-        if subscription is not None:
-            subscription.cancel()
-
-
 class InProcess:
     """The controls of a chain that runs in this process."""
 
     def __init__(self, chain: Chain) -> None:
         self._valve = Valve()
-        self._chain = Chain(Valved(Chain(chain.source), self._valve), chain.steps, chain.places)
+        self._chain = valved(chain, self._valve)
         self._name = str(chain)
         self._end: ResultSubscriber | None = None
         self._over = False

@@ -12,6 +12,8 @@ class PlannedPart:
     where: str
     what: str
     bound: str = ""
+    after: tuple[int, ...] | None = None
+    """The places of the parts that it takes from; None for the one before it."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -24,19 +26,32 @@ class Plan:
     def __repr__(self) -> str:
         return str(self)
 
+    def inputs(self, number: int) -> tuple[int, ...]:
+        """Return the places of the parts that one takes from."""
+        said = self.places[number].after
+        return said if said is not None else (number - 1,) if number else ()
+
     def __str__(self) -> str:
-        """Return the plan as text: a line per part, and between two of them what bounds the way."""
+        """Return the plan as text: a line per part, and between two of them what bounds the way.
+
+        In a line each part takes from the one above it. In a graph parts have numbers, and those that do not say
+        which they take from.
+        """
         wide = max(len(place.where) for place in self.places)
+        line = all(self.inputs(number) == ((number - 1,) if number else ()) for number in range(len(self.places)))
         lines = [self.title] if self.title else []
         for number, place in enumerate(self.places):
+            follows = self.inputs(number) == (number - 1,)
             if number:
-                lines.append(f"  {'':{wide}} │")
-            lines.append(f"  {place.where:>{wide}} ├─ {place.what}")
+                lines.append(f"  {'':{wide}} │" if follows else "")
+            name = "" if line else f"{number + 1}. "
+            taken = "" if follows or not self.inputs(number) else f", of {_listed(self.inputs(number))}"
+            lines.append(f"  {place.where:>{wide}} ├─ {name}{place.what}{taken}")
             lines.extend(f"  {'':{wide}} │    {clause}" for clause in place.bound.split("; ") if clause)
         return "\n".join(lines)
 
     def mermaid(self) -> str:
-        """Return the plan as a mermaid drawing, a box per place of work."""
+        """Return the plan as a mermaid drawing, a box per place of work and an arrow per way."""
         lines = ["flowchart LR"]
         group = ""
         for number, place in enumerate(self.places):
@@ -48,8 +63,14 @@ class Plan:
             text = place.what + (f"\n{place.bound}" if place.bound else "")
             lines.append(f'    p{number}["{_quoted(text)}"]')
         lines.append("  end")
-        lines.extend(f"  p{number} --> p{number + 1}" for number in range(len(self.places) - 1))
+        ways = ((start, number) for number in range(len(self.places)) for start in self.inputs(number))
+        lines.extend(f"  p{start} --> p{number}" for start, number in ways)
         return "\n".join(lines)
+
+
+def _listed(places: tuple[int, ...]) -> str:
+    *most, last = (str(place + 1) for place in places)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _quoted(text: str) -> str:

@@ -9,31 +9,42 @@ except ModuleNotFoundError as missing:
     ) from missing
 
 from penstock.bridges.shared.columns import SchemaError
+from penstock.spark.egress.numbering import Numbered
 from penstock.spark.facade import Spark
+from penstock.spark.partitions.positions import PartError
+from penstock.spark.partitions.sinks import SinkPart
 from penstock.spark.pipeline.entry import entry
-from penstock.spark.pipeline.plan import PlanError
-from penstock.spark.pipeline.steps import also, frame, spark_sink, spark_source
+from penstock.spark.pipeline.executor_end import executor_sink
+from penstock.spark.pipeline.modes import PlanError
+from penstock.spark.pipeline.steps import also, frame, numbered, spark_sink, spark_source
 from penstock.spark.preparing import prepare
+from penstock.spark.session.borrowed import SparkClosedError
 from penstock.spark.session.connect import SparkLimitError
-from penstock.spark.session.held import SparkClosedError
 from penstock.spark.session.java import SparkSetupError
 from penstock.spark.stages.refusals import StageError
 from penstock.spark.stages.scopes import keyed_by, per_partition
 from penstock.spark.wire.schema import Schema
+from penstock.spark.wire.tls import Tls
 
 __all__ = [
+    "Numbered",
+    "PartError",
     "PlanError",
     "Schema",
     "SchemaError",
+    "SinkPart",
     "Spark",
     "SparkClosedError",
     "SparkLimitError",
     "SparkSetupError",
     "StageError",
+    "Tls",
     "also",
     "entry",
+    "executor_sink",
     "frame",
     "keyed_by",
+    "numbered",
     "per_partition",
     "prepare",
     "spark_sink",

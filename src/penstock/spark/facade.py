@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
+from penstock.spark.partitions.batch import partitioned
 from penstock.spark.session.connect import PARTS, refuse
 from penstock.spark.session.held import HeldSession
-from penstock.spark.stages.partitioned import partitioned
 from penstock.spark.stages.stage import stage
 from penstock.spark.wire.schema import Described, Form, Schema
 
 if TYPE_CHECKING:
     from penstock.flow import Flow, Pipeline
     from penstock.run import Plan, Run
+    from penstock.spark.partitions.sinks import MakeSink
     from penstock.stream import Stream
 
 
@@ -60,12 +61,46 @@ class Spark(HeldSession):
 
     def partitioned(
         self,
-        partitions: Sequence[Any],
-        open: Callable[[Any], Any],  # noqa: A002  the word for it
+        partitions: Any,
+        open: Callable[..., Any],  # noqa: A002  the word for it
         schema: Described,
+        *,
+        streaming: bool = False,
+        **options: Any,
     ) -> DataFrame:
-        """Make a DataFrame whose parts are Streams (or iterables) opened on the executors, one per partition."""
+        """Make a DataFrame whose parts are Streams (or iterables) opened on the executors.
+
+        A batch one has a partition for each of `partitions`, opened with `open(part)`. With `streaming`, parts are
+        opened with `open(part, row)`, from a row on, and may come and go: then `partitions` may be a function that is
+        called for each micro-batch. Its options: `latest(part)` says how far a part is, where that is known; `start`
+        is the first row of a new part, or a function from the part to it; `commit(part, row)` is told what is
+        committed; `live=False` says that the rows of a part are there, to its end; of a part at most `capacity` rows
+        are read at a time, as many as take about `latency` seconds.
+        """
+        if streaming:
+            from penstock.spark.partitions.stream import partitioned_stream  # noqa: PLC0415  brings in Flight
+
+            _ = self.session
+            return partitioned_stream(self, partitions, open, Schema.of(schema), **options)
+        if options:
+            raise TypeError(f"partitioned: {next(iter(options))} is for streaming=True, and this one is a batch")
         return partitioned(self.session, partitions, open, Schema.of(schema))
+
+    def write(self, df: DataFrame, make: MakeSink, *, epoch: int = 0, rows: Form | None = None) -> list[Any]:
+        """Write a batch DataFrame on the executors, each partition with the Sink that `make(part)` returns.
+
+        The results of the sinks come back in the order of the partitions. `part` has `epoch`, `partition` and
+        `attempt`; inside `foreachBatch` the epoch is the number of the micro-batch.
+        """
+        from penstock.spark.partitions.sinks import ExecutorWrite  # noqa: PLC0415  few write so
+
+        _ = self.session
+        if df.isStreaming:
+            raise TypeError(
+                "write: df must be a batch DataFrame, got a streaming one; end a pipeline in executor_sink(make),"
+                " or call it inside foreachBatch"
+            )
+        return ExecutorWrite(make, rows).write(df, epoch)
 
     def flow(
         self,

@@ -288,7 +288,7 @@ class _Sending:
         items, self._items = self._items, None
         self._ahead = []
         close = getattr(items, "close", None)
-        if close is None:
+        if not callable(close):
             return
         try:
             close()

@@ -65,7 +65,7 @@ def _is(candidate: object, shapes: dict[str | None, tuple[tuple[str, ...], ...]]
     if dialect not in shapes:
         known = ", ".join(sorted(name for name in shapes if name))
         raise ValueError(f"dialect must be one of {known}, or None for any that has these names, got {dialect!r}")
-    if dialect is None and not callable(getattr(candidate, "on_subscribe", len)):
+    if dialect is None and "on_subscribe" in shapes["jvm"][0] and not callable(getattr(candidate, "on_subscribe", len)):
         return False  # it has one, which cannot be called
     return any(not missing_methods(candidate, shape) for shape in shapes[dialect])
 

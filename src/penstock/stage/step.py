@@ -6,9 +6,11 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, ClassVar, Generic, TypeVar
 
 from penstock.spec.interfaces import Subscriber
+from penstock.stage.again import Again, Gives
 from penstock.stage.body import Body
 from penstock.stage.gate import LoopGate
-from penstock.stage.sight import Sight
+from penstock.stage.sight import Sight, Tie
+from penstock.stage.waiting import MakeWaiting
 
 A_contra = TypeVar("A_contra", contravariant=True)
 B_co = TypeVar("B_co", covariant=True)
@@ -28,6 +30,9 @@ class Stage(Generic[A_contra, B_co]):
     loops: ClassVar[tuple[Body, ...]] = ()
     """The bodies that `body` chooses among, where it does."""
     sight: ClassVar[Sight] = Sight.STREAM
+    tie: ClassVar[Tie] = Tie.ORDER
+    gives: ClassVar[Gives] = Gives.ANY
+    """What it makes of one element; by this a position in a source is known behind its steps."""
 
     def __init_subclass__(cls) -> None:
         """Refuse a body that names what the stage does not have."""
@@ -43,6 +48,11 @@ class Stage(Generic[A_contra, B_co]):
     def body(self) -> Body:
         """Return what to do with one element."""
         return self.loop
+
+    @property
+    def steady(self) -> bool:
+        """Tell whether it gives the same in another run that gets the same; its functions are taken to do so."""
+        return True
 
     def demand(self, n: int) -> int:
         """Return how many elements of upstream may be asked for when `n` are wanted."""
@@ -62,6 +72,16 @@ class Joint(Generic[A_contra, B_co]):
 
     __slots__ = ()
     sight: ClassVar[Sight] = Sight.STREAM
+    tie: ClassVar[Tie] = Tie.ORDER
+    gives: ClassVar[Gives] = Gives.ANY
+    """What it makes of one element; it may look at the next before it gives that."""
+    waits: ClassVar[MakeWaiting | None] = None
+    """What makes its rule, where it is one that time wakes and that can run piece by piece."""
+
+    @property
+    def steady(self) -> bool:
+        """Tell whether it gives the same in another run that gets the same, whatever the time and the threads do."""
+        return False
 
     def open(self, downstream: Subscriber[B_co], /) -> Subscriber[A_contra]:
         """Return the subscriber that stands in front of `downstream` for one run."""
@@ -72,10 +92,29 @@ class Source(Generic[T]):
     """The place where elements come from: by iteration, by asynchronous iteration, or by signals."""
 
     __slots__ = ()
+    tie: ClassVar[Tie] = Tie.START
     clean: ClassVar[bool] = False
     """Whether None can never be among the elements, so that no loop has to look for it."""
     passes: ClassVar[bool] = False
     """Whether it emits nothing, and needs no request to end, where that holds for the stream in its field `stream`."""
+    follows: ClassVar[bool] = False
+    """Whether another run of it gives the same where that holds for all the chains that it holds."""
+    waits: ClassVar[MakeWaiting | None] = None
+    """What makes its rule, where it does to the stream in its field `stream` what such a step would."""
+
+    @property
+    def again(self) -> Again:
+        """Return what another run gives; for a source that holds chains, it is these that are asked."""
+        return Again.UNSAID
+
+    @property
+    def pace(self) -> float | None:
+        """Return how many seconds apart its elements come, where it is a clock's ticks and nothing else."""
+        return None
+
+    def after(self, count: int) -> Source[T] | None:
+        """Return a source of what follows the first `count` elements, where it need not touch these; or None."""
+        return None
 
     @property
     def may_hold_none(self) -> bool:

@@ -223,7 +223,7 @@ class TrialProbe:
             self._breach("2.13", "on_next carried None")
         if kind == "error" and not isinstance(value, BaseException):
             self._breach("2.13", f"on_error carried {value!r}, which is no exception")
-        if kind == "next" and len(self.elements) >= self.requested:
+        if kind == "next" and not self.ended and len(self.elements) >= self.requested:
             self._breach("1.1", f"publisher sent {len(self.elements) + 1} elements, {self.requested} were requested")
 
     def _record(self, signal: Signal) -> None:

@@ -5,6 +5,7 @@ from penstock.testing.laws import Form, Promise, Way, check_contract, check_join
 from penstock.testing.manual_publisher import ManualPublisher, ManualSubscription, PlannedBreach
 from penstock.testing.marbles import MarbleError, expected, marble, record, timeline
 from penstock.testing.probe import Probe, subscribed
+from penstock.testing.resuming import check_resumable
 from penstock.testing.signals import Completed, Failed, Next, Signal, VerificationError
 from penstock.testing.speed import Speed, compare_speed
 from penstock.testing.step_verifier import StepVerifier
@@ -30,6 +31,7 @@ __all__ = [
     "Way",
     "check_contract",
     "check_joint",
+    "check_resumable",
     "check_source",
     "check_stage",
     "compare_speed",

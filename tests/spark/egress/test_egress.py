@@ -11,7 +11,7 @@ import pytest
 from pyarrow import flight
 
 from penstock.engine.grounds.outlet import Outlet
-from penstock.spark.egress.delivery import BatchSender, Delivery
+from penstock.spark.egress.delivery import BatchSender, Delivery, StreamOver
 from penstock.spark.egress.pump import Pump
 from penstock.spark.wire import failure
 from penstock.spark.wire.failure import ExecutorError
@@ -89,7 +89,7 @@ def sending(address, partition, attempt, batches, sent=None):
                     if sent is not None:
                         sent.append(each)
                 sender.finish()
-        except flight.FlightError as error:
+        except (flight.FlightError, StreamOver) as error:
             raised.append(error)
 
     thread = threading.Thread(target=run)
@@ -164,9 +164,14 @@ def test_cancel_refuses_whoever_waits(desk):
     thread, raised = sending(address, 0, 0, [batch(0, 10)] * 10)
     asker.subscription.request(1)
     asker.until(lambda asker: asker.rows)
+    others = [sending(address, part, 0, [batch(0, 10)] * 10) for part in range(2, 30)]
     asker.subscription.cancel()
-    thread.join(WAIT)
-    assert "egress: the stream has ended" in str(raised[0])
+    for one, told in [(thread, raised), *others]:
+        one.join(WAIT)
+        assert [type(error) for error in told] == [StreamOver]
+    late, raised = sending(address, 1, 0, [batch(0, 10)])
+    late.join(WAIT)
+    assert [type(error) for error in raised] == [StreamOver]
     assert asker.ends == []
 
 

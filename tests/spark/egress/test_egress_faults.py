@@ -125,6 +125,42 @@ def test_nothing_is_left_of_many_streams(spark: Spark) -> None:
     assert at_rest(spark) == doors
 
 
+def test_streams_that_are_left_give_their_memory_back(spark: Spark) -> None:
+    context: Any = spark.session.sparkContext
+    allocator = context._jvm.org.apache.spark.sql.util.ArrowUtils.rootAllocator()
+    numbers = spark.session.range(0, WITHOUT_END, 1, 2)
+    at_rest(spark)
+    before = allocator.getAllocatedMemory()
+    for _ in range(10):  # each of them costs Spark two Python workers
+        assert len(list(spark.stream(numbers).take(3))) == 3
+    at_rest(spark)
+    assert allocator.getAllocatedMemory() <= before
+
+
+def test_a_task_that_is_busy_with_something_else_is_interrupted(spark: Spark, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+
+    def stuck(batches: Iterator[Any]) -> Iterator[Any]:
+        begun.touch()
+        threading.Event().wait()
+        yield from batches
+
+    doors = at_rest(spark)
+    asker = Asker()
+    spark.stream(spark.session.range(0, 10, 1, 1).mapInArrow(stuck, "id long")).subscribe(asker)
+    asker.subscription.request(1)
+    pause = threading.Event()
+    for _ in range(int(WAIT * 20)):
+        if begun.exists():
+            break
+        pause.wait(0.05)
+    asker.subscription.cancel()
+    assert at_rest(spark) == doors
+    tracker = spark.session.sparkContext.statusTracker()
+    assert not [one for one in map(tracker.getStageInfo, tracker.getActiveStageIds()) if one and one.numActiveTasks]
+    assert (asker.rows, asker.ends) == ([], [])
+
+
 # Exceptions: the partition has rows for weeks, so that whatever waits for its end never comes to one.
 
 

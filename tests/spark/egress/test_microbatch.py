@@ -9,6 +9,7 @@ import pytest
 
 from penstock import Stream
 from penstock.spark.egress.microbatch import Ledger
+from penstock.spark.wire.storage import LocalFolder
 
 SCHEMA = pa.schema([("n", pa.int64())])
 WAIT = 120
@@ -108,10 +109,10 @@ def test_an_exception_in_an_executor_arrives_with_its_type(spark):
 
 
 def test_a_ledger_remembers(tmp_path):
-    ledger = Ledger(tmp_path / "new")
+    ledger = Ledger(LocalFolder(tmp_path / "new"))
     assert ledger.last == -1
     ledger.deliver(4)
-    assert Ledger(tmp_path / "new").last == 4
+    assert Ledger(LocalFolder(tmp_path / "new")).last == 4
     (tmp_path / "new" / "penstock-delivered").write_text("four")
     with pytest.raises(ValueError, match=r"must hold the number of a micro-batch, got 'four'$"):
-        Ledger(tmp_path / "new")
+        Ledger(LocalFolder(tmp_path / "new"))

@@ -11,8 +11,9 @@ import pytest
 
 from penstock import Sink, Stream
 from penstock.engine.places.clocks import VirtualClock
-from penstock.spark.ingest.frames import Rejected, frame
+from penstock.spark.ingest.frames import frame
 from penstock.spark.ingest.intake import IngestError, Intake
+from penstock.spark.ingest.letters import Rejected
 from penstock.spark.ingest.pace import Pace
 from penstock.spark.wire import failure
 from penstock.spark.wire.schema import Schema, SchemaError
@@ -308,9 +309,9 @@ def test_rows_that_do_not_fit_go_to_the_dead_letters(spark, tmp_path):
 
 
 def test_a_publisher_without_replay_refuses_a_checkpoint_that_is_ahead(spark, tmp_path):
-    run(spark.frame(Stream.just((1,), (2,)), SCHEMA), tmp_path)
+    run(spark.frame(Counted(2), SCHEMA), tmp_path)
     with pytest.raises(Exception, match="checkpoint is at row 2, and a publisher cannot be asked") as caught:
-        run(spark.frame(Stream.just((1,), (2,)), SCHEMA), tmp_path)
+        run(spark.frame(Counted(2), SCHEMA), tmp_path)
     assert isinstance(failure.original(caught.value), IngestError)
 
 
@@ -357,7 +358,8 @@ def test_a_closed_gate_ends_the_subscription(spark, tmp_path):
         publisher = Counted(10**9)
         begun = threading.Event()
         publisher.on_request = begun.set
-        df = frame(SimpleNamespace(session=spark.session, gate=gate), publisher, Schema.of(SCHEMA), capacity=10)
+        held = SimpleNamespace(session=spark.session, gate=gate, is_remote=False)
+        df = frame(held, publisher, Schema.of(SCHEMA), capacity=10)
         query = df.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "c")).start()
         assert begun.wait(WAIT)
     assert publisher.cancelled.wait(WAIT)

@@ -12,7 +12,7 @@ import pytest
 
 from penstock import Sink, Stream, flow
 from penstock.engine.places.clocks import SYSTEM_CLOCK
-from penstock.spark import PlanError, Spark, spark_sink, spark_source
+from penstock.spark import PlanError, Spark
 from penstock.spark.ingest.frames import FrameFeed, Ingest
 from penstock.spark.ingest.intake import IngestError
 from penstock.spark.ingest.spool import SpoolError
@@ -150,30 +150,6 @@ def gone(spark: Spark) -> None:
 @flow
 def shouted(words: Stream[str]) -> Stream[str]:
     return words.map(str.upper)
-
-
-@flow
-def counted(lengths: Stream[int]) -> Stream[int]:
-    return lengths.map(abs)
-
-
-def test_a_checkpoint_of_another_pipeline_is_refused(spark: Spark, tmp_path: Path) -> None:
-    assert (Stream.just("a") | shouted | Sink.count()).run(spark, tmp_path).wait(WAIT) == 1
-    here = f"run: {tmp_path} is the checkpoint of another pipeline, from a live stream of (value:string)"
-    others = {
-        Stream.just(1) | counted | Sink.count(): "a live stream of (value:bigint) to a sink of this process",
-        Stream.just("a") | shouted | spark_sink(lambda df: df.writeStream.format("noop")): (
-            "a live stream of (value:string) to a sink of Spark"
-        ),
-        spark_source(lambda session: session.readStream.format("rate").load()) | Sink.count(): (
-            "Spark to a sink of this process"
-        ),
-    }
-    for pipeline, own in others.items():
-        message = f"{here} to a sink of this process; this one is from {own}; give it another folder"
-        with pytest.raises(PlanError, match=f"^{re.escape(message)}$"):
-            pipeline.run(spark, tmp_path).wait(WAIT)
-    assert (Stream.just("b") | shouted | Sink.to_list()).run(spark, tmp_path).wait(WAIT) == ["B"]
 
 
 def test_a_checkpoint_that_cannot_be_written_is_refused(spark: Spark, tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ import pytest
 from pyspark import StorageLevel, cloudpickle
 
 from penstock import RunCancelledError, Sink, Stream, flow
-from penstock.spark import PlanError, also, frame, spark_sink, spark_source
+from penstock.spark import PlanError, also, entry, frame, spark_sink, spark_source
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors do not know the tests
 
-WAIT = 60
+WAIT = 240
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,6 @@ def placed(words: Stream[str]) -> Stream[Letter]:
 @flow
 def shouted(words: Stream[str]) -> Stream[str]:
     return words.map(str.upper)
-
-
-def same(df):
-    return df
 
 
 def nothing(df, batch):
@@ -70,27 +66,6 @@ def test_the_plan_shows_it():
     ]
 
 
-@pytest.mark.parametrize(
-    ("behind", "text"),
-    [(shouted, "map(str.upper)"), (frame(same), "frame"), (also(nothing) | frame(same), "frame")],
-)
-def test_it_stands_only_right_before_the_end(behind, text):
-    with pytest.raises(PlanError) as caught:
-        (Stream.just("a") | shouted | also(nothing) | behind | Sink.count()).explain()
-    assert str(caught.value) == (
-        f"run: also(nothing) must stand right before the end, got {text} behind it; move it there"
-    )
-
-
-def test_with_a_sink_of_sparks_own_it_is_refused_with_the_cure():
-    with pytest.raises(
-        PlanError,
-        match=r"^run: also\(nothing\) must stand before a sink of this process, got spark_sink;"
-        r" Spark writes to two places in one: df.writeStream.foreachBatch\(fn\)$",
-    ):
-        (Stream.just("a") | shouted | also(nothing) | spark_sink(same)).explain()
-
-
 def test_a_live_source_right_before_it_needs_a_schema():
     with pytest.raises(
         PlanError,
@@ -113,6 +88,44 @@ def test_it_does_not_run_in_this_process():
 
 
 # Running.
+
+
+def counts_of(df):
+    return df.groupBy("value").count()
+
+
+def test_it_stands_before_a_stage_and_before_an_aggregation(spark, few_partitions):
+    words, batches, letters = [], [], []
+
+    def note(df, batch):
+        batches.append(batch)
+        words.extend(row.value for row in df.collect())
+
+    pipeline = (
+        Stream.just("a", "b", "a", "c", "a")
+        | entry("value string", capacity=2)
+        | also(note)
+        | shouted
+        | also(lambda df, batch: letters.extend(row.value for row in df.collect()))
+        | frame(counts_of)
+        | Sink.to_list()
+    )
+    assert sorted(map(tuple, pipeline.run(spark).wait(WAIT))) == [("A", 3), ("B", 1), ("C", 1)]
+    assert sorted(words) == ["a", "a", "a", "b", "c"]
+    assert sorted(letters) == ["A", "A", "A", "B", "C"]
+    assert batches == list(range(len(batches)))
+    assert len(batches) > 2
+
+
+def test_it_stands_before_a_sink_of_sparks_own(spark, tmp_path):
+    words = []
+    end = spark_sink(lambda df: df.writeStream.format("parquet").option("path", str(tmp_path / "out")))
+    pipeline = (
+        Stream.just("a", "b") | shouted | also(lambda df, batch: words.extend(row.value for row in df.collect())) | end
+    )
+    assert pipeline.run(spark, tmp_path / "state").wait(WAIT) == 2
+    assert sorted(words) == ["A", "B"]
+    assert sorted(row.value for row in written(spark, tmp_path / "out")) == ["A", "B"]
 
 
 def test_the_same_rows_are_written_and_go_on(spark, tmp_path):

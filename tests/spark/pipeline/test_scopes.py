@@ -95,7 +95,11 @@ def test_the_plan_says_what_is_seen_together(spark: Spark) -> None:
             "per_partition(map(largest.<lambda>) | reduce(max))",
             "one run for each partition, which asks row by row",
         ),
-        ("executors", "keyed_by(take, 'value')", "rows are brought together by key, one run for each"),
+        (
+            "executors",
+            "keyed_by(take, 'value')",
+            "rows are brought together by key, one run for each; on a stream Spark keeps the states",
+        ),
     ]
     assert str(pipeline.explain()).startswith("on Spark (local[*])")  # without a Spark it would start one
 

@@ -99,3 +99,22 @@ def test_a_planner_that_was_let_go_of_ends_without_a_word(folder, quiet):
             connection.recv(4, socket.MSG_WAITALL)
         planner.wait(60)
     assert (said.read_text() == "") is quiet, said.read_text()
+
+
+LIGHT = """
+import runpy, sys
+from pathlib import Path
+runpy.run_path(sys.argv[1])["lighten"](Path(sys.argv[1]).parents[2])
+import penstock.spark.ingest.data_source, penstock.errors
+print("penstock.stream" in sys.modules, "penstock.spark.facade" in sys.modules, hasattr(penstock, "__wrapped__"))
+from penstock import Stream
+from penstock.spark import Spark
+import penstock
+print(list(Stream.range(2)), Spark.__name__, penstock.spark.ingest.data_source.__name__, hasattr(penstock, "nothing"))
+"""
+
+
+def test_a_process_that_reads_a_stream_brings_in_no_operator_until_one_is_asked_for():
+    file = Path(interpreter.__file__).with_name("light.py")
+    done = subprocess.run([sys.executable, "-c", LIGHT, file], capture_output=True, text=True, check=False)
+    assert done.stdout == "False False False\n[0, 1] Spark penstock.spark.ingest.data_source False\n", done.stderr

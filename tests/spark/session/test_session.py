@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark import SparkContext
 
 from penstock.spark import Spark, SparkClosedError, SparkSetupError
 from penstock.spark.session.held import package_zip
-from penstock.spark.session.java import CURE
+from penstock.spark.session.java import CURE, Java, find_java
+from penstock.spark.session.jvm_options import quick_start
 from penstock.spark.session.launch import settings
+from tests.spark.processes import QUICK_JVM
 
 ROOT = Path(__file__).parents[3]
 
@@ -221,6 +224,15 @@ def test_settings_bind_to_loopback_only_where_everything_is_here() -> None:
         assert "spark.driver.bindAddress" not in settings(master, ui=False), master
     assert settings("local", ui=False)["spark.ui.enabled"] == "false"
     assert settings("local", ui=True)["spark.ui.enabled"] == "true"
+
+
+def test_the_jvm_of_an_embedded_session_puts_off_what_can_wait(spark: Spark) -> None:
+    gateway: Any = SparkContext._gateway
+    words = Path(f"/proc/{gateway.proc.pid}/cmdline").read_text(encoding="utf-8").split("\0")
+    ours = [words.index(option) for option in quick_start(find_java()).split()]
+    assert len(ours) == 5
+    assert max(ours) < words.index(QUICK_JVM.split()[0])  # what a user says comes later, and counts
+    assert quick_start(Java(Path("/"), "17", "Openj9")) == ""
 
 
 def test_the_shipped_package_is_whole(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""stateful: keyed_by on streaming DataFrames keeps the states of stateful_map, through restarts too."""
+"""stateful: keyed_by on streaming DataFrames keeps what steps remember of each key, through restarts too."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
@@ -18,10 +18,9 @@ from pyspark.sql import DataFrame
 from penstock import Flow, Stream, flow
 from penstock.spark import Schema, SchemaError, Spark, SparkSetupError, StageError, keyed_by
 from penstock.spark.stages import stateful as module
-from penstock.spark.stages.stateful import ROCKSDB, STORE, _rank
+from penstock.spark.stages.keeper import _rank
+from penstock.spark.stages.stateful import ROCKSDB, STORE
 from penstock.spark.wire.failure import ExecutorError
-
-CURE = "on a streaming DataFrame only stateful_map can, with a state that Spark keeps"
 
 
 @dataclass(frozen=True)
@@ -164,7 +163,8 @@ def test_a_state_that_cannot_be_pickled_is_named(spark: Spark) -> None:
     step = spark.stage(keyed_by(flow(lambda rows: rows.stateful_map(locking, int)), "n"), "n long")
     name = "stateful_map(test_a_state_that_cannot_be_pickled_is_named.locking)"
     with pytest.raises(
-        ExecutorError, match=rf"StageError: keyed_by: {re.escape(name)}: its state must be one that pickle takes, got <"
+        ExecutorError,
+        match=rf"StageError: keyed_by: {re.escape(name)}: its state must be one that pickle takes, got \[<",
     ):
         list(spark.stream(frame.transform(step)))
 
@@ -177,8 +177,69 @@ def test_a_flow_that_remembers_nothing_needs_no_states(spark: Spark) -> None:
     assert sorted(row.n for row in spark.stream(made)) == [1, 2]
 
 
+def test_what_steps_hold_at_the_end_of_the_stream_comes_then(spark: Spark) -> None:
+    def sums(rows: Stream[Any]) -> Stream[tuple[str, list[int], int]]:
+        numbers = rows.map(lambda row: row.n).start_with(-1).drop_repeats().buffer(4).enumerate(1)
+        return numbers.map(lambda numbered: (str(numbered[1][0] % 3), numbered[1], numbered[0]))
+
+    rows = [(f"key {n % 3}", n) for n in range(50)]
+    here = sorted(
+        tuple(one) for key in range(3) for one in sums(Stream.from_iterable([Pair(*row) for row in rows[key::3]]))
+    )
+    schema = "key string, n long"
+    step = spark.stage(keyed_by(flow(sums), "key", order_by="n"), "third string, numbers array<long>, number long")
+    streamed = spark.frame(Stream.from_iterable(rows), schema, capacity=20).transform(step)
+    assert sorted(map(tuple, spark.stream(streamed))) == here
+    assert len(here) == 15  # 17 or 18 numbers of each key make lists of four, the last of them shorter
+    batch = spark.session.createDataFrame(rows, schema).transform(step)
+    assert sorted(tuple(row) for row in batch.collect()) == here
+
+
+class Pair(NamedTuple):
+    key: str
+    n: int
+
+
+def test_the_last_words_of_one_stage_are_rows_of_the_next(spark: Spark) -> None:
+    rows = [(n % 3, n) for n in range(20)]
+    lists = flow(lambda rows: rows.buffer(3).map(lambda held: (0, sum(row.n for row in held))))
+    total = flow(lambda rows: rows.map(lambda row: row.n).buffer(100).map(lambda sums: (len(sums), sum(sums))))
+    first = spark.stage(keyed_by(lists, "key", order_by="n"), "key long, n long")
+    second = spark.stage(keyed_by(total, "key"), "lists long, n long")
+    live = spark.frame(Stream.from_iterable(rows), "key long, n long", capacity=12).transform(first).transform(second)
+    assert list(map(tuple, spark.stream(live))) == [(8, sum(range(20)))]  # eight lists, of which two have one number
+
+
+def test_a_key_that_has_ended_leaves_only_a_mark(spark: Spark) -> None:
+    rows = [(n % 4, n) for n in range(60)]
+    frame = spark.frame(Stream.from_iterable(rows), "key long, n long", capacity=20)
+    step = spark.stage(keyed_by(flow(lambda rows: rows.take(2).map(lambda row: row.n)), "key", order_by="n"), "n long")
+    name = "keys_that_ended"
+    query = frame.transform(step).writeStream.format("memory").queryName(name).trigger(availableNow=True).start()
+    query.awaitTermination()
+    assert sorted(row.n for row in spark.session.table(name).collect()) == list(range(8))
+    (state,) = query.lastProgress["stateOperators"]
+    assert state["numRowsTotal"] == 4
+
+
+def test_a_checkpoint_of_other_steps_is_refused(spark: Spark, tmp_path: Path) -> None:
+    def run(made: Any, end: int) -> list[Any]:
+        frame = spark.frame(lambda row: Stream.range(row, end).map(lambda n: (0, n)), "key long, n long")
+        step = spark.stage(keyed_by(flow(made), "key", order_by="n"), "n long")
+        return [row.n for row in spark.stream(frame.transform(step), checkpoint=tmp_path / "query")]
+
+    def largest(rows: Stream[Any]) -> Stream[int]:
+        return rows.map(lambda row: row.n).scan(max, 0).drop_repeats()
+
+    assert run(largest, 3) == [0, 1, 2]
+    message = "keyed_by: the checkpoint has the states of scan(result) drop_repeats(last), and the flow has skip(left)"
+    with pytest.raises(ExecutorError, match=re.escape(message)):
+        run(lambda rows: rows.skip(1).map(lambda row: row.n), 4)
+
+
 def test_what_cannot_go_on_between_micro_batches_is_refused(spark: Spark) -> None:
     rate = spark.session.readStream.format("rate").load()
+    why = "cannot go on from one micro-batch to the next"
 
     def refused(made: Any, message: str) -> None:
         step = spark.stage(keyed_by(flow(made), "value"), "n long")
@@ -186,12 +247,14 @@ def test_what_cannot_go_on_between_micro_batches_is_refused(spark: Spark) -> Non
             rate.transform(step)
 
     refused(
-        lambda rows: rows.map(len).take(1),
-        f"keyed_by: take, step 2 of 2, cannot go on from one micro-batch to the next; {CURE}",
+        lambda rows: rows.map(len).delay(1),
+        f"keyed_by: delay, step 2 of 2, {why}: what it waits for would be lost between them:"
+        " put it before or behind Spark, or use debounce, sample, buffer_timeout or timeout",
     )
     refused(
         lambda rows: rows.map(len).concat(Stream.just(1)),
-        f"keyed_by: concat cannot go on from one micro-batch to the next; {CURE}",
+        f"keyed_by: concat {why}: its other inputs would begin anew with each:"
+        " join DataFrames, or keep a table in stateful_map",
     )
     numbered = flow(lambda rows: rows.stateful_map(lambda n, row: (n, n), int))
     nested = rate.selectExpr("value", "struct(value) AS inner")

@@ -148,10 +148,12 @@ def test_a_hint_that_spark_lacks_is_named_with_its_field() -> None:
         Schema.of(Wrong)
 
 
-@pytest.mark.parametrize("text", ["n bigint,", "bigint", "n nonsense"])
-def test_a_wrong_ddl_string_is_refused(spark: Spark, text: str) -> None:
-    with refused(f"schema: must be DDL like 'name string, age int', got {text!r}"):
-        Schema.of(text)
+def test_a_wrong_ddl_string_is_refused() -> None:
+    wrong = "expected a type of Spark's, found 'nonsense'"
+    with refused(f"schema: must be DDL like 'name string, age int', got 'n nonsense': {wrong}"):
+        Schema.of("n nonsense")
+    with refused("schema: must have at least one field, got none"):
+        Schema.of("")
 
 
 # Rows to batches.
@@ -284,11 +286,45 @@ def test_rows_that_fit_are_sorted_from_those_that_do_not() -> None:
     rows: list[Any] = [(1, "a"), (None, "b"), 7, (2, None)]
     batch, bad = TWO.sorted_out(rows, first=5)
     assert batch.to_pydict() == {"n": [1, 2], "s": ["a", None]}
-    assert [(row, str(error)) for row, error in bad] == [
-        ((None, "b"), "row 6: field 'n' must be int64 and not None, got None"),
-        (7, "row 7: must be a tuple, a dict or a dataclass, got 7"),
+    assert [(index, row, str(error)) for index, row, error in bad] == [
+        (1, (None, "b"), "row 6: field 'n' must be int64 and not None, got None"),
+        (2, 7, "row 7: must be a tuple, a dict or a dataclass, got 7"),
     ]
     assert TWO.sorted_out([(1, "a")]) == (TWO.batch([(1, "a")]), [])
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 7, 100, 1000])
+def test_rows_are_sorted_out_together_as_they_would_be_one_by_one(every: int) -> None:
+    fields = [("n", pa.int64()), ("x", pa.float64()), ("s", pa.string()), ("t", pa.timestamp("us", tz="UTC"))]
+    schema = Schema.of(pa.schema([*fields, ("p", pa.struct([pa.field("a", pa.int32(), nullable=False)]))]))
+    moment = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+    faults: list[Any] = [
+        ("x", 1.0, "", moment, {"a": 1}),
+        (2**70, 1.0, "", moment, {"a": 1}),
+        (1, "y", b"both", moment, {"a": 1}),
+        (1, 1.0, "\udc80", moment, {"a": 1}),
+        (1, 1.0, "", moment.replace(tzinfo=None), {"a": 1}),
+        (1, 1.0, "", moment, {"b": 1}),
+        (1, 1.0, "", moment, {"a": None}),
+        (1, 1.0),
+        {"n": 1},
+        7,
+    ]
+    rows: list[Any] = [
+        faults[number // every % len(faults)] if number % every == 0 else (number, 0.5, "s", None, None)
+        for number in range(1000)
+    ]
+    batch, bad = schema.sorted_out(rows, first=5)
+    good, alone = [], []
+    for number, row in enumerate(rows, 5):
+        try:
+            schema.batch((row,), number)
+            good.append(row)
+        except SchemaError as error:
+            alone.append((row, str(error), error.row, error.field, error.expected))
+    assert batch == schema.batch(good)
+    assert [(row, str(error), error.row, error.field, error.expected) for row, error in bad] == alone
+    assert alone
 
 
 def test_a_batch_is_fitted_by_name_where_nothing_is_lost() -> None:

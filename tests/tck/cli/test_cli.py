@@ -82,7 +82,7 @@ def test_a_sound_publisher_exits_with_0(capsys):
     assert lines[lines.index("3.4   not applicable  publisher.request_returns") + 1] == (
         "        why: it does not claim to be asynchronous"
     )
-    assert lines[-1] == "51 passed, 0 failed, 3 not applicable"
+    assert lines[-1] == "53 passed, 0 failed, 3 not applicable"
 
 
 def test_a_broken_publisher_exits_with_1_and_says_what_to_look_at(capsys):

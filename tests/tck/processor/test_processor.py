@@ -28,6 +28,7 @@ def left_open(report: Report) -> set[str]:
 UNICAST = {
     "publisher.several_subscribers_one_by_one",
     "publisher.several_subscribers_up_front",
+    "publisher.what_one_left_is_not_the_next_ones",
     "monitor.subscription_has_one_user",
     "processor.requests_upstream_are_serial",
 }

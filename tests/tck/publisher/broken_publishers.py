@@ -123,6 +123,19 @@ class CompletesTwice(SyncRun):
         self.end(twice)
 
 
+class GoesOnAfterRefusal(SyncRun):
+    """Signals that a request was wrong, and serves those that were right."""
+
+    told = False
+
+    def request(self, n):
+        if n > 0 or self.over:
+            super().request(n)
+        elif not self.told:
+            self.told = True
+            self.subscriber.on_error(self.refusal(n))
+
+
 class CompletesAfterFailure(SyncRun):
     def fail(self, error):
         def both(subscriber):
@@ -480,6 +493,21 @@ class KeepsCancelledSubscriber(SyncRun):
         super().cancel()
 
     kept = None
+
+
+class KeepsSubscriberThatCancelsInside(SyncRun):
+    kept = None
+    sending = False
+
+    def send(self, element):
+        self.sending = True
+        super().send(element)
+        self.sending = False
+
+    def cancel(self):
+        if self.sending:
+            self.kept = self.subscriber
+        super().cancel()
 
 
 class NeverCloses(SyncRun):

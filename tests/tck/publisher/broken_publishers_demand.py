@@ -3,9 +3,36 @@
 from __future__ import annotations
 
 import threading
+from itertools import chain
 
 from tests.tck.publisher.broken_publishers import Recurses
 from tests.tck.publisher.correct_publishers import UNBOUNDED, SyncPublisher, SyncRun, ThreadRun
+
+# 1.1: where buffers end
+
+
+class SendsOneMoreWith64(SyncRun):
+    def add(self, n):
+        super().add(n + (n == 64))
+
+
+# 3.12: short ways
+
+
+class IgnoresCancelWhenUnbounded(SyncRun):
+    """Looks for a cancel only while it counts, and else with every ten thousandth element."""
+
+    def drain(self):
+        if self.demand < UNBOUNDED or self.draining or self.refused is not None or not self.ahead:
+            super().drain()
+            return
+        self.draining, subscriber, iterator = True, self.subscriber, self.iterator
+        for sent, element in enumerate(chain(self.ahead, iterator)):
+            if self.over and sent % 10_000 == 0:
+                return
+            subscriber.on_next(element)
+        self.complete()
+
 
 # 3.17: words and flags
 
@@ -239,6 +266,25 @@ class SharingDemand(SyncRun):
 
 
 SharesDemand.run = SharingDemand
+
+
+class LeavesDemandToTheNext(SyncPublisher):
+    """Begins with the demand that the one before it left at its end."""
+
+    left = 0
+
+
+class LeavingDemand(SyncRun):
+    def begin(self):
+        self.demand, self.publisher.left = self.publisher.left, 0
+        super().begin()
+
+    def complete(self):
+        self.publisher.left = min(self.demand, 3)
+        super().complete()
+
+
+LeavesDemandToTheNext.run = LeavingDemand
 
 
 class SharesUnboundedDemand(SyncPublisher):

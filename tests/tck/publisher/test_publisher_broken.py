@@ -69,6 +69,7 @@ CLOSES = {"closes": True}
 BROKEN = [
     Broken(broken.SendsOneTooMany, "1.1", "publisher.demand_never_exceeded"),
     Broken(demanding.SharesUnboundedDemand, "1.1", "publisher.demand_never_exceeded"),
+    Broken(demanding.SendsOneMoreWith64, "1.1", "publisher.no_amount_brings_more"),
     Broken(broken.WaitsForFullDemand, "1.2", "publisher.may_end_early", also=("3.8",)),  # it hears no large request
     Broken(broken.ServesEveryThread, "1.3", "publisher.signals_are_serial"),
     Broken(demanding.IsHelpedLate, "1.3", "publisher.signals_stay_serial", options=THREADED),
@@ -85,6 +86,7 @@ BROKEN = [
     Broken(broken.KeepsEndedSubscriber, "1.6", "publisher.ended_subscriber_is_released"),
     Broken(broken.CompletesTwice, "1.7", "publisher.silent_after_completion"),
     Broken(broken.CompletesAfterFailure, "1.7", "publisher.silent_after_failure"),
+    Broken(broken.GoesOnAfterRefusal, "1.7", "publisher.silent_after_completion"),
     Broken(broken.CompletesAfterCancelInOnSubscribe, "1.8", "publisher.cancel_in_on_subscribe_brings_silence"),
     Broken(broken.CompletesAfterCancelInLast, "1.8", "publisher.cancel_in_last_on_next_brings_silence"),
     Broken(broken.AcceptsNone, "1.9", "publisher.none_subscriber_refused"),
@@ -99,6 +101,7 @@ BROKEN = [
     Broken(broken.ShowsEachItsOwn, "1.11", "publisher.several_subscribers_up_front"),
     # one of them gets what the other one has asked for
     Broken(demanding.SharesDemand, "1.11", "publisher.demand_is_kept_apart", also=("1.1",)),
+    Broken(demanding.LeavesDemandToTheNext, "1.11", "publisher.what_one_left_is_not_the_next_ones", also=("1.1",)),
     Broken(demanding.DropsRequestsWhileAnotherIsServed, "1.11", "publisher.demand_is_kept_apart"),
     Broken(demanding.SharesCancel, "1.11", "publisher.cancel_is_kept_apart"),
     Broken(demanding.SharesRefusal, "1.11", "publisher.refusal_is_kept_apart"),
@@ -141,7 +144,9 @@ BROKEN = [
     Broken(broken.SpoilsElementAskedForInside, "3.10", "publisher.elements_inside_request"),
     Broken(broken.DropsLastInsideOnSubscribe, "3.11", "publisher.end_inside_request"),
     Broken(broken.CancelsWhenDemandIsMet, "3.12", "publisher.cancel_stops_the_stream"),
+    Broken(demanding.IgnoresCancelWhenUnbounded, "3.12", "publisher.cancel_stops_the_stream"),
     Broken(broken.KeepsCancelledSubscriber, "3.13", "publisher.cancelled_subscriber_is_released"),
+    Broken(broken.KeepsSubscriberThatCancelsInside, "3.13", "publisher.cancelled_subscriber_is_released"),
     Broken(broken.NeverCloses, "3.14", "publisher.last_cancel_closes_the_source", options=CLOSES),
     Broken(broken.ClosesTwice, "3.14", "publisher.last_cancel_closes_the_source", options=CLOSES),
     # what ends a subscription of another is not kept apart

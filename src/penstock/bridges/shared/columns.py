@@ -203,6 +203,9 @@ def _array(field: pa.Field, values: Sequence[Any]) -> pa.Array:
 
 _FLOAT32 = 3.4028235677973366e38  # what is larger becomes infinite
 
+_FEW = 4
+"""Values that are looked at one by one rather than halved again."""
+
 _REFUSALS = (Misfit, pa.ArrowException, OverflowError, ValueError, TypeError)
 
 
@@ -217,6 +220,67 @@ def array_of(field: pa.Field, values: Sequence[Any], first: int) -> pa.Array:
             except _REFUSALS as found:
                 raise _blamed(field, first + index, value, found) from found
         raise SchemaError(f"rows from {first}: field {field.name!r}: {error}", row=first, field=field.name) from error
+
+
+def misfits(field: pa.Field, values: Sequence[Any], rows: Sequence[int]) -> dict[int, SchemaError]:
+    """Return the places of a column whose values do not fit, each with what is wrong; `rows` has the rows' numbers.
+
+    Values of a type that never fits are found at one look. The others are halved until those that fit are apart.
+    """
+    try:
+        _array(field, values)
+    except _REFUSALS:
+        pass
+    else:
+        return {}
+    expected = _expected(field.type, field.nullable)
+    wrong = _never_fit(field, set(map(type, values)))
+    faults: dict[int, Exception] = {
+        place: Misfit(field.name, expected, value) for place, value in enumerate(values) if type(value) in wrong
+    }
+    places = [place for place in range(len(values)) if place not in faults] if faults else range(len(values))
+    if not faults or not _fit(field, values, places):
+        _halve(field, values, places, faults)
+    found = {}
+    for place in sorted(faults):
+        error = found[place] = _blamed(field, rows[place], values[place], faults[place])
+        error.__cause__ = faults[place]
+    return found
+
+
+def _never_fit(field: pa.Field, kinds: set[type]) -> set[type]:
+    accepts = _accepts(field.type)
+    wrong = {_NONE} & kinds if not field.nullable else set()
+    if accepts is None:
+        return wrong
+    return wrong | {kind for kind in kinds - accepts[0] if not accepts[1](kind)}
+
+
+def _fit(field: pa.Field, values: Sequence[Any], places: Sequence[int]) -> bool:
+    try:
+        _array(field, [values[place] for place in places])
+    except _REFUSALS:
+        return False
+    return True
+
+
+def _halve(field: pa.Field, values: Sequence[Any], places: Sequence[int], faults: dict[int, Exception]) -> None:
+    """Find the values that do not fit among some of which at least one does not."""
+    if len(places) <= _FEW:
+        for place in places:
+            try:
+                _array(field, (values[place],))
+            except _REFUSALS as error:
+                faults[place] = error
+        return
+    half = len(places) // 2
+    before, after = places[:half], places[half:]
+    if _fit(field, values, before):
+        _halve(field, values, after, faults)
+    else:
+        _halve(field, values, before, faults)
+        if not _fit(field, values, after):
+            _halve(field, values, after, faults)
 
 
 def _blamed(field: pa.Field, row: int, value: object, found: Exception) -> SchemaError:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.stage import LoopGate, Opener, Source
+from penstock.stage import Again, LoopGate, Opener, Source
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,6 +18,11 @@ class FromFrame(Source[Any]):
     size: int
     make: Callable[[Any], Iterable[Any]] = field(repr=False)
     cut: Callable[[Any, int, int], Any] = field(repr=False)
+
+    @property
+    def again(self) -> Again:
+        """Give the same rows: they are in memory."""
+        return Again.SAME
 
     def opener(self) -> Opener[Any]:
         """Iterate over what the pieces are made into."""

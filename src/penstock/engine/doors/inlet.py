@@ -9,9 +9,10 @@ from typing import Any, Generic, TypeVar
 
 from penstock.engine.grounds.cold_paths import nobody
 from penstock.engine.grounds.foreign import ForeignRelay
-from penstock.engine.grounds.outlet import Outlet, element_or_raise
+from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.grounds.relay import Relay
 from penstock.engine.places.event_loops import Bell, running
+from penstock.engine.runs.wiring import refuse
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import Part, chunks_of, height_of
 from penstock.errors import EmptyError, PenstockError
@@ -53,11 +54,8 @@ class Inlet(Generic[A, B]):
         with self._lock:
             taken, self._subscribed = self._subscribed, True
         if taken:
-            outlet: Outlet[Any] = Outlet(subscriber)
-            outlet.complete(
-                PenstockError("rule 1.11: this processor serves one subscriber; put share() behind it for more")
-            )
-            outlet.open()
+            served = "rule 1.11: this processor serves one subscriber; put share() behind it for more"
+            refuse(subscriber, PenstockError(served))
             return
         self._wire(_InletSource(self._enter), _Exit(subscriber, self._left))
 

@@ -48,18 +48,8 @@ class _Inbox(Part):
     """A queue of what a subscription delivers, until the loop takes it; `waiting` says that the loop waits for it."""
 
     __slots__ = (
-        "_ahead",
-        "_half",
-        "_waits",
-        "_window",
-        "closed",
-        "done",
-        "error",
-        "queue",
-        "subscription",
-        "waiting",
-        "wake",
-    )
+        "_ahead", "_half", "_waits", "_window", "closed", "done", "error", "queue", "subscription", "waiting", "wake",
+    )  # fmt: skip
 
     def __init__(self, window: int, wake: Callable[[], None], *, waits: bool = False) -> None:
         self.queue: deque[Any] = deque()

@@ -3,37 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import Any
 
 from penstock.engine.grounds.foreign import subscribe_to
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.watching.observe import observed
+from penstock.engine.words.single_use import SingleUse
 from penstock.spec.dialects.dotnet import PublisherFromDotnet, SubscriberFromDotnet
 from penstock.spec.dialects.strangers import cure_for, library_of
 from penstock.spec.interfaces import Publisher, Subscriber
 from penstock.spec.predicates import is_processor
 from penstock.stage import Source
-
-
-class _First:
-    """A note whether a processor has its upstream, which it has once, whatever stream it is in."""
-
-    __slots__ = ("_lock", "_taken")
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._taken = False
-
-    def take(self) -> bool:
-        """Tell whether this is the first call."""
-        with self._lock:
-            taken, self._taken = self._taken, True
-        return not taken
-
-    def __reduce__(self) -> tuple[type[_First], tuple[()]]:
-        return (_First, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +28,14 @@ class Via(Source[Any]):
 
     stream: Chain
     processor: Any
-    first: _First = field(default_factory=_First, compare=False, repr=False)
+    fed: SingleUse = field(default_factory=SingleUse, compare=False, repr=False)
+    """Whether the processor has its upstream, which it has once, whatever stream it is in."""
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Subscribe to the processor, then the processor to the stream."""
         front, back = _sides(self.processor)
         subscribe_to(back, downstream)
-        if self.first.take():
+        if self.fed.first():
             connect(observed(self.stream), front)
 
 

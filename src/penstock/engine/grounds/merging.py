@@ -18,10 +18,6 @@ from penstock.engine.words.part import Part, chunks_of, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
 
 
-def _ignore(_: int) -> None:
-    """Ignore the request: there is no upstream to ask."""
-
-
 class Input(Filled):
     """The subscriber of one input."""
 
@@ -155,27 +151,21 @@ class Gather(Part):
 
     def arrived_together(self, source: Input, elements: list[Any]) -> None:
         """Deliver several elements at once, or queue them together with the input they came from."""
-        if source.cancelled:
-            return
-        outlet, pass_chunk = self.outlet, self._pass_chunk
-        if (
-            outlet.idle
-            and pass_chunk is not None
-            and outlet.hand_on(pass_chunk, elements, source.credit, len(elements))
-        ):
+        if source.cancelled or self._handed_on(elements, source.credit):
             return
         with self.lock:
             source.queued += len(elements)
-        outlet.queue.extend([(source, element) for element in elements])
-        if outlet.idle:
-            outlet.wake()
+        self.outlet.queue.extend([(source, element) for element in elements])
+        if self.outlet.idle:
+            self.outlet.wake()
 
     def passes(self, elements: list[Any]) -> bool:
         """Deliver elements that lie ready, if all of them are asked for and nothing is in their way; tell whether."""
-        if not elements:
-            return True
+        return not elements or self._handed_on(elements)
+
+    def _handed_on(self, elements: list[Any], taken: Callable[[int], None] | None = None) -> bool:
         outlet, pass_chunk = self.outlet, self._pass_chunk
-        return outlet.idle and pass_chunk is not None and outlet.hand_on(pass_chunk, elements, _ignore, len(elements))
+        return outlet.idle and pass_chunk is not None and outlet.hand_on(pass_chunk, elements, taken, len(elements))
 
     def delivered(self, source: Input) -> None:
         """Count an element as delivered; an input that has ended is used up with its last one."""

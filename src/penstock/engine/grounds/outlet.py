@@ -123,14 +123,7 @@ class Outlet(Part, Generic[T]):
 
     def cancel(self) -> None:
         """End without a signal."""
-        with self.lock:
-            if self.closed:
-                return  # rule 3.7
-            self.closed = self._cancelled = True
-        try:
-            self.on_cancel()
-        finally:
-            self.wake()
+        self._break_off(None)
 
     def offer(self, element: T) -> None:
         """Deliver one element at once where that is possible, else queue it."""
@@ -195,13 +188,18 @@ class Outlet(Part, Generic[T]):
 
     def fail_now(self, error: Exception) -> None:
         """End with an error, ahead of what is queued; whatever feeds the outlet is cancelled."""
+        self._break_off(error)
+
+    def _break_off(self, refusal: Exception | None) -> None:
         with self.lock:
             if self.closed:
-                return
-            self._refusal = error
-            self._cancelled = self.closed = True
-        self.on_cancel()
-        self.wake()
+                return  # rule 3.7
+            self._refusal = refusal
+            self.closed = self._cancelled = True
+        try:
+            self.on_cancel()
+        finally:
+            self.wake()
 
     def wake(self) -> None:
         """Drain, unless another thread does already."""

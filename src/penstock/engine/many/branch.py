@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 from penstock.engine.grounds.cold_paths import too_late
 from penstock.engine.grounds.outlet import Outlet
@@ -13,20 +14,13 @@ from penstock.errors import PenstockError
 from penstock.spec.interfaces import Subscriber
 
 
-class Claimed(Protocol):
-    """The run that branches belong to."""
-
-    def claim(self, branch: Branch, downstream: Subscriber[Any]) -> None:
-        """Let a subscriber have a branch, or tell it why not."""
-
-
 class Branch:
     """The elements of one branch, until its one subscriber takes them."""
 
-    __slots__ = ("_trunk", "closed", "done", "error", "heir", "held", "hungry", "key", "outlet", "queue")
+    __slots__ = ("_claim", "closed", "done", "error", "heir", "held", "hungry", "key", "outlet", "queue")
 
-    def __init__(self, trunk: Claimed, key: Any) -> None:
-        self._trunk = trunk
+    def __init__(self, claim: Callable[[Branch, Subscriber[Any]], None], key: Any) -> None:
+        self._claim = claim
         self.key = key
         self.queue: deque[Any] = deque()
         self.held = 0
@@ -43,7 +37,7 @@ class Branch:
 
     def claim(self, downstream: Subscriber[Any]) -> None:
         """Take the one subscriber."""
-        self._trunk.claim(self, downstream)
+        self._claim(self, downstream)
 
 
 class FailureWord:

@@ -44,7 +44,7 @@ class RenewedTrunk(Trunk):
             return
         super()._retire(branch)
         if not (self._failed or self._outer_done or self.outer.closed):
-            heir = branch.heir = Branch(self, branch.key)
+            heir = branch.heir = Branch(self.claim, branch.key)
             heir.done = self.done
             self._enter(heir)
 

@@ -22,7 +22,7 @@ class Stall:
     `stuck_by` returns a branch that waits for a subscriber, or None if something can move; under the run's lock.
     """
 
-    __slots__ = ("_alarm", "_gives_up", "_lock", "_patience", "_since", "_stuck_by", "_watched")
+    __slots__ = ("_alarm", "_gives_up", "_lock", "_patience", "_stuck_by", "_watched", "since")
 
     def __init__(
         self,
@@ -37,20 +37,17 @@ class Stall:
         self._patience = patience
         self._stuck_by = stuck_by
         self._gives_up = gives_up
-        self._since: float | None = None
+        self.since: float | None = None
+        """When the wait began; the run sets it to None, under the lock, when something can move."""
         self._watched = False
         self._alarm = Alarm(clock, self._look, fail)
-
-    def moves(self) -> None:
-        """Know that something can move; under the lock."""
-        self._since = None
 
     def begin(self) -> None:
         """Begin to wait, unless that has begun."""
         now = self._alarm.now()
         with self._lock:
-            if self._since is None:
-                self._since = now
+            if self.since is None:
+                self.since = now
             watched, self._watched = self._watched, True
         if not watched:
             self._alarm.set(self._patience)
@@ -59,7 +56,7 @@ class Stall:
         """Give up if nothing has moved all the time."""
         now = self._alarm.now()
         with self._lock:
-            since = self._since
+            since = self.since
             orphan = None if since is None else self._stuck_by()
             self._watched = orphan is not None
         if since is None or orphan is None:

@@ -106,7 +106,7 @@ class Trunk(Part):
 
     def branch(self, key: Any) -> Branch | None:
         """Open a branch, or none if no subscriber would take it."""
-        branch = Branch(self, key)
+        branch = Branch(self.claim, key)
         with self.lock:
             if self.outer.closed or self.done:
                 return None
@@ -389,7 +389,7 @@ class Trunk(Part):
                 self._asked += room
             stuck = not asks and self._stuck_by() is not None
             if not stuck:
-                self._stall.moves()
+                self._stall.since = None
         if asks:
             self._upstream.request(room)
         elif stuck:

@@ -13,7 +13,7 @@ from math import fsum, inf, ulp
 from typing import Protocol, runtime_checkable
 
 from penstock.engine.places.context import carried
-from penstock.engine.places.threads import hand_over, started
+from penstock.engine.places.threads import started, work_off
 from penstock.engine.words.dropped import drop
 
 Cancel = Callable[[], None]
@@ -125,14 +125,7 @@ class SystemClock:
         return cancel
 
     def _run(self) -> None:
-        ended = False
-        try:
-            while self._tick():
-                pass
-            ended = True
-        finally:
-            if not ended:  # a task raised SystemExit or its like, which ends this thread and no other task
-                hand_over(self._run, partial(started, name="penstock-timer"))
+        work_off(self._tick, partial(started, name="penstock-timer"))
 
     def _tick(self) -> bool:
         """Wait for the next task and call it; tell whether to go on."""

@@ -9,7 +9,6 @@ no context, so nothing is paid for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextvars import Context, copy_context
 from functools import partial
 
@@ -44,11 +43,6 @@ class _Carrying:
 def run_in(context: Context, task: Task) -> None:
     """Run a task in a copy of a context, which may be in use meanwhile."""
     context.copy().run(task)
-
-
-def kept_here() -> Callable[[Task], None]:
-    """Return what runs tasks at once, in the context of here and now."""
-    return partial(run_in, copy_context())
 
 
 def alike(one: Context, other: Context) -> bool:

@@ -15,7 +15,7 @@ from queue import SimpleQueue
 from typing import Protocol, runtime_checkable
 
 from penstock.engine.places.event_loops import AnyLoop, lease_loop
-from penstock.engine.places.threads import hand_over, started
+from penstock.engine.places.threads import started, work_off
 from penstock.engine.words.arguments import count_given
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.trampoline import working
@@ -50,6 +50,15 @@ def guarded(task: Task) -> None:
         drop("a task of a worker raised", error)
 
 
+def _ran_next(take: Callable[[], Task | None]) -> bool:
+    """Run the task that is taken, and keep nothing of it (rule 3.13: an idle thread); tell whether there was one."""
+    task = take()
+    if task is None:
+        return False
+    guarded(task)
+    return True
+
+
 class _InlineWorker:
     """A worker that runs tasks on the caller's thread, the innermost call never inside another."""
 
@@ -80,7 +89,8 @@ class _ThreadWorker:
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._closed = False
-        started(partial(_work, self._tasks, name), name)
+        start = partial(started, name=name)
+        start(partial(work_off, partial(_ran_next, self._tasks.get), start))
 
     def submit(self, task: Task, /) -> None:
         with self._lock:
@@ -92,18 +102,6 @@ class _ThreadWorker:
             if not self._closed:
                 self._closed = True
                 self._tasks.put(None)
-
-
-def _work(tasks: SimpleQueue[Task | None], name: str) -> None:
-    ended = False
-    try:
-        while (task := tasks.get()) is not None:
-            guarded(task)
-            del task  # an idle thread must not keep the last subscriber alive (rule 3.13)
-        ended = True
-    finally:
-        if not ended:  # a task raised SystemExit or its like, which ends this thread and no other task
-            hand_over(partial(_work, tasks, name), partial(started, name=name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,15 +138,7 @@ class _PoolThreads:
         started(work, self._name)
 
     def _work(self) -> None:
-        ended = False
-        try:
-            while (task := self._next()) is not None:
-                guarded(task)
-                del task  # an idle thread must not keep the last subscriber alive (rule 3.13)
-            ended = True
-        finally:
-            if not ended:  # a task raised SystemExit or its like, which ends this thread and no other task
-                hand_over(self._work, self._start)
+        work_off(partial(_ran_next, self._next), self._start)
 
     def _next(self) -> Task | None:
         with self._lock:
@@ -189,15 +179,7 @@ class SerialWorker:
                     self._tasks.clear()  # the run hears of it, and ends
 
     def _work(self) -> None:
-        ended = False
-        try:
-            while (task := self._next()) is not None:
-                guarded(task)
-                del task  # an idle thread must not keep the last subscriber alive (rule 3.13)
-            ended = True
-        finally:
-            if not ended:  # a task raised SystemExit or its like, which ends no other task
-                hand_over(self._work, self._spawn)
+        work_off(partial(_ran_next, self._next), self._spawn)
 
     def _next(self) -> Task | None:
         with self._lock:

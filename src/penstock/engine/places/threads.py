@@ -1,9 +1,10 @@
-"""threads: start one, and go on where none can be started."""
+"""threads: start one, and do work there that goes on when the thread ends."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 
 Work = Callable[[], None]
 
@@ -15,9 +16,17 @@ def started(work: Work, name: str) -> threading.Thread:
     return thread
 
 
-def hand_over(work: Work, start: Callable[[Work], object]) -> None:
-    """Let work go on elsewhere, or here where nothing can be started: it must not be left."""
+def work_off(step: Callable[[], bool], start: Callable[[Work], object]) -> None:
+    """Take one step after the other until one says that it was the last."""
+    ended = False
     try:
-        start(work)
-    except Exception:  # noqa: BLE001  "can't start new thread", and this one is still there
-        work()
+        while step():
+            pass
+        ended = True
+    finally:
+        if not ended:  # a task raised SystemExit or its like, which ends this thread and no other task
+            rest = partial(work_off, step, start)
+            try:
+                start(rest)
+            except Exception:  # noqa: BLE001  "can't start new thread", and this one is still there
+                rest()

@@ -13,6 +13,7 @@ from penstock.engine.weaving.assembly import Assembly
 from penstock.engine.weaving.blame import describe, operator_name
 from penstock.engine.weaving.segment import Segment, Trace
 from penstock.engine.weaving.weave import pieces
+from penstock.engine.words.several import Iterated
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint, Source, Stage, Step
 
@@ -127,6 +128,18 @@ def inner_chains(source: Source[Any]) -> list[Chain]:
     return [item for row in rows for item in row if isinstance(item, Chain)]
 
 
+def with_other_chains(source: Source[Any], other: Callable[[Chain], Chain], /, **changes: object) -> Source[Any]:
+    """Return a source with others in the place of the chains in its fields, and further changes; itself if none."""
+    fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(source) if dataclasses.is_dataclass(source) else ()
+    for field in fields:
+        value = getattr(source, field.name)
+        row = value if isinstance(value, tuple) else (value,)
+        if field.init and any(isinstance(item, Chain) for item in row):
+            others = tuple([other(item) if isinstance(item, Chain) else item for item in row])
+            changes[field.name] = others if isinstance(value, tuple) else others[0]
+    return dataclasses.replace(source, **changes) if changes else source  # type: ignore[type-var]
+
+
 # Chains as values: all that follows would be recursion, were it left to Python.
 
 
@@ -144,7 +157,7 @@ def _held(source: Source[Any]) -> list[Chain]:
 
 
 def _is_stream(item: object) -> bool:
-    return dataclasses.is_dataclass(item) and isinstance(getattr(item, "_chain", None), Chain | _Number)
+    return isinstance(item, Iterated) and isinstance(getattr(item, "_chain", None), Chain | _Number)
 
 
 def _from_the_inside(chain: Chain) -> list[Chain]:

@@ -253,4 +253,4 @@ class _Tail(DrainRun):
 
     def refuse(self, error: Exception) -> None:
         """End with the error of an illegal request."""
-        self._refuse(error)
+        self._end(error)

@@ -89,7 +89,7 @@ class DrainRun(Part):
     def request(self, n: int, /) -> None:
         """Ask for `n` more elements."""
         if type(n) is not int or n <= 0:
-            n = legal(n, self._refuse)
+            n = legal(n, self._end)
             if not n:
                 return
         with self._lock:
@@ -103,22 +103,15 @@ class DrainRun(Part):
 
     def cancel(self) -> None:
         """End the run without a signal."""
+        self._end(None)
+
+    def _end(self, failure: Exception | None) -> None:
+        """Be over, with the error of an illegal request (rule 3.9) or without a signal."""
         with self._lock:
             if self._gate.over:
                 return  # rule 3.7
             self._gate.over = True
-            if self._draining:
-                return
-            self._draining = True
-        self._stopped()
-
-    def _refuse(self, error: Exception) -> None:
-        """End the run with the error of an illegal request (rule 3.9)."""
-        with self._lock:
-            if self._gate.over:
-                return
-            self._gate.over = True
-            self._failure = error
+            self._failure = failure
             if self._draining:
                 return
             self._draining = True

@@ -10,6 +10,7 @@ from penstock.engine.grounds.foreign import subscribe_to
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.drain import READY
 from penstock.engine.runs.wiring import connect
+from penstock.engine.words.several import Iterated, length_of
 from penstock.spec.dialects.strangers import cure_for, library_of
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import AsyncOpener, Opener, Source
@@ -29,7 +30,7 @@ class Items(Source[Any]):
 
     def length(self) -> int | None:
         """Return the length of a list or a tuple."""
-        return len(self.items) if isinstance(self.items, list | tuple) else None
+        return length_of(self.items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +44,16 @@ class AsyncItems(Source[Any]):
         return lambda _: aiter(self.items)
 
 
+def chain_of(given: object) -> Chain | None:
+    """Return the chain of a stream of penstock's; no other object is asked for one."""
+    return given._chain if isinstance(given, Iterated) else None  # type: ignore[attr-defined]
+
+
 def at_hand(given: object, most: int) -> list[Any] | None:
     """Return the elements of what a user's function returned, if they lie ready and are no more than `most`."""
     if type(given) not in _SEQUENCES:
-        chain = getattr(given, "_chain", None)
-        if not isinstance(chain, Chain) or chain.steps or chain.places or chain.watch is not None:
+        chain = chain_of(given)
+        if chain is None or chain.steps or chain.places or chain.watch is not None:
             return None
         size = chain.source.length()
         opener = None if size is None or size > most else chain.source.opener()
@@ -64,8 +70,8 @@ def at_hand(given: object, most: int) -> list[Any] | None:
 
 def connect_to(operator: str, given: object, subscriber: Subscriber[Any]) -> None:
     """Subscribe to what a user's function returned: a stream, a publisher of another library or an iterable."""
-    chain = getattr(given, "_chain", None)
-    if isinstance(chain, Chain):
+    chain = chain_of(given)
+    if chain is not None:
         connect(chain, subscriber)
     elif callable(getattr(given, "subscribe", None)) and library_of(given) is None:
         subscribe_to(given, subscriber)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from penstock.engine.runs.chain import Chain, inner_chains
+from penstock.engine.runs.chain import Chain, inner_chains, with_other_chains
 from penstock.stage import Source
 
 
@@ -46,15 +46,11 @@ def _rebuilt(chain: Chain, grafted: dict[int, Chain], states: dict[int, object])
     """
     if all(grafted[id(each)] is each for each in inner_chains(chain.source)):
         return chain
-    changes: dict[str, object] = {}
+    fresh: dict[str, object] = {}
     for field in dataclasses.fields(chain.source):  # type: ignore[arg-type]
-        value = getattr(chain.source, field.name)
         if field.default_factory is not dataclasses.MISSING:
-            if id(value) not in states:
-                states[id(value)] = field.default_factory()  # a hub of other streams must not be joined
-            changes[field.name] = states[id(value)]
-        elif isinstance(value, Chain):
-            changes[field.name] = grafted[id(value)]
-        elif isinstance(value, tuple):
-            changes[field.name] = tuple(grafted[id(item)] if isinstance(item, Chain) else item for item in value)
-    return Chain(dataclasses.replace(chain.source, **changes), chain.steps, chain.places)  # type: ignore[type-var]
+            state = id(getattr(chain.source, field.name))
+            if state not in states:
+                states[state] = field.default_factory()  # a hub of other streams must not be joined
+            fresh[field.name] = states[state]
+    return Chain(with_other_chains(chain.source, lambda each: grafted[id(each)], **fresh), chain.steps, chain.places)

@@ -7,23 +7,23 @@ included, has its own watch. Streams that functions make while it runs belong to
 
 from __future__ import annotations
 
-import dataclasses
+import itertools
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from threading import Lock
 from time import monotonic
-from typing import Any, Protocol
+from typing import Protocol
 
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, seconds_of
-from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.chain import Chain, with_other_chains
 from penstock.engine.watching.chain_meter import Counts, Meter
 from penstock.engine.watching.watched_chain import ChainWatch
 from penstock.engine.weaving.blame import describe, operator_name
 from penstock.engine.words.dropped import drop
-from penstock.stage import Joint, Source, Step
+from penstock.stage import Joint, Step
 
 MOST_NESTED = 32
 """How deep chains inside of chains are seen."""
@@ -132,27 +132,11 @@ class Observation:
     def _watched(self, chain: Chain, place: tuple[int, ...], *, top: bool = False) -> Chain:
         source = chain.source
         if len(place) < 2 * MOST_NESTED:
-            source = self._with_watched_chains(source, (*place, 0))
+            numbers = itertools.count()
+            source = with_other_chains(source, lambda each: self._watched(each, (*place, 0, next(numbers))))
         meter = Meter(self, chain.steps)  # pyright: ignore[reportArgumentType]  it binds what slots hold
         self._parts.append((place, chain, meter))
         return Chain(source, chain.steps, chain.places, ChainWatch(meter, top=top))
-
-    def _with_watched_chains(self, source: Source[Any], place: tuple[int, ...]) -> Source[Any]:
-        if not dataclasses.is_dataclass(source):
-            return source
-        changes: dict[str, object] = {}
-        number = 0
-        for field in dataclasses.fields(source):
-            value = getattr(source, field.name)
-            chains = value if isinstance(value, tuple) else (value,)
-            if not field.init or not any(isinstance(each, Chain) for each in chains):
-                continue
-            seen: list[object] = []
-            for each in chains:
-                seen.append(self._watched(each, (*place, number)) if isinstance(each, Chain) else each)
-                number += 1
-            changes[field.name] = tuple(seen) if isinstance(value, tuple) else seen[0]
-        return replace(source, **changes) if changes else source
 
     def begin(self) -> None:
         """Say that it runs, once."""

@@ -63,7 +63,7 @@ class Gauge(Part):
         """Whether what follows looks in its place."""
         self.chunking = False
         """Whether several elements are being passed on at a time."""
-        self.height = height_of(downstream)
+        self.height = height_of(downstream) + last  # a stream may be watched many times over
         self.on_next = downstream.on_next
         self.on_chunk: Callable[[list[Any]], None] | None = chunks_of(downstream)
         self.request = self._ask

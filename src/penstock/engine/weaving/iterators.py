@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import cycle, islice
 from typing import Any
 
 from penstock.engine.weaving.segment import close_quietly
@@ -65,6 +66,19 @@ class opened:  # noqa: N801  reads as a word: `with opened(openers, gate) as ite
             else:
                 return None
         return tuple([found[place] for place in range(len(places))])
+
+
+def in_turns(openers: Sequence[Opener[Any]], gate: LoopGate | None) -> Iterator[Any]:
+    """Iterate over one item of each, again and again, until all are exhausted."""
+    inputs = opened(openers, gate)
+    with inputs as iterators:
+        if gate is not None:
+            gate.left = inputs.left
+        turns = cycle(iterators)
+        for live in range(len(iterators), 0, -1):
+            turns = cycle(islice(turns, live))
+            # The first that is exhausted ends this `map`; the turn has passed on, so it is the one left out above.
+            yield from map(next, turns)
 
 
 def _over(iterator: Iterator[Any], inner: object) -> bool:

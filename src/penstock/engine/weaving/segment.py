@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from penstock.engine.weaving import weave
@@ -42,7 +42,7 @@ def no_item() -> TypeError:
 def close(source: object) -> None:
     """Close an iterator that can be closed."""
     closing = getattr(source, "close", None)
-    if closing is not None:
+    if callable(closing):  # an iterator over prices may have a `close` of another kind
         closing()
 
 
@@ -60,8 +60,8 @@ def _fail(source: object, where: Where, error: Exception) -> Exception:
 
 
 async def _close_async(source: object) -> None:
-    closing = getattr(source, "aclose", None)
-    if closing is not None:
+    closing: Callable[[], Awaitable[object]] | None = getattr(source, "aclose", None)
+    if callable(closing):
         await closing()
 
 

@@ -12,9 +12,19 @@ PLAIN = frozenset((list, tuple, range, str, bytes, dict, set, frozenset, Generat
 """What needs no second look: a loop takes it as it is."""
 
 
+def length_of(items: object) -> int | None:
+    """Return how many items a list or a tuple has, without running a user's code; None if that cannot be known."""
+    for kind in (list, tuple):
+        if isinstance(items, kind) and type(items).__iter__ is kind.__iter__:
+            return kind.__len__(items)  # type: ignore[arg-type]
+    return None
+
+
 def _closed_when_used_up(iterator: Iterator[Any]) -> Iterator[Any]:
     """Return the iterator, or for one that has to be closed, a file say, a generator that does so at its end."""
-    return _closing(iterator) if hasattr(iterator, "close") and type(iterator) is not GeneratorType else iterator
+    if type(iterator) is GeneratorType or not callable(getattr(iterator, "close", None)):
+        return iterator
+    return _closing(iterator)
 
 
 def _closing(iterator: Any) -> Iterator[Any]:
@@ -54,7 +64,7 @@ def items_of(given: Any, gate: LoopGate | None, operator: str = "flat_map") -> t
         return iterator, iterator  # type: ignore[return-value]
     if type(given) is Made:
         return given.items, None
-    if not hasattr(given, "subscribe"):
+    if not callable(getattr(given, "subscribe", None)):
         iterator = iter(given)
         return _closed_when_used_up(iterator), iterator
     inner = None if gate is None else InnerGate(gate)

@@ -16,11 +16,15 @@ class SingleUse:
         self._lock = Lock()
         self._taken = False
 
-    def take(self, what: str, cure: str = "pass a collection, or make one per run with Stream.defer") -> None:
-        """Take it, or say that it is gone and what to do instead."""
+    def first(self) -> bool:
+        """Take it; tell whether it was there."""
         with self._lock:
             taken, self._taken = self._taken, True
-        if taken:
+        return not taken
+
+    def take(self, what: str, cure: str = "pass a collection, or make one per run with Stream.defer") -> None:
+        """Take it, or say that it is gone and what to do instead."""
+        if not self.first():
             raise PenstockError(f"{what} was taken by an earlier subscriber; {cure}")
 
     def __reduce__(self) -> tuple[type[SingleUse], tuple[()]]:

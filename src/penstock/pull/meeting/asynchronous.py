@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Coroutine
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any, Generic, Protocol, TypeVar, overload
 
 from penstock.engine.words.dropped import drop
@@ -288,8 +288,8 @@ class _Iterating:
             raise StreamEnd("from_async_iter: the iterable is used up") from None
 
     async def abort(self, error: Exception | None = None, /) -> None:
-        closing = getattr(self._iterator, "aclose", None)
-        if closing is not None:
+        closing: Callable[[], Awaitable[object]] | None = getattr(self._iterator, "aclose", None)
+        if callable(closing):
             await closing()
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark import RDD
 from pyspark.serializers import NoOpSerializer
-from pyspark.sql.pandas.types import to_arrow_schema
+
+from penstock.spark.versions.arrow_types import arrow_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -26,9 +27,9 @@ def arrow_partitions(frame: DataFrame) -> tuple[RDD[bytes], pa.Schema]:
     batches = jvm.org.apache.spark.sql.execution.SQLExecutionRDD(
         java.toArrowBatchRdd(), java.sparkSession().sessionState().conf()
     )
-    schema = to_arrow_schema(
+    schema = arrow_schema(
         frame.schema,
-        timezone=session.conf.get("spark.sql.session.timeZone"),
-        prefers_large_types=session.conf.get("spark.sql.execution.arrow.useLargeVarTypes") == "true",
+        str(session.conf.get("spark.sql.session.timeZone")),
+        large=session.conf.get("spark.sql.execution.arrow.useLargeVarTypes") == "true",
     )
     return RDD(batches.toJavaRDD(), session.sparkContext, NoOpSerializer()), schema

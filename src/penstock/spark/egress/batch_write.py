@@ -53,16 +53,4 @@ def _let_go_again(frame: DataFrame) -> None:
             drop("also: a batch could not be let go of", error)
 
 
-def each_of(writes: tuple[Write, ...]) -> Write | None:
-    """Return one function that writes with all of them, in their order; None if there are none."""
-    if len(writes) < 2:
-        return writes[0] if writes else None
-
-    def write(frame: DataFrame, batch: int) -> None:
-        for one in writes:
-            one(frame, batch)
-
-    return write
-
-
-__all__ = ["Write", "each_of", "written"]
+__all__ = ["Write", "written"]

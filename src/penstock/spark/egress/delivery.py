@@ -14,6 +14,7 @@ import json
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +25,13 @@ from penstock.spark.wire.gate import Caller, DoorAddress, DoorCall, GateError, M
 
 AHEAD = 2
 """Batches of one task on their way or waiting."""
+CLOSING = 1.0
+"""Seconds for tasks to hear that the gate is closing."""
+_OVER = b'{"over": true}'
+
+
+class StreamOver(Exception):
+    """The end of a stream whose subscriber has gone, as a task hears of it."""
 
 
 def send(address: DoorAddress, ahead: int, schema: pa.Schema, batches: Iterable[bytes]) -> Iterator[Any]:
@@ -34,9 +42,13 @@ def send(address: DoorAddress, ahead: int, schema: pa.Schema, batches: Iterable[
     assert task is not None
     with address.connect() as caller:  # not one that is kept: what fails half-way must close its connection
         sender = BatchSender(caller, task.partitionId(), task.taskAttemptId(), ahead)
-        for batch in batches:
-            sender.send(pa.ipc.read_record_batch(pa.py_buffer(batch), schema))
-        sender.finish()
+        try:
+            sender.open(schema)  # a task that comes too late ends before Spark has made anything for it
+            for batch in batches:
+                sender.send(pa.ipc.read_record_batch(pa.py_buffer(batch), schema))
+            sender.finish()
+        except StreamOver:
+            pass  # to Spark it has ended well: a task that fails or is killed costs a log entry, or memory
     yield from ()
 
 
@@ -53,13 +65,15 @@ class BatchSender:
         self._writer: Any = None
         self._answers: Any = None
 
+    def open(self, schema: pa.Schema) -> None:
+        """Say that this attempt has begun, and learn how many rows to leave out."""
+        self._writer, self._answers = self._caller.put(schema, partition=self._partition, attempt=self._attempt)
+        self._skip = int(self._answer()["skip"])
+
     def send(self, batch: pa.RecordBatch) -> None:
         """Write a batch once there is credit, without the rows that an earlier attempt delivered."""
-        if self._writer is None:
-            self._writer, self._answers = self._caller.put(
-                batch.schema, partition=self._partition, attempt=self._attempt
-            )
-            self._skip = int(self._answer()["skip"])
+        if self._answers is None:
+            self.open(batch.schema)
         if self._skip:
             leave_out = min(self._skip, batch.num_rows)
             self._skip -= leave_out
@@ -69,25 +83,44 @@ class BatchSender:
         while self._unanswered >= self._ahead:
             self._answer()
             self._unanswered -= 1
-        self._writer.write_batch(batch)
         self._unanswered += 1
+        try:
+            self._writer.write_batch(batch)
+        except Exception:
+            self._hear_out()
+            raise
 
     def finish(self) -> None:
         """Wait until all batches were taken."""
         if self._writer is None:
             return
-        self._writer.done_writing()
+        try:
+            self._writer.done_writing()
+        except Exception:
+            self._hear_out()
+            raise
         while self._unanswered:
             self._answer()
             self._unanswered -= 1
         self._writer.close()
+
+    def _hear_out(self) -> None:
+        """Raise StreamOver if that is why the gate has hung up."""
+        while self._unanswered:
+            self._answer()
+            self._unanswered -= 1
 
     def _answer(self) -> Message:
         answer = self._answers.read()
         if answer is None:
             self._writer.close()  # raises what the gate refused with
             raise flight.FlightCancelledError("egress: the gate hung up")
-        return json.loads(answer.to_pybytes())  # type: ignore[no-any-return]
+        message: Message = json.loads(answer.to_pybytes())
+        if "over" in message:
+            with suppress(pa.ArrowException, flight.FlightError):
+                self._writer.done_writing()  # the gate reads up to here
+            raise StreamOver
+        return message
 
 
 @dataclass(slots=True)
@@ -125,6 +158,8 @@ class Delivery:
         self._offers: deque[_Offer] = deque()
         self._parts: dict[int, PartitionRecord] = {}
         self._refuses = False
+        self._writers = 0
+        self._left = threading.Condition(self._lock)
         self.most_waiting = 0
         """The most batches that ever waited at the door at once."""
 
@@ -143,32 +178,47 @@ class Delivery:
 
     def put(self, body: Message, reader: Any, writer: Any, /) -> None:
         """Take the batches of one attempt, one at a time."""
-        number, attempt = whole(body, "partition"), whole(body, "attempt")
         with self._lock:
+            self._writers += 1
+        try:
+            self._put(whole(body, "partition"), whole(body, "attempt"), reader, writer)
+        finally:
+            with self._lock:
+                self._writers -= 1
+                self._left.notify_all()
+
+    def _put(self, number: int, attempt: int, reader: Any, writer: Any) -> None:
+        with self._lock:
+            over = self._refuses
             part = self._parts.setdefault(number, PartitionRecord())
             self._check(part, attempt)
             part.attempt = attempt
             skip = part.rows
             # An older attempt's batch that still waits was not counted, so it must never be taken.
             self._settle([offer for offer in self._offers if offer.part is part and offer.attempt < attempt])
-        writer.write(json.dumps({"skip": skip}).encode())
-        while True:
+        writer.write(_OVER if over else json.dumps({"skip": skip}).encode())
+        while not over:
             try:
                 batch = reader.read_chunk().data
             except StopIteration:
                 return
-            if batch.num_rows:
-                self.offer(part, attempt, batch)
-            writer.write(b"{}")
+            over = bool(batch.num_rows) and not self.offer(part, attempt, batch)
+            writer.write(_OVER if over else b"{}")
+        with suppress(StopIteration, pa.ArrowException, flight.FlightError):
+            while True:  # a call that is ended with something unread in it may lose the answer
+                reader.read_chunk()
 
     def close(self) -> None:
         """Fail the stream, which then ends its job: the gate is closing, so nothing more can come."""
         self._fail(GateError("stream: the Spark session was closed"))
+        self.refuse()
+        with self._lock:  # else tasks would find the gate hung up, and Spark would log that
+            self._left.wait_for(lambda: not self._writers, CLOSING)
 
     # Between the tasks and the taker.
 
     def refuse(self) -> None:
-        """Refuse the tasks that wait and those that come later."""
+        """Tell the tasks that wait, and those that come later, that the stream is over."""
         with self._lock:
             self._refuses = True
             self._settle(list(self._offers))
@@ -180,16 +230,16 @@ class Delivery:
             offer.settled.set()
 
     def _check(self, part: PartitionRecord, attempt: int) -> None:
-        if self._refuses:
-            raise flight.FlightCancelledError("egress: the stream has ended")
         if attempt < part.attempt:
             raise flight.FlightCancelledError(f"egress: attempt {attempt} was replaced by attempt {part.attempt}")
 
-    def offer(self, part: PartitionRecord, attempt: int, batch: pa.RecordBatch) -> None:
-        """Wait until a batch is taken."""
+    def offer(self, part: PartitionRecord, attempt: int, batch: pa.RecordBatch) -> bool:
+        """Wait until a batch is taken; tell whether it was, or else the stream is over."""
         offer = _Offer(part, attempt, batch)
         with self._lock:
             self._check(part, attempt)
+            if self._refuses:
+                return False
             self._offers.append(offer)
             self.most_waiting = max(self.most_waiting, len(self._offers))
         self._arrived()
@@ -197,6 +247,7 @@ class Delivery:
         if not offer.taken:
             with self._lock:
                 self._check(part, attempt)
+        return offer.taken
 
     @property
     def waiting(self) -> int:

@@ -1,11 +1,42 @@
-"""draining: stop a query of Spark between two micro-batches."""
+"""draining: stop a query of Spark, at once or between two micro-batches."""
 
 from __future__ import annotations
 
 import threading
 from typing import Any
 
+from pyspark import SparkContext
+
+from penstock.engine.words.dropped import drop
+
+_GRACE = 1.0
+"""Seconds between the stop of a query and the cancel of its jobs: one that Spark has not begun to stop would fail."""
 _LOOK = 0.05  # seconds between two looks at a query; Spark does not tell by itself that a micro-batch has ended
+
+
+def stop_now(query: Any) -> None:
+    """Stop a query at once, with the jobs that it runs.
+
+    Spark interrupts the query once and waits for it. A job that begins just then does not hear of it, and Spark waits
+    as long as the job takes; so jobs are cancelled until the query has ended.
+    """
+    ended = threading.Event()
+    threading.Thread(target=_cancel_jobs, args=(query, ended), name="penstock-query-jobs", daemon=True).start()
+    try:
+        query.stop()
+    finally:
+        ended.set()
+
+
+def _cancel_jobs(query: Any, ended: threading.Event) -> None:
+    context = SparkContext._active_spark_context
+    while context is not None and not ended.wait(_GRACE):
+        try:
+            context.cancelJobGroup(str(query.runId))
+        except Exception as error:  # noqa: BLE001  this thread has no caller, so it is only logged
+            if not ended.is_set():
+                drop("stream: the jobs of a query could not be cancelled", error)
+            return
 
 
 def stop_after_batch(query: Any) -> None:
@@ -18,7 +49,7 @@ def stop_after_batch(query: Any) -> None:
     pause = threading.Event()
     while query.isActive and query.status["isTriggerActive"] and _last(query) <= before:
         pause.wait(_LOOK)
-    query.stop()
+    stop_now(query)
 
 
 def _last(query: Any) -> int:
@@ -26,4 +57,4 @@ def _last(query: Any) -> int:
     return -1 if report is None else int(report.batchId)
 
 
-__all__ = ["stop_after_batch"]
+__all__ = ["stop_after_batch", "stop_now"]

@@ -1,4 +1,9 @@
-"""job: Spark's work for one stream, on a separate thread, which can be ended at once."""
+"""job: Spark's work for one stream, on a separate thread, which can be ended at once.
+
+A task of such a job ends by itself as soon as its door says that the stream is over. It is not interrupted as long as
+it may: Spark makes record batches outside the Java heap, and a task whose thread is interrupted while it writes one
+never gives that memory back.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +15,12 @@ from penstock.engine.words.dropped import drop
 from penstock.spark.egress.task_failures import report_to
 from penstock.spark.wire.gate import DoorAddress
 
-GRACE = 0.5
-"""Seconds for Spark to end the tasks of a job that was cancelled."""
+LOOK = 0.05
+"""Seconds between two looks at the tasks of a job that was cancelled."""
+GRACE = 2.0
+"""Seconds for the tasks of a job that was cancelled to end before they are interrupted."""
 PATIENCE = 10.0
-"""Seconds for a job to end whose session has ended."""
+"""Seconds for a job to end whose session has ended, and for tasks that were interrupted."""
 
 
 class Job:
@@ -29,7 +36,7 @@ class Job:
         self._tag = f"penstock-{address.door}"
         self._lock = threading.Lock()
         self._over = threading.Event()
-        self._begun = self._cancelled = False
+        self._begun = self._cancelled = self._ending = False
         self._afterwards: list[Callable[[], None]] = []
 
     def start(self) -> None:
@@ -44,45 +51,74 @@ class Job:
         try:
             if not self._cancelled:
                 self._context.addJobTag(self._tag)
-                self._context.setInterruptOnCancel(True)
+                self._context.setJobGroup(self._tag, "penstock: rows of a DataFrame", interruptOnCancel=False)
                 report_to(self._context, self._address)
                 self._work()
         except Exception as raised:  # noqa: BLE001  it is delivered
             error = raised
         with self._lock:
             self._over.set()
-        for call in self._afterwards:
+            calls = self._left()
+        for call in calls:
             call()
         self._done(error)
 
-    def afterwards(self, call: Callable[[], None]) -> None:
-        """Call something when the job is over, or now if it is, or has not begun."""
-        with self._lock:
-            under_way = self._begun and not self._over.is_set()
-            if under_way:
-                self._afterwards.append(call)
-        if not under_way:
-            call()
+    def _left(self) -> list[Callable[[], None]]:
+        """Return what is to be called now, if no task can be under way; hold the lock."""
+        if self._ending or (self._begun and not self._over.is_set()):
+            return []
+        calls, self._afterwards = self._afterwards, []
+        return calls
 
-    def cancel(self, then: Callable[[], None]) -> None:
-        """End the job, then call `then`; neither is waited for, since the caller may be any thread."""
+    def afterwards(self, call: Callable[[], None]) -> None:
+        """Call something when the job and its tasks are over, or now if they are, or have not begun."""
+        with self._lock:
+            self._afterwards.append(call)
+            calls = self._left()
+        for one in calls:
+            one()
+
+    def cancel(self) -> None:
+        """End the job; it is not waited for, since the caller may be any thread."""
         with self._lock:
             self._cancelled = True
-            under_way = self._begun and not self._over.is_set()
-        if under_way:
-            threading.Thread(target=self._cancel, args=(then,), name="penstock-job-cancel", daemon=True).start()
-        else:
-            then()
+            if self._ending or not self._begun or self._over.is_set():
+                return
+            self._ending = True
+        threading.Thread(target=self._cancel, name="penstock-job-cancel", daemon=True).start()
 
-    def _cancel(self, then: Callable[[], None]) -> None:
+    def _cancel(self) -> None:
         try:
             while not self._over.is_set():
                 self._context.cancelJobsWithTag(self._tag)
-                # Spark logs nothing about a task that was killed, and a long failure of one that the door refuses, so
-                # tasks get time to be killed first. A job may also begin after it was cancelled: hence the loop.
-                if not self._over.wait(GRACE):
-                    then()
+                self._over.wait(LOOK)  # a job may also begin after it was cancelled: hence the loop
+            self._end_tasks()
         except Exception as error:  # noqa: BLE001  a session that is being closed ends its jobs by itself
             if not self._over.wait(PATIENCE):
                 drop("job: it could not be cancelled", error)
-        then()
+        with self._lock:
+            self._ending = False
+            calls = self._left()
+        for call in calls:
+            call()
+
+    def _end_tasks(self) -> None:
+        """Wait for the tasks, which outlive their job; interrupt those that are busy with something else for long."""
+        pause = threading.Event()
+        looks, interrupted = 0, False
+        while stages := self._active():
+            looks += 1
+            if looks * LOOK >= GRACE and not interrupted:
+                interrupted = True
+                for stage in stages:
+                    self._context._jsc.sc().taskScheduler().killTasks(stage, True, "penstock: the stream has ended")
+            if looks * LOOK >= GRACE + PATIENCE:
+                return
+            pause.wait(LOOK)
+
+    def _active(self) -> list[int]:
+        """Return the stages that have tasks under way."""
+        tracker = self._context.statusTracker()
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(self._tag)]
+        stages = {stage: tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds}
+        return [stage for stage, info in stages.items() if info is not None and info.numActiveTasks > 0]

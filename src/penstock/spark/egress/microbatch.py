@@ -8,11 +8,13 @@ leaves out what was delivered and repeats, from its first row, the one micro-bat
 from __future__ import annotations
 
 import logging
-import os
+import re
 import threading
 from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from penstock.engine.grounds.outlet import Outlet
@@ -20,9 +22,16 @@ from penstock.engine.words.dropped import drop
 from penstock.errors import PenstockError
 from penstock.spark.egress.batch_write import Write, written
 from penstock.spark.egress.decoding import Decode
+from penstock.spark.egress.draining import stop_now
+from penstock.spark.egress.in_order import batches_in_order
+from penstock.spark.egress.numbering import NumberedByEnd, numbered_rows
 from penstock.spark.egress.task_failures import TaskFailures, report_to
+from penstock.spark.versions.callbacks import BatchCall
+from penstock.spark.versions.planner_threads import end_planner_threads
+from penstock.spark.versions.query_ends import PREFIX, UNTIL_END, start, streaming_sources
 from penstock.spark.wire import failure
 from penstock.spark.wire.gate import DoorCall, Gate, GateError, Message
+from penstock.spark.wire.storage import Folder, StorageError
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 
@@ -44,7 +53,7 @@ _STOPPED = (
 
 
 class _Ended(PenstockError):
-    """The exception that tells Spark that the subscriber has gone; only Spark sees it."""
+    """The exception that tells Spark that the subscriber has gone, or is told an error; only Spark sees it."""
 
 
 def _not_ended(record: logging.LogRecord) -> bool:
@@ -55,41 +64,55 @@ def _not_ended(record: logging.LogRecord) -> bool:
 logging.getLogger("py4j.clientserver").addFilter(_not_ended)
 
 
-class Ledger:
-    """The number of the last micro-batch that was delivered, kept on disk."""
+_DELIVERED = re.compile(r"penstock-delivered-(\d+)")
+_BEFORE = "penstock-delivered"
+"""The one file in which versions before this one kept the number."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self._path = None if folder is None else folder / "penstock-delivered"
+
+class Ledger:
+    """The number of the last micro-batch that was delivered, kept in a folder as the name of a file.
+
+    A file that is replaced would have to be replaced at one stroke, which not every file system can; a new one appears.
+    """
+
+    def __init__(self, folder: Folder | None) -> None:
+        self._folder = folder
+        self._held: list[str] = []
         self.last = -1
-        if folder is not None:
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise ValueError(
-                    f"stream: checkpoint must be a folder that can be written, got {folder}: {error.strerror}"
-                ) from error
-        if self._path is not None and self._path.exists():
-            text = self._path.read_text()
-            if not text.strip().isdigit():
-                raise ValueError(f"stream: {self._path} must hold the number of a micro-batch, got {text[:40]!r}")
-            self.last = int(text)
+        if folder is None:
+            return
+        try:
+            folder.make()
+            for name in folder.names():
+                if found := _DELIVERED.fullmatch(name):
+                    self._note(name, int(found[1]))
+                elif name == _BEFORE:
+                    self._note(name, self._number_in(folder, name))
+        except StorageError as error:
+            raise ValueError(
+                f"stream: checkpoint must be a folder that can be written, got {folder}: {error.reason}"
+            ) from error
+
+    def _note(self, name: str, batch: int) -> None:
+        self._held.append(name)
+        self.last = max(self.last, batch)
+
+    @staticmethod
+    def _number_in(folder: Folder, name: str) -> int:
+        text = folder.read(name).to_pybytes().decode(errors="replace")
+        if not text.strip().isdigit():
+            raise ValueError(f"stream: {folder}/{name} must hold the number of a micro-batch, got {text[:40]!r}")
+        return int(text)
 
     def deliver(self, batch: int) -> None:
-        """Write a micro-batch down; it is on disk when this returns."""
+        """Write a micro-batch down; it is safe when this returns."""
+        if self._folder is not None:
+            name = f"penstock-delivered-{batch}"
+            self._folder.write(name, str(batch).encode())
+            for older in self._held:
+                self._folder.delete(older)
+            self._held = [name]
         self.last = batch
-        if self._path is None:
-            return
-        fresh = self._path.with_suffix(".new")
-        with fresh.open("w") as file:
-            file.write(str(batch))
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(self._path)
-        folder = os.open(self._path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 class _Run:
@@ -107,6 +130,8 @@ class _Run:
         self._owed = 0
         """Elements made for the subscriber and not yet through its on_next."""
         self._over = False
+        self._before: int | None = None
+        """Rows of the micro-batch before this one."""
         self._query: Any = None
         self._stopper: threading.Thread | None = None
         self._raised: Exception | None = None
@@ -116,6 +141,7 @@ class _Run:
         self._reports = TaskFailures(context, outlet.fail_now)
         self._address = source.gate.admit(self)
         self._started = threading.Lock()
+        self._call = BatchCall(self._batch)
 
     def open(self) -> None:
         self._outlet.open()
@@ -168,22 +194,26 @@ class _Run:
         try:
             self._ledger = Ledger(source.checkpoint)
             report_to(self._context, self._address)
-            writer = source.frame.writeStream.foreachBatch(self._batch)
+            writer = source.frame.writeStream.outputMode(source.mode).foreachBatch(self._call)
+            writer = writer.queryName(f"{PREFIX}{self._address.door}")
             if source.checkpoint is not None:
-                writer = writer.option("checkpointLocation", str(source.checkpoint))
+                writer = writer.option("checkpointLocation", source.checkpoint.location)
             trigger = source.trigger or default_trigger(source.frame)
-            query = (writer.trigger(**trigger) if trigger else writer).start()
+            query = start(writer, trigger, source.frame, source.gate.ended)
             with self._changed:
                 self._query = query
                 over = self._over
             if over:
-                query.stop()
+                stop_now(query)
             query.awaitTermination()
         except Exception as error:  # noqa: BLE001  it is delivered
             error = self._reports.last or failure.original(self._raised or error)
+            self._call.let_go()
             self._outlet.complete(None if self._outlet.closed else error)
         else:
+            self._call.let_go()
             self._outlet.complete()
+        end_planner_threads(self._context)
 
     def _stop(self) -> None:
         with self._changed:
@@ -191,7 +221,7 @@ class _Run:
         if query is None:
             return
         try:
-            query.stop()
+            stop_now(query)
         except Exception as error:  # noqa: BLE001  the subscriber has gone, so it is only logged
             drop("stream: the query could not be stopped", error)
 
@@ -199,29 +229,55 @@ class _Run:
         """Deliver a micro-batch; called by Spark, which waits."""
         try:
             self._deliver_once(frame, number)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  it is delivered
             self._raised = error  # Spark puts so much text around it that it cannot be read any more
-            if not self._over:
-                raise
         else:
             return
+        if not self._over:
+            raise _Ended("stream: a micro-batch has failed; its error is raised where the stream is read")
         self._wait(lambda: False)  # it was stopped in the middle of its work, which has raised this error
 
     def _deliver_once(self, frame: DataFrame, number: int) -> None:
         if number <= self._ledger.last:
             return
+        shape = self._source.shape
         with written(frame, self._source.also, number):
-            rows = frame.toArrow()
-        for chunk in rows.to_batches(max_chunksize=ROWS):
-            if chunk.num_rows:
-                self._deliver(chunk)
+            rows = 0
+            shaped = frame if shape is None else shape(frame)
+            if shaped is not None:
+                place = self._places(number)
+                with closing(self._batches_of(shaped)) as chunks:  # lets go of the tasks that wait
+                    for chunk, last in _with_last(chunks):
+                        self._deliver(chunk, partial(place, rows, ends=last))
+                        rows += chunk.num_rows
         self._wait(lambda: not self._owed)
         self._ledger.deliver(number)
+        self._before = rows
 
-    def _deliver(self, chunk: pa.RecordBatch) -> None:
+    def _batches_of(self, frame: DataFrame) -> Generator[pa.RecordBatch, None, None]:
+        """Return the rows in partition order, a few batches at a time; whole where the micro-batch before was small.
+
+        The size of a micro-batch is known only afterwards. A small one comes faster whole; large ones do not follow
+        small ones without notice, and if one does, the next is not held whole.
+        """
+        if self._before is None or self._before > ROWS:
+            return batches_in_order(self._source.gate, frame, lambda: self._over or self._outlet.closed)
+        return (chunk for chunk in frame.toArrow().to_batches(max_chunksize=ROWS) if chunk.num_rows)
+
+    def _places(self, batch: int) -> Callable[..., list[Any]]:
+        """Return what gives the elements of a micro-batch their places: a function of its rows before, and of them."""
+        numbered = self._source.numbered
+        if isinstance(numbered, bool):
+            if not numbered:
+                return lambda _, elements, **__: elements
+            return lambda first, elements, *, ends: numbered_rows(elements, batch, first, ends=ends)
+        by_end = NumberedByEnd(batch, numbered)
+        return lambda _, elements, *, ends: by_end.rows(elements, ends=ends)
+
+    def _deliver(self, chunk: pa.RecordBatch, place: Callable[[list[Any]], list[Any]]) -> None:
         outlet = self._outlet
         self._wait(lambda: outlet.demand > len(outlet.queue))
-        elements = list(self._source.decode(chunk))
+        elements = place(list(self._source.decode(chunk)))
         with self._changed:
             self._owed += len(elements)
         outlet.queue.extend(elements)
@@ -243,13 +299,20 @@ class _Run:
         raise _Ended(_STOPPED)
 
 
+def _with_last(chunks: Iterator[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, bool]]:
+    """Say of each batch whether it is the last, which is known once there is another or none."""
+    before = next(chunks, None)
+    for chunk in chunks:
+        yield before, False
+        before = chunk
+    if before is not None:
+        yield before, True
+
+
 def default_trigger(frame: DataFrame) -> dict[str, Any]:
     """Return the trigger that ends with its sources, where all of them are streams of ours and so have an end."""
-    java: Any = frame._jdf
-    leaves = java.queryExecution().analyzed().collectLeaves()
-    found = [leaves.apply(index) for index in range(leaves.size())]
-    live = [str(leaf.toString()) for leaf in found if str(leaf.nodeName()).startswith("Streaming")]
-    return {"availableNow": True} if live and all(name.startswith("penstock_") for name in live) else {}
+    live = streaming_sources(frame)
+    return dict(UNTIL_END) if live and all(name.startswith(PREFIX) for name in live) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,9 +326,15 @@ class QuerySource(Source[Any]):
     gate: Gate = field(repr=False)
     frame: DataFrame
     decode: Decode = field(repr=False)
-    checkpoint: Path | None = None
+    checkpoint: Folder | None = None
     trigger: dict[str, Any] = field(default_factory=dict)
     also: Write | None = None
+    numbered: bool | frozenset[int] = False
+    """Whether rows come with their places; where they come in pairs with the number of an end, which ends want it."""
+    mode: str = "append"
+    """Spark's output mode."""
+    shape: Callable[[DataFrame], DataFrame | None] | None = None
+    """What is delivered of a micro-batch, where that is not the batch itself; None for nothing."""
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Start a subscription; the query itself starts with the first request."""

@@ -15,7 +15,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar
 
 from pyspark.sql import DataFrame
@@ -33,6 +32,7 @@ from penstock.spark.egress.task_failures import TaskFailures
 from penstock.spark.session.held import HeldSession
 from penstock.spark.wire import failure
 from penstock.spark.wire.gate import Gate
+from penstock.spark.wire.places import NamedFolder, folder
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Opener, Source
 from penstock.stream import Stream
@@ -59,7 +59,10 @@ class _Work:
         def work() -> None:
             with written(frame, source.also, 0):
                 # A function of this shape is shipped by value, and what it calls by name.
-                parts, schema = arrow_partitions(frame)
+                shaped = frame if source.shape is None else source.shape(frame)
+                if shaped is None:
+                    return
+                parts, schema = arrow_partitions(shaped)
                 parts.mapPartitions(lambda batches: send(address, ahead, schema, batches)).collect()
 
         self._job = Job(context, address, work, self._over)
@@ -70,7 +73,8 @@ class _Work:
 
     def cancel(self) -> None:
         """End the job, if it has begun."""
-        self._job.cancel(self.door.refuse)
+        self.door.refuse()
+        self._job.cancel()
 
     def dismiss(self) -> None:
         """Close the door for good, once no task is under way to it; Spark would log that it was turned away."""
@@ -173,6 +177,8 @@ class FrameSource(Source[Any]):
     decode: Decode = field(repr=False)
     ahead: int = AHEAD
     also: Write | None = None
+    shape: Callable[[DataFrame], DataFrame | None] | None = None
+    """What is delivered of the DataFrame, where that is not all of it; None for nothing."""
 
     def waiting_opener(self) -> Opener[Any]:
         """Iterate on the caller's own thread, which waits for the tasks."""
@@ -189,25 +195,31 @@ def stream(
     *,
     rows: Any = None,
     ahead: int = AHEAD,
-    checkpoint: str | Path | None = None,
+    checkpoint: NamedFolder | None = None,
     trigger: Mapping[str, Any] | None = None,
     also: Write | None = None,
+    numbered: bool = False,
 ) -> Stream[Any]:
     """Make a Stream of a DataFrame's rows: named tuples, or by `rows` "tuple", a class of rows, or "arrow" for batches.
 
     For a streaming DataFrame `checkpoint` is a folder that remembers which micro-batches were delivered, and `trigger`
     is what Spark's own `trigger` takes. `also` is a function that writes a micro-batch, given with its number, before
-    its rows are delivered; a batch DataFrame is given whole, as number 0.
+    its rows are delivered; a batch DataFrame is given whole, as number 0. With `numbered`, each row of a streaming
+    DataFrame comes with the number of its micro-batch and its number in it, as a `Numbered`.
     """
     if not isinstance(frame, DataFrame):
         raise TypeError(f"stream: df must be a DataFrame, got {frame!r}")
     if type(ahead) is not int or ahead < 1:
         raise ValueError(f"stream: ahead must be a whole number >= 1, got {ahead!r}")
+    if numbered and rows == "arrow":
+        raise ValueError("stream: numbered is for rows, and rows='arrow' gives record batches; leave one of them out")
     decode = decoder(frame, rows)
     if frame.isStreaming:
-        folder = None if checkpoint is None else Path(checkpoint)
-        return Stream(Chain(QuerySource(spark.gate, frame, decode, folder, dict(trigger or {}), also)))
+        kept = None if checkpoint is None else folder(checkpoint, spark.session, "stream: checkpoint")
+        return Stream(Chain(QuerySource(spark.gate, frame, decode, kept, dict(trigger or {}), also, numbered)))
     for name, value in (("checkpoint", checkpoint), ("trigger", trigger)):
         if value is not None:
             raise ValueError(f"stream: {name} is for streaming DataFrames, and this one is not")
+    if numbered:
+        raise ValueError("stream: numbered is for streaming DataFrames, which have micro-batches, and this one is not")
     return Stream(Chain(FrameSource(spark.gate, frame, decode, ahead, also)))

@@ -12,6 +12,9 @@ from penstock.engine.words.dropped import drop
 from penstock.spark.wire import failure
 from penstock.spark.wire.gate import DoorAddress, Message, whole
 
+OURS = "mdc.penstock"
+"""The local property by which a log knows tasks whose exceptions are raised here; see session/log4j2.properties."""
+
 
 def most_failures(context: Any) -> int:
     """Return how often Spark runs a task before it gives up."""
@@ -27,6 +30,8 @@ def report_to(context: Any, address: DoorAddress) -> None:
     context.setLocalProperty(failure.URI, address.uri)
     context.setLocalProperty(failure.TOKEN, address.token)
     context.setLocalProperty(failure.DOOR, address.door)
+    context.setLocalProperty(failure.ROOTS, address.roots or "")
+    context.setLocalProperty(OURS, "1")
 
 
 class TaskFailures:

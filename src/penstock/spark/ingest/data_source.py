@@ -1,8 +1,9 @@
 """data_source: the Spark data source that reads a stream from the gate; it runs in Spark's own Python processes.
 
-Spark asks for the latest offset when the batch before is committed, so the question is also the commit of where it
-starts. It is answered when there are rows or the stream has ended; a question that may not end the query is asked
-again.
+An offset is the number of a row, `row`, and the place in the stream behind which it comes, `at`, if the stream has
+places. Spark asks for the latest offset when the batch before is committed, so the question is also the commit of where
+it starts. It is answered when there are rows or the stream has ended; a question that may not end the query is asked
+again, unless another source of the query keeps it going.
 """
 
 from __future__ import annotations
@@ -14,8 +15,15 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
+from penstock.spark.versions import stream_readers
+from penstock.spark.versions.stream_readers import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+    fitting,
+)
 from penstock.spark.wire.gate import Caller, DoorAddress
 
 if TYPE_CHECKING:
@@ -60,7 +68,7 @@ class DoorReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         with suppress(Exception), self._address.connect() as caller:
             caller.act("lease", run=self._run)
 
-    def initialOffset(self) -> dict[str, int]:  # noqa: N802  Spark's name
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802  Spark's name
         """Return where a query without a checkpoint begins."""
         return {"row": self._ask("begin")["row"]}
 
@@ -72,27 +80,33 @@ class DoorReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Take what is available to mean the whole stream, to its end."""
         self._until_end = True
 
-    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
-        """Commit up to `start` and wait for rows after it."""
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+        """Commit up to `start` and wait for rows after it, or for another reason to go on."""
         first = _row(start)
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         while True:
-            answer = self._ask("poll", row=first, most=most)
+            answer = self._ask(
+                "poll", row=first, at=start.get("at"), most=most, mark=start.get("mark"), waits=self._until_end
+            )
             self._begun = True
-            if answer["row"] > first or answer["done"] or not self._until_end:
-                return {"row": answer["row"]}
+            if answer["row"] > first:
+                return {name: answer[name] for name in ("row", "at") if name in answer}
+            if answer.get("mark"):
+                return {**start, "mark": answer["mark"]}
+            if answer["done"] or answer.get("goes_on") or not self._until_end:
+                return start
 
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """Cut a range of rows into parts of about the same size."""
         first, count = _row(start), _row(end) - _row(start)
         if not self._begun:  # a restarted query begins with the rows that it had planned, before it asks for any
-            self._ask("open", row=first)
+            self._ask("open", row=first, at=start.get("at"), end=_row(end), end_at=end.get("at"))
             self._begun = True
         parts = max(1, min(self._parts, -(-count // ROWS_PER_PARTITION))) if count else 0
         cuts = [first + count * part // parts for part in range(parts)] + [end["row"]]
         return [InputPartition((self._run, cuts[part], cuts[part + 1])) for part in range(parts)]
 
-    def commit(self, end: dict[str, int]) -> None:
+    def commit(self, end: dict[str, Any]) -> None:
         """Do nothing: the question for the rows after `end` was the commit."""
 
     def stop(self) -> None:
@@ -110,7 +124,7 @@ class DoorReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 def _row(offset: Any) -> int:
     """Return the number in an offset, which may have been written by a query of another kind."""
     row = offset.get("row") if isinstance(offset, dict) else None
-    if type(row) is not int or len(offset) > 1:
+    if type(row) is not int or not {"row", "at", "mark"}.issuperset(offset):
         raise ValueError(
             f"frame: the checkpoint is at {offset!r}, which is no row of a stream; it belongs to another query"
         )
@@ -119,6 +133,7 @@ def _row(offset: Any) -> int:
 
 def source_for(address: DoorAddress, struct: StructType, parts: int) -> type[DataSource]:
     """Make the data source class of one stream; being local it travels by value, its token never among the options."""
+    says_start = stream_readers.SAYS_START  # as it is in the driver, where a test may say otherwise
 
     class Penstock(DataSource):
         @classmethod
@@ -129,6 +144,6 @@ def source_for(address: DoorAddress, struct: StructType, parts: int) -> type[Dat
             return struct
 
         def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-            return DoorReader(address, parts)
+            return fitting(DoorReader(address, parts), says_start)
 
     return Penstock

@@ -9,26 +9,41 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from penstock.engine.many.emitter import EmitResult, Emitter
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock
-from penstock.errors import OverflowedError
-from penstock.flow import Sink, subscriber
+from penstock.flow import Sink
+from penstock.run.resumption import NotResumableError
 from penstock.spark.ingest.data_source import source_for
-from penstock.spark.ingest.intake import IngestError, Intake
+from penstock.spark.ingest.intake import Intake
+from penstock.spark.ingest.letters import Letters, Rejected
 from penstock.spark.ingest.pace import Pace
 from penstock.spark.ingest.spool import Spool, SpoolBusy
+from penstock.spark.ingest.supply import (
+    Given,
+    IngestError,
+    Opening,
+    Place,
+    SaidAgain,
+    Supply,
+    Track,
+    again_given,
+    held_to_contract,
+    supply_of,
+)
+from penstock.spark.ingest.together import Together
 from penstock.spark.session.held import HeldSession
+from penstock.spark.versions.query_ends import check_trigger
+from penstock.spark.versions.registrations import live_frame
 from penstock.spark.wire.failure import KEPT, described
 from penstock.spark.wire.gate import DoorCall, Gate, Message, whole
-from penstock.spark.wire.schema import Schema, SchemaError
-from penstock.spec.interfaces import Publisher
+from penstock.spark.wire.places import NamedFolder, folder
+from penstock.spark.wire.schema import Schema
+from penstock.spark.wire.storage import Folder
 from penstock.spec.predicates import is_publisher
 from penstock.stream import Stream
 
@@ -41,15 +56,7 @@ FIRST_BATCH = 10_000
 """Rows of the first micro-batches, before their pace is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """A row that does not fit the schema, and why."""
-
-    row: Any
-    error: SchemaError
-
-
-Given = Publisher[Any] | Callable[[int], Publisher[Any]]
+Through = Callable[[Stream[Any]], Stream[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,40 +67,28 @@ class FrameFeed:
     schema: Schema
     capacity: int
     latency: float
-    spool: Path | None
+    spool: Folder | None
     dead_letter: Sink[Rejected, Any] | None
     clock: Clock
+    again: SaidAgain | None = None
+    through: Through | None = None
+    together: Together | None = None
 
-    def publisher(self, row: int) -> Publisher[Any]:
-        """Return the publisher whose first row has the given number."""
-        made = self.given if is_publisher(self.given) else self.given(row)
-        if isinstance(made, Stream):
-            return made
-        if not is_publisher(made):
-            raise TypeError(f"frame: the function must return a Publisher, got {made!r}")
-        return Stream.from_publisher(made)  # holds it to the contract
+    def supply(self) -> Supply | None:
+        """Return how the stream is opened behind a place; None if that cannot be."""
+        try:
+            return supply_of(self.given, self.again)
+        except NotResumableError:
+            return None
+
+    def opened(self, supply: Supply | None, place: Place | None) -> Opening:
+        """Open the stream behind a place, None being the beginning."""
+        found = Opening(held_to_contract(self.given), Track()) if supply is None else supply.open(place)
+        return found if self.through is None else replace(found, publisher=self.through(found.publisher))
 
 
-class Letters:
-    """A sink for rejected rows, and the stream that feeds it."""
-
-    def __init__(self, sink: Sink[Rejected, Any], size: int) -> None:
-        emitters: list[Emitter[Rejected]] = []
-        self._receiver = subscriber(sink)
-        Stream.create(emitters.append, size=size).subscribe(self._receiver)
-        self._emitter = emitters[0]
-
-    def reject(self, row: Any, error: SchemaError) -> None:
-        """Pass a row on; a sink that takes no more fails the stream, for no row is dropped silently."""
-        result = self._emitter.emit(Rejected(row, error))
-        if result is EmitResult.OVERFLOW:
-            raise OverflowedError("frame: the dead-letter sink does not keep up with the rows that do not fit")
-        if result is not EmitResult.OK:
-            raise IngestError("frame: the dead-letter sink has ended, and a row does not fit") from error
-
-    def close(self) -> None:
-        """End the sink's stream."""
-        self._emitter.complete()
+class _ReadTwice(IngestError):
+    """The error of a second query, which may have to wait until the first has gone."""
 
 
 @dataclass(slots=True)
@@ -102,7 +97,17 @@ class _Query:
 
     intake: Intake
     letters: Letters | None
-    leases: int = 0
+    supply: Supply | None
+    told: int
+    """The row up to which the stream was told that Spark has committed it."""
+    together: Together
+    ended: bool = False
+
+    def commit(self, row: int, place: Place | None) -> None:
+        """Tell the stream, once, and never less than before."""
+        if self.supply is not None and place is not None and row > self.told:
+            self.told = row
+            self.supply.commit(place)
 
     def close(self) -> None:
         self.intake.close()
@@ -119,10 +124,19 @@ class Ingest:
         self._queries: dict[str, _Query] = {}
         self._closed = threading.Event()
         self._idle: Callable[[], None] | None = None
+        self.before_first: Callable[[], None] = lambda: None
+        """Is called before a query's first rows are asked for; what it raises fails the query."""
+        self._patience = POLL_SECONDS
+        self._goes_on: Callable[[], bool] | None = None
+
+    def wake(self, seconds: float, when: Callable[[], bool], /) -> None:
+        """Send readers back without rows after so many seconds, where `when` says that their queries go on."""
+        self._patience = min(self._patience, seconds)
+        self._goes_on = when
 
     def reads(self, given: object) -> bool:
-        """Tell whether this is the door of a publisher."""
-        return self._feed.given is given
+        """Tell whether this is the door of a publisher, or of what it passes through."""
+        return given is self._feed.given or given is self._feed.through
 
     def retire(self, idle: Callable[[], None]) -> None:
         """Call `idle` once no query reads here any more; none will begin."""
@@ -133,9 +147,21 @@ class Ingest:
             idle()
 
     @property
+    def ended(self) -> bool:
+        """Return whether all queries that read here have come to the end of the stream."""
+        queries = list(self._queries.values())
+        return bool(queries) and all(query.ended for query in queries)
+
+    @property
     def intakes(self) -> list[Intake]:
         """Return the intakes of the queries that run."""
         return [query.intake for query in self._queries.values()]
+
+    def standing(self) -> list[tuple[object, int, bool, bool]]:
+        """Return of each query that reads here how often it has asked, whether there is more, and whether it ended."""
+        with self._lock:
+            queries = list(self._queries.items())
+        return [(run, *query.intake.standing()) for run, query in queries]
 
     # What the gate calls.
 
@@ -146,11 +172,13 @@ class Ingest:
             return self._lease(call, run)
         row = 0 if verb == "begin" else whole(body, "row")
         try:
-            query = self._query(run, row)
+            if run not in self._queries:
+                self.before_first()
+            query = self._query(run, row, body)
             if verb == "begin":
                 return {"row": 0}
             if verb == "poll":
-                return self._poll(query.intake, row, body.get("most"))
+                return self._poll(query, run, row, body)
             return {}
         except Exception as error:  # noqa: BLE001  it stays here, and its name travels
             return self._failed(error)
@@ -160,7 +188,13 @@ class Ingest:
         query = self._queries.get(str(body.get("run")))
         if query is None:  # its planner has gone, and with it the lease that would end what is begun now
             raise IngestError("frame: the query that planned this task has ended")
-        return self._feed.schema.arrow, query.intake.rows(whole(body, "row"), whole(body, "end"))
+        return self._feed.schema.arrow, self._rows(query.intake, whole(body, "row"), whole(body, "end"))
+
+    def _rows(self, intake: Intake, first: int, end: int) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from intake.rows(first, end)
+        except Exception as error:
+            raise IngestError(self._failed(error)["failed"]) from error  # by its name the driver finds it again
 
     def put(self, body: Message, reader: Any, writer: Any, /) -> None:
         """Refuse: rows come from the publisher."""
@@ -177,7 +211,7 @@ class Ingest:
 
     # One query.
 
-    def _query(self, run: str, row: int) -> _Query:
+    def _query(self, run: str, row: int, body: Message) -> _Query:
         """Return a query's intake, opened at the first row that it asks for."""
         for trial in range(BUSY_TRIALS + 1):
             with self._lock:
@@ -187,8 +221,8 @@ class Ingest:
                 if self._closed.is_set():
                     break
                 try:
-                    query = self._queries[run] = self._opened(row)
-                except SpoolBusy:
+                    query = self._queries[run] = self._opened(row, body)
+                except (SpoolBusy, _ReadTwice):
                     if trial == BUSY_TRIALS:
                         raise
                 else:
@@ -196,13 +230,16 @@ class Ingest:
             self._closed.wait(0.1)  # the query before this one may be on its way out
         raise IngestError("frame: the Spark session was closed")
 
-    def _opened(self, row: int) -> _Query:
+    def _opened(self, row: int, body: Message) -> _Query:
         feed = self._feed
-        if row and feed.spool is None and is_publisher(feed.given):
+        supply = feed.supply()
+        if row and feed.spool is None and supply is None:
             raise IngestError(
                 f"frame: the checkpoint is at row {row}, and a publisher cannot be asked for rows from there;"
-                " give spool=, or a function from a row's number to a publisher"
+                " give spool=, a function from a row's number to a publisher, or Stream.resumable"
             )
+        if supply is not None and supply.commits and self._queries:
+            raise _ReadTwice("frame: a stream that is told what is committed can be read by one query at a time")
         spool = None if feed.spool is None else Spool(feed.spool, feed.schema.arrow)
         try:
             if spool is not None and not spool.first <= row <= spool.end:
@@ -210,23 +247,48 @@ class Ingest:
                     f"frame: the query is at row {row}, and {spool.folder} holds rows {spool.first} to {spool.end};"
                     " give it the checkpoint that goes with the spool, or another spool"
                 )
+            place = body.get("at") if spool is None else None
             next_row = row if spool is None else spool.end
+            if place is None and next_row and supply is not None:
+                if not supply.counts:
+                    raise IngestError(f"frame: the checkpoint is at row {row}, without a position of the stream")
+                place = supply.at(next_row)
+            opening = feed.opened(supply, place)
             letters = None if feed.dead_letter is None else Letters(feed.dead_letter, feed.capacity)
             pace = Pace(feed.latency, min(FIRST_BATCH, feed.capacity), feed.clock)
             first = row if spool is None else spool.first
-            intake = Intake(feed.schema, feed.capacity, first, pace, spool, letters.reject if letters else None)
-            intake.start(feed.publisher(next_row))
+            reject = letters.reject if letters else None
+            intake = Intake(feed.schema, feed.capacity, first, pace, spool, reject, opening.track)
+            if body.get("end_at") is not None:
+                intake.shelf.expect(whole(body, "end"), body["end_at"])
+            intake.start(opening.publisher)
         except Exception:
             if spool is not None:
                 spool.close()
             raise
-        return _Query(intake, letters)
+        return _Query(intake, letters, supply, -1 if row else 0, feed.together or Together())
 
-    def _poll(self, intake: Intake, row: int, most: object) -> Message:
-        end, done = intake.poll(row, most if isinstance(most, int) else None, POLL_SECONDS)
-        if done and intake.error is not None:
+    def _poll(self, query: _Query, run: str, row: int, body: Message) -> Message:
+        intake, most = query.intake, body.get("most")
+        query.commit(row, body.get("at"))
+        answer = query.together.poll(
+            run,
+            intake,
+            row,
+            body.get("mark"),
+            most if isinstance(most, int) else None,
+            self._patience,
+            waits=bool(body.get("waits")),
+        )
+        query.ended = answer["row"] == row and not answer.keys() & {"mark", "later"} and intake.over(row)
+        if query.ended and intake.error is not None:
             return self._failed(intake.error)
-        return {"row": end, "done": done}
+        if not answer["done"] and answer["row"] == row and self._goes_on is not None:
+            answer["goes_on"] = self._goes_on()
+        behind = intake.place(answer["row"]) if answer["row"] > row else None
+        if behind is not None:
+            answer["at"] = behind
+        return answer
 
     @staticmethod
     def _failed(error: Exception) -> Message:
@@ -256,18 +318,23 @@ def frame(
     capacity: int = 100_000,
     latency: float = 1.0,
     partitions: int | None = None,
-    spool: str | Path | None = None,
+    spool: NamedFolder | None = None,
     dead_letter: Sink[Rejected, Any] | None = None,
+    again: SaidAgain | None = None,
+    through: Through | None = None,
     clock: Clock = SYSTEM_CLOCK,
+    together: Together | None = None,
 ) -> DataFrame:
     """Make a streaming DataFrame of a publisher, or of a function from a row's number to the publisher from there on.
 
     The publisher is never asked for more than `capacity` rows beyond Spark's last commit. Elements are rows (tuples,
     dicts, dataclasses) or record batches; of the latter one is asked for at a time. Micro-batches are made so large
-    that one takes about `latency` seconds. Rows that do not fit go to `dead_letter`, or else fail the stream. With
-    `spool`, a folder, a restart from a checkpoint loses nothing that was spooled; a function lets the publisher go on
-    from there.
-    The query ends with the publisher if its trigger is `availableNow`.
+    that one takes about `latency` seconds. Rows that do not fit go to `dead_letter`, or else fail the stream.
+    A query that is started again from its checkpoint goes on where it was, if the stream is a function, resumable or
+    gives the same again; `again` says that it does ("same"), or that it gives what comes from then on ("later"). With
+    `spool`, a folder (by a path, or a URI that Hadoop knows), what was taken from a stream and not yet committed is not
+    asked for again. `through` is put behind what is opened. The query ends with the publisher if its trigger is
+    `availableNow`. `together` is what the streams of one query have in common.
     """
     if not is_publisher(given) and not callable(given):
         raise TypeError(f"frame: stream must be a Publisher or a function from a row's number to one, got {given!r}")
@@ -279,12 +346,28 @@ def frame(
         raise ValueError(f"frame: partitions must be a whole number >= 1, got {partitions!r}")
     if dead_letter is not None and not isinstance(dead_letter, Sink):
         raise TypeError(f"frame: dead_letter must be a Sink, got {dead_letter!r}")
+    again_given("frame", again)
     session = spark.session
-    feed = FrameFeed(given, schema, capacity, latency, None if spool is None else Path(spool), dead_letter, clock)
-    address = spark.gate.admit(Ingest(feed))
+    kept = None if spool is None else folder(spool, session, "frame: spool")
+    feed = FrameFeed(given, schema, capacity, latency, kept, dead_letter, clock, again, through, together)
+    if kept is not None:
+        _check_spooled(feed)
+    door = Ingest(feed)
+    address = spark.gate.admit(door)
+    if together is not None:
+        together.doors.add(address.door)
+    if not spark.is_remote:
+        door.before_first = partial(check_trigger, session, address.door)
     source = source_for(address, schema.struct, partitions or session.sparkContext.defaultParallelism)
-    session.dataSource.register(source)
-    return session.readStream.format(source.name()).load()
+    return live_frame(session, source)
+
+
+def _check_spooled(feed: FrameFeed) -> None:
+    """Refuse a spool where it cannot tell the stream from where to go on; it remembers rows and no positions."""
+    supply = feed.supply()
+    if supply is not None and (not supply.counts or feed.dead_letter is not None):
+        reason = "tells its positions" if not supply.counts else "counts the rows of dead_letter, too"
+        raise ValueError(f"frame: spool is not for a stream that {reason} and goes on without one; leave it out")
 
 
 def retire(gate: Gate, given: object) -> None:

@@ -14,7 +14,6 @@ the element is there before `hungry` is read; `full` says at which length there 
 from __future__ import annotations
 
 import threading
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -24,10 +23,12 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import Part
-from penstock.errors import PenstockError
+from penstock.spark.ingest.batching import Batching, Reject
 from penstock.spark.ingest.pace import Pace
+from penstock.spark.ingest.shelf import Shelf
 from penstock.spark.ingest.spool import Spool
-from penstock.spark.wire.schema import Schema, SchemaError
+from penstock.spark.ingest.supply import IngestError, Place, Places, Track
+from penstock.spark.wire.schema import Schema
 from penstock.spec.interfaces import Publisher, Subscription
 
 SEAL = 10_000
@@ -35,24 +36,26 @@ SEAL = 10_000
 LINGER = 0.005
 """Seconds that a row may wait for company, and again as long as there is some."""
 MOST_LINGERS = 10
-Reject = Callable[[Any, SchemaError], None]
-
-
-class IngestError(PenstockError):
-    """The error that rows cannot be given to Spark, with the reason."""
 
 
 class Intake(Part):
     """A publisher's subscriber that holds its rows and answers what Spark's processes ask."""
 
     def __init__(
-        self, schema: Schema, capacity: int, first: int, pace: Pace, spool: Spool | None, reject: Reject | None
+        self,
+        schema: Schema,
+        capacity: int,
+        first: int,
+        pace: Pace,
+        spool: Spool | None,
+        reject: Reject | None,
+        track: Track | None = None,
     ) -> None:
-        self._schema = schema
         self._capacity = capacity
         self._pace = pace
         self._spool = spool
-        self._reject = reject
+        self._track = Track() if track is None else track
+        self._batching = Batching(schema, self._track, reject, spool is not None, self._uncount)
         self._changed = threading.Condition()
         self._sealing = threading.Lock()
         self._pending: deque[Any] = deque()
@@ -60,11 +63,12 @@ class Intake(Part):
         """How many pending elements need more done than to keep them: they fill a batch, or are all that was asked."""
         self._sealed = first
         """The number of the first pending row."""
-        self._starts: list[int] = []
-        self._batches: list[pa.RecordBatch] = []
+        self.shelf = Shelf()
         self._committed = self._produced = first
         self._needed = first
         """A row that must be produced even beyond capacity: a restarted query repeats the batch that it had planned."""
+        self._polls, self._offered = 0, first
+        """How often Spark has asked, and up to which row it was offered what is here."""
         self._asked = self._came = 0
         """Elements that were asked for, and those of them that are pending no longer."""
         self._ask = 0
@@ -78,8 +82,7 @@ class Intake(Part):
         """The most rows that were ever asked for or held beyond the last commit."""
         if spool is not None:
             for start, batch in spool.batches():
-                self._starts.append(start)
-                self._batches.append(batch)
+                self.shelf.add(start, batch)
             self._produced = self._sealed = spool.end
 
     # Starting and asking.
@@ -168,7 +171,7 @@ class Intake(Part):
                 self._pending.clear()
                 return
             if self._arrow is None and self._pending:
-                self._arrow = isinstance(self._pending[0], pa.RecordBatch)
+                self._arrow = isinstance(self._track.element(self._pending[0]), pa.RecordBatch)
             full = self._arrow or len(self._pending) >= SEAL
             if not full and self._outstanding() <= 0:
                 self._want()
@@ -219,9 +222,9 @@ class Intake(Part):
             if not elements or self._let_go:
                 return
             try:
-                for batch in self._made(elements, first):
+                for batch, places in self._batching.made(elements, first, arrow=bool(self._arrow)):
                     if batch.num_rows:
-                        self._add(batch)
+                        self._add(batch, places)
             except Exception as error:  # noqa: BLE001  a row that does not fit, a disk that is full
                 self._fail(error)
 
@@ -233,7 +236,8 @@ class Intake(Part):
             return []  # the publisher had not yet heard of the end
         self._came += len(elements)
         if self._arrow:
-            self._sealed += sum(one.num_rows if isinstance(one, pa.RecordBatch) else 1 for one in elements)
+            found = map(self._track.element, elements)
+            self._sealed += sum(one.num_rows if isinstance(one, pa.RecordBatch) else 1 for one in found)
         else:
             self._sealed += len(elements)
         if self._outstanding() <= 0:
@@ -241,32 +245,21 @@ class Intake(Part):
         self._full = min(self._full, self._asked - self._came)
         return elements
 
-    def _add(self, batch: pa.RecordBatch) -> None:
+    def _add(self, batch: pa.RecordBatch, places: Places | None) -> None:
+        self.shelf.check(self._produced, batch.num_rows, places)
         if self._spool is not None:
             self._spool.write(batch)
         with self._changed:
-            self._starts.append(self._produced)
-            self._batches.append(batch)
+            self.shelf.add(self._produced, batch, places)
             self._produced += batch.num_rows
             self._changed.notify_all()
 
-    def _made(self, elements: list[Any], first: int) -> Iterator[pa.RecordBatch]:
-        schema = self._schema
-        if self._arrow:
-            for element in elements:
-                if not isinstance(element, pa.RecordBatch):
-                    raise TypeError(f"frame: elements must be record batches like the first, got {element!r:.100}")
-                yield schema.fitted(element)
-        elif self._reject is None:
-            yield schema.batch(elements, first)
-        else:
-            batch, rejected = schema.sorted_out(elements, first)
+    def _uncount(self, rows: int) -> None:
+        """Ask for as many more as do not become rows of Spark's."""
+        if rows:
             with self._changed:
-                self._sealed -= len(rejected)
+                self._sealed -= rows
                 self._want()
-            for row, error in rejected:
-                self._reject(row, error)
-            yield batch
 
     # What Spark's processes ask.
 
@@ -289,7 +282,23 @@ class Intake(Part):
             rows = min(self._produced - start, wanted)
             if rows:
                 self._pace.began(rows)
+            self._polls += 1
+            self._offered = max(self._offered, start + rows)
             return start + rows, (self._done or self._closed) and self._produced == start and not self._pending
+
+    def standing(self) -> tuple[int, bool, bool]:
+        """Return how often Spark has asked, whether there is more to offer, and whether all was and the stream ended.
+
+        A stream that failed does not end.
+        """
+        with self._changed:
+            more = bool(self._pending) or self._produced > self._offered
+            return self._polls, more, self._done and self.error is None and not more
+
+    def place(self, row: int) -> Place | None:
+        """Return where the stream stands before a row, if it has places."""
+        with self._changed:
+            return self.shelf.place(row)
 
     def _wait(self, ready: Callable[[], object], seconds: float | None = None) -> None:
         """Wait for what an element may change; hold the lock."""
@@ -317,16 +326,21 @@ class Intake(Part):
             ) or here == self._sealed + len(self._pending):
                 return
 
+    def ahead(self, row: int) -> bool:
+        """Tell whether there are rows after `row`."""
+        return self._produced > row or bool(self._pending)
+
+    def over(self, row: int) -> bool:
+        """Tell whether the publisher has ended, and no rows are left after `row`."""
+        return (self._done or self._closed) and not self.ahead(row)
+
     def commit(self, row: int) -> None:
         """Forget the rows before `row` and ask for as many more."""
         with self._changed:
             if row <= self._committed:
                 return
             self._committed = min(row, self._produced)
-            gone = max(0, bisect_right(self._starts, self._committed) - 1)
-            while gone < len(self._starts) and self._starts[gone] + self._batches[gone].num_rows <= self._committed:
-                gone += 1
-            del self._starts[:gone], self._batches[:gone]
+            self.shelf.forget(self._committed)
             self._want()
         if self._spool is not None:
             with self._sealing:
@@ -336,7 +350,8 @@ class Intake(Part):
     def rows(self, first: int, end: int) -> Iterator[pa.RecordBatch]:
         """Return the rows of a range, waiting for those that a restarted query knows and we do not have yet."""
         with self._changed:
-            if first < (self._starts[0] if self._starts else self._committed):
+            held = self.shelf.first
+            if first < (self._committed if held is None else held):
                 raise IngestError(f"frame: rows {first} to {end} are gone; they were committed")
             if end > self._needed:
                 self._needed = end
@@ -347,15 +362,16 @@ class Intake(Part):
                 if self._produced >= end:
                     break
                 if not self._pending and (self._done or self._closed):
+                    if self.error is not None:
+                        raise self.error
                     raise IngestError(
                         f"frame: the stream ended at row {self._produced},"
                         f" and the checkpoint says that there were {end}"
                     )
             self._seal()
         with self._changed:
-            index = bisect_right(self._starts, first) - 1
-            held = list(zip(self._starts[index:], self._batches[index:], strict=True))
-        for start, batch in held:
+            found = self.shelf.since(first)
+        for start, batch in found:
             if start >= end:
                 return
             low, high = max(first - start, 0), min(end - start, batch.num_rows)

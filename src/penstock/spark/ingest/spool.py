@@ -1,25 +1,27 @@
-"""spool: rows on disk between a publisher and Spark, so that a killed driver loses none of them.
+"""spool: rows in a folder between a publisher and Spark, so that a killed driver loses none of them.
 
-One file per run of rows, named by their numbers. A file is written under another name, forced to disk and renamed, and
-the folder is forced to disk too, before Spark hears of its rows; so all that was promised survives. Files whose rows
-Spark has committed are removed, but never the newest, which remembers how far the stream had come.
+One file per run of rows, named by their numbers. It appears whole, and is as safe as the folder's kind can make it,
+before Spark hears of its rows; so all that was promised survives. Files whose rows Spark has committed are removed, but
+never the newest, which remembers how far the stream had come.
+
+Where a claim to the folder replaces the one before, a file's name also says which claim it was written under. What a
+run has written after it was replaced was never promised, and is left out.
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyarrow import ipc
 
 from penstock.errors import PenstockError
+from penstock.spark.wire.storage import UNFINISHED, Folder, FolderBusy, LocalFolder, StorageError
 
-_NAME = re.compile(r"(\d{20})-(\d{20})\.arrow")
+_NAME = re.compile(r"(\d{20})-(\d{20})(?:-(\d{10}))?\.arrow")
 
 
 class SpoolError(PenstockError):
@@ -32,43 +34,33 @@ class SpoolBusy(SpoolError):
 
 @dataclass(frozen=True, slots=True)
 class SpoolFile:
-    """A file and the rows it holds: `first` to `end`, the latter excluded."""
+    """A file and the rows it holds: `first` to `end`, the latter excluded; and the claim it was written under."""
 
     first: int
     end: int
-    path: Path
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    name: str
+    claim: int = 0
 
 
 class Spool:
-    """A folder of files of rows, which one process at a time may use."""
+    """A folder of files of rows, which one run at a time may use."""
 
-    def __init__(self, folder: str | Path, schema: pa.Schema) -> None:
-        self.folder = Path(folder)
+    def __init__(self, folder: Folder | str | Path, schema: pa.Schema) -> None:
+        self.folder: Folder = LocalFolder(Path(folder)) if isinstance(folder, str | Path) else folder
         self._schema = schema
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock = (self.folder / "lock").open("w")
-        except OSError as error:
+            self.folder.make()
+            self._claim = self.folder.claim()
+        except FolderBusy as error:
+            raise SpoolBusy(f"spool: {error}") from error
+        except StorageError as error:
             raise SpoolError(
-                f"spool: it must be a folder that can be written, got {self.folder}: {error.strerror}"
+                f"spool: it must be a folder that can be written, got {self.folder}: {error.reason}"
             ) from error
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self._lock.close()
-            raise SpoolBusy(f"spool: {self.folder} is in use by another stream") from error
         try:
             self._segments = self._found()
         except Exception:
-            self._lock.close()
+            self._claim.release()
             raise
 
     @property
@@ -82,31 +74,37 @@ class Spool:
         return self._segments[-1].end if self._segments else 0
 
     def _found(self) -> list[SpoolFile]:
-        """Return the segments of the folder, without what a crash left half-written."""
+        """Return the segments of the folder, without what a crash left half-written or a replaced run left behind."""
         segments = []
-        for path in sorted(self.folder.iterdir()):
-            if path.suffix == ".new":
-                path.unlink()
-            elif match := _NAME.fullmatch(path.name):
-                segments.append(SpoolFile(int(match[1]), int(match[2]), path))
-        for before, after in pairwise(segments):
-            if before.end != after.first:
-                raise SpoolError(f"spool: {self.folder} lacks rows {before.end} to {after.first}")
-        return segments
+        for name in self._tried(self.folder.names):
+            if name.endswith(UNFINISHED):
+                self._tried(self.folder.delete, name)
+            elif match := _NAME.fullmatch(name):
+                segments.append(SpoolFile(int(match[1]), int(match[2]), name, int(match[3] or 0)))
+        held = joined(segments)
+        apart = [one for one in segments if one not in held]
+        missed = max((one.end for one in apart if one.claim >= held[0].claim), default=None)
+        if missed is not None:
+            raise SpoolError(f"spool: {self.folder} lacks rows {missed} to {held[0].first}")
+        for one in apart:
+            self._tried(self.folder.delete, one.name)
+        return held
 
     def batches(self) -> list[tuple[int, pa.RecordBatch]]:
         """Read all rows back, with the number of each batch's first row."""
         found = []
         for segment in self._segments:
             try:
-                with pa.memory_map(str(segment.path)) as file:
-                    table = ipc.open_file(file).read_all()
-            except (OSError, pa.ArrowInvalid) as error:
-                raise SpoolError(f"spool: {segment.path} cannot be read: {error}") from error
+                table = ipc.open_file(pa.BufferReader(self.folder.read(segment.name))).read_all()
+            except (StorageError, OSError, pa.ArrowInvalid) as error:
+                reason = error.reason if isinstance(error, StorageError) else error
+                raise SpoolError(f"spool: {self.folder}/{segment.name} cannot be read: {reason}") from error
             if not table.schema.equals(self._schema):
                 raise SpoolError(f"spool: {self.folder} holds rows of another schema: {_brief(table.schema)}")
             if table.num_rows != segment.end - segment.first:
-                raise SpoolError(f"spool: {segment.path} holds {table.num_rows} rows, which its name does not say")
+                raise SpoolError(
+                    f"spool: {self.folder}/{segment.name} holds {table.num_rows} rows, which its name does not say"
+                )
             first = segment.first
             for batch in table.to_batches():
                 found.append((first, batch))
@@ -114,28 +112,46 @@ class Spool:
         return found
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Append rows; they are on disk when this returns."""
+        """Append rows; they are safe when this returns."""
         first = self.end
         end = first + batch.num_rows
-        path = self.folder / f"{first:020d}-{end:020d}.arrow"
-        fresh = path.with_suffix(".new")
-        with fresh.open("wb") as file:
-            with ipc.new_file(file, self._schema) as writer:
-                writer.write_batch(batch)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.rename(path)
-        _sync_folder(self.folder)
-        self._segments.append(SpoolFile(first, end, path))
+        number = self._claim.number
+        name = f"{first:020d}-{end:020d}{'' if number is None else f'-{number:010d}'}.arrow"
+        stream = pa.BufferOutputStream()
+        with ipc.new_file(stream, self._schema) as writer:
+            writer.write_batch(batch)
+        self._tried(self.folder.write, name, stream.getvalue())
+        try:
+            self._claim.check()  # before Spark hears of the rows: the run that has the folder now does not know them
+        except FolderBusy as error:
+            self._tried(self.folder.delete, name)
+            raise SpoolBusy(f"spool: {error}") from error
+        self._segments.append(SpoolFile(first, end, name, number or 0))
 
     def forget(self, committed: int) -> None:
         """Remove the files whose rows all come before `committed`, but not the newest."""
         while len(self._segments) > 1 and self._segments[0].end <= committed:
-            self._segments.pop(0).path.unlink(missing_ok=True)
+            self._tried(self.folder.delete, self._segments.pop(0).name)
 
     def close(self) -> None:
         """Let another stream use the folder."""
-        self._lock.close()
+        self._claim.release()
+
+    def _tried(self, call: Any, *given: Any) -> Any:
+        try:
+            return call(*given)
+        except StorageError as error:
+            raise SpoolError(f"spool: {error}") from error
+
+
+def joined(segments: list[SpoolFile]) -> list[SpoolFile]:
+    """Return the files that follow each other without a gap, up to the last row of the newest claim."""
+    newest = sorted(segments, key=lambda one: (one.claim, one.end))
+    held = newest[-1:]
+    ends = {one.end: one for one in newest}  # of two that end alike, the one of the newer claim
+    while held and held[0].first in ends and held[0].first < held[0].end:
+        held.insert(0, ends[held[0].first])
+    return held
 
 
 def _brief(schema: pa.Schema) -> str:

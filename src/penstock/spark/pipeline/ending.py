@@ -5,9 +5,9 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Protocol
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, DataFrameWriter
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -15,15 +15,20 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.words.dropped import drop
-from penstock.run.handle import ResultSubscriber, Settle
-from penstock.spark.egress.draining import stop_after_batch
+from penstock.run.result import ResultSubscriber, Settle
+from penstock.spark.egress.draining import stop_after_batch, stop_now
 from penstock.spark.egress.microbatch import default_trigger
 from penstock.spark.egress.task_failures import TaskFailures, report_to
+from penstock.spark.pipeline.modes import refuse_mode
 from penstock.spark.pipeline.progress import Batches
 from penstock.spark.pipeline.steps import SparkSink
 from penstock.spark.session.held import HeldSession
+from penstock.spark.versions.callbacks import let_go
+from penstock.spark.versions.planner_threads import end_planner_threads
+from penstock.spark.versions.query_ends import start
 from penstock.spark.wire import failure
 from penstock.spark.wire.gate import DoorCall, GateError, Message
+from penstock.spark.wire.storage import Folder
 
 POLL_SECONDS = 1
 
@@ -69,8 +74,9 @@ class NativeEnd:
         spark: HeldSession,
         frame: DataFrame,
         sink: SparkSink,
-        checkpoint: Path | None,
+        checkpoint: Folder | None,
         batches: Batches | None,
+        mode: str | None,
         settle: Settle,
     ) -> None:
         self._spark = spark
@@ -78,6 +84,7 @@ class NativeEnd:
         self._sink = sink
         self._checkpoint = checkpoint
         self._batches = batches
+        self._mode = mode
         self._settle = settle
         self._context = spark.session.sparkContext
         self._tag = f"penstock-{secrets.token_hex(6)}"
@@ -128,7 +135,7 @@ class NativeEnd:
         self._settle(None, error)
         self._end_query()
 
-    def _end_query(self, stop: Callable[[StreamingQuery], None] = StreamingQuery.stop) -> None:
+    def _end_query(self, stop: Callable[[StreamingQuery], None] = stop_now) -> None:
         with self._lock:
             self._over = True
         threading.Thread(target=self._ending, args=(stop,), name="penstock-query-stop", daemon=True).start()
@@ -154,20 +161,30 @@ class NativeEnd:
     def _streamed(self) -> int:
         made = self._sink.fn(self._frame)
         if isinstance(made, DataStreamWriter):
+            if self._mode is not None:
+                made = made.outputMode(self._mode)
             if self._checkpoint is not None:
-                made = made.option("checkpointLocation", str(self._checkpoint))
+                made = made.option("checkpointLocation", self._checkpoint.location)
             trigger = default_trigger(self._frame)
-            made = (made.trigger(**trigger) if trigger else made).start()
+            try:
+                made = start(made, trigger, self._frame, self._spark.gate.ended)
+            except AnalysisException as error:
+                refuse_mode(self._frame, error)
+                raise
         if not isinstance(made, StreamingQuery):
             raise TypeError(f"spark_sink: the function must return df.writeStream... or a query, got {made!r}")
         with self._lock:
             self._query = made
             over = self._over
         if over:
-            made.stop()
+            stop_now(made)
         assert self._batches is not None
         self._batches.query = made
-        while not made.awaitTermination(POLL_SECONDS):
-            self._batches.look()
+        try:
+            while not made.awaitTermination(POLL_SECONDS):
+                self._batches.look()
+        finally:
+            let_go(made)
+            end_planner_threads(self._context)
         self._batches.look()
         return self._batches.now().rows_out or 0

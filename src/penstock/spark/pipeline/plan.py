@@ -1,211 +1,235 @@
 """plan: decide what of a pipeline runs where: in this process, on the executors, or as plain Spark.
 
-The live source and its fluent steps run in this process and enter through the gate. Flows, one after the other, become
+Live sources and their fluent steps run in this process and enter through the gate. Flows, one after the other, become
 one stage on the executors. DataFrame steps and sources and sinks of Spark stay what they are. A sink of this process
 gets rows back, and fluent steps right before it run with it.
 """
 
 from __future__ import annotations
 
-import datetime as dt
-import decimal
-from dataclasses import dataclass, make_dataclass, replace
-from operator import itemgetter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.bridges.shared.hints import is_record, name_of
 from penstock.engine.runs.chain import Chain
-from penstock.engine.weaving.blame import function_name
-from penstock.errors import PenstockError
-from penstock.flow import Flow, Hole, Pipeline, Sink, flow, text_of
-from penstock.run import Plan, PlannedPart
+from penstock.flow import Branches, Flow, Hole, Pipeline, Sink, pieces, text_of
+from penstock.spark.pipeline.elements import Elements, elements_of, said
 from penstock.spark.pipeline.entry import UNSAID, Entry
-from penstock.spark.pipeline.steps import Also, Frame, SparkSink, SparkSource
+from penstock.spark.pipeline.modes import PlanError
+from penstock.spark.pipeline.nodes import End, Executed, Live, Local, Merged, Node, SparkPlan
+from penstock.spark.pipeline.steps import Also, Frame, Numbering, SparkSink, SparkSource
 from penstock.spark.stages.scopes import Scoped
 from penstock.spark.stages.stage import stage
-from penstock.spark.wire.schema import Form, Schema
+from penstock.spark.wire.schema import Schema
 from penstock.stage import Joint, Stage
-from penstock.stream import Stream
-
-_PLAIN = (bool, int, float, str, bytes, dt.datetime, dt.date, decimal.Decimal)
-
-
-class PlanError(PenstockError):
-    """The error that a pipeline cannot run on Spark, with what can be done about it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Elements:
-    """The elements on one side of a Flow: the schema of their rows, or of their one `bare` column."""
-
-    schema: Schema
-    bare: bool = False
-
-    @property
-    def form(self) -> Form | None:
-        """Return how rows are read."""
-        return "tuple" if self.bare else self.schema.row
-
-
-def elements_of(given: Any) -> Elements | None:
-    """Return what an annotation says about elements, or None if it says nothing that Spark could use."""
-    if given in _PLAIN:
-        named = Schema.of(make_dataclass("Value", [("value", given)]))
-        return Elements(replace(named, row=None), bare=True)
-    return Elements(Schema.of(given)) if is_record(given) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Live:
-    """A stream of this process that enters through the gate."""
-
-    stream: Stream[Any]
-    schema: Schema
-    entry: Entry = UNSAID
-
-
-@dataclass(frozen=True, slots=True)
-class Executed:
-    """Flows that run as one stage on the executors."""
-
-    flow: Flow[Any, Any]
-    takes: Elements | None
-    gives: Elements
-    scope: Scoped | None = None
-    """Which rows it sees together, where its author has said so."""
-
-
-@dataclass(frozen=True, slots=True)
-class Local:
-    """The end of a pipeline in this process."""
-
-    sink: Sink[Any, Any]
-    takes: Elements | None
-    also: tuple[Also, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SparkPlan:
-    """What becomes of each part of a pipeline."""
-
-    source: Live | SparkSource
-    steps: tuple[Executed | Frame, ...]
-    end: Local | SparkSink
-
-    def described(self, master: str) -> Plan:
-        """Return the plan to be read and drawn."""
-        places = [_place_of_source(self.source, master)]
-        for step in self.steps:
-            if isinstance(step, Executed):
-                places.append(_place_of_stage(step))
-            else:
-                places.append(PlannedPart("Spark", f"frame({function_name(step.fn)})", "Spark's own plan"))
-        if isinstance(self.end, Local):
-            kept = "each micro-batch, computed once and held until its rows have gone on"
-            places.extend(PlannedPart("Spark", f"also({function_name(step.fn)})", kept) for step in self.end.also)
-            bound = "rows come back through the gate as they are asked for; until then Spark waits"
-            places.append(PlannedPart("this process", text_of(self.end.sink), bound))
-        else:
-            places.append(PlannedPart("Spark", f"spark_sink({function_name(self.end.fn)})", "Spark's own sink"))
-        return Plan(tuple(places), f"on Spark ({master})")
-
-
-def _place_of_stage(step: Executed) -> PlannedPart:
-    scope = step.scope
-    if scope is None:
-        return PlannedPart("executors", text_of(step.flow), "one stage; its partition asks, row by row")
-    if not scope.keys:
-        return PlannedPart("executors", str(scope), "one run for each partition, which asks row by row")
-    kept = "; on a stream Spark keeps the states" if scope.keeps_states else ""
-    return PlannedPart("executors", str(scope), f"rows are brought together by key, one run for each{kept}")
-
-
-def _place_of_source(source: Live | SparkSource, master: str) -> PlannedPart:
-    if isinstance(source, SparkSource):
-        return PlannedPart("Spark", f"spark_source({function_name(source.fn)})", "Spark's own source")
-    columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in source.schema.struct)
-    bound = (
-        f"through the gate as ({columns}); asked for at most {source.entry.capacity:,} rows beyond Spark's last commit"
-    )
-    return PlannedPart("this process", text_of(source.stream), bound)
+from penstock.stream import Inputs, Stream
 
 
 def plan(pipeline: Pipeline[Any]) -> SparkPlan | None:
     """Plan a pipeline; None if it has nothing that Spark could do."""
+    planner = _Planner()
     first, *rest, last = pipeline._parts
-    tail: list[Any] = []
-    while rest and isinstance(rest[-1], Stage | Joint) and not isinstance(last._chain.source, SparkSink):
-        tail.insert(0, rest.pop())
-    also = _also(rest, last)
-    entry = _entry(first, rest)
-    steps = _grouped(rest)
-    native = isinstance(first._chain.source, SparkSource) or isinstance(last._chain.source, SparkSink)
-    if not native and not steps and not also and entry is None:
+    if not _has_work(first, rest, last):
         return None
-    return SparkPlan(_source_of(first, steps, entry or UNSAID), tuple(steps), _end_of(last, tail, steps, also))
+    result = planner.pipeline(first, rest, last)
+    return SparkPlan(tuple(planner.nodes), tuple(planner.ends), result)
 
 
-def _entry(source: Stream[Any], parts: list[Any]) -> Entry | None:
-    """Take how the stream enters from the first part; refuse it elsewhere."""
-    found: Entry | None = None
-    before: Any = source
-    for number, part in enumerate(list(parts)):
-        one = part._chain.source if isinstance(part, Flow) else None
-        if not isinstance(one, Entry):
-            before = part
-        elif number or isinstance(source._chain.source, SparkSource):
-            raise PlanError(f"run: entry must stand right behind a live stream, got {text_of(before)} before it")
+def _has_work(first: Any, rest: Iterable[Any], last: Sink[Any, Any]) -> bool:
+    """Tell whether Spark has anything to do."""
+    end = last._chain.source
+    if isinstance(first, Inputs) or isinstance(first._chain.source, SparkSource) or isinstance(end, SparkSink):
+        return True
+    if any(isinstance(part, Flow) for part in rest):
+        return True
+    branches = end.ends if isinstance(end, Branches) else ()
+    return any(_has_work(first, pieces(each)[:-1], pieces(each)[-1]) for each in branches)
+
+
+@dataclass(slots=True)
+class _Planner:
+    """The plan of one pipeline, as far as it has come."""
+
+    nodes: list[Node] = field(default_factory=list)
+    ends: list[End] = field(default_factory=list)
+    known: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    """The nodes by what they were made of; a stream that is used twice is one."""
+
+    def pipeline(self, first: Any, rest: list[Any], last: Sink[Any, Any]) -> Any:
+        """Plan all that stands between a source and its ends; return how results are put together."""
+        at, rest = self._begun(first, rest, _following(rest, last))
+        return self._ended(at, rest, last)
+
+    def _stream(self, stream: Stream[Any], then: list[Executed | Frame]) -> int:
+        """Plan a stream that another node takes."""
+        first, *rest = pieces(stream)
+        at, rest = self._begun(first, rest, _first_of(rest) or then)
+        return self._followed(at, rest)
+
+    def _begun(self, first: Any, rest: list[Any], following: list[Executed | Frame]) -> tuple[int, list[Any]]:
+        """Plan a source; return its number and what is left to be planned behind it."""
+        if isinstance(first, Inputs):
+            inputs = tuple(self._stream(each, following) for each in first.streams)
+            return self._node(Node(Merged(), inputs), id(first)), rest
+        source = first._chain.source
+        if isinstance(source, Hole):
+            raise PlanError("run: a stream that is given to frame must have a source, got the argument of a @flow")
+        entry, left = _entry(first, rest)
+        if left and _is(left[0], Entry):
+            raise _misplaced(first)
+        if isinstance(source, SparkSource):
+            if first._chain.steps:
+                raise PlanError(
+                    f"run: {text_of(first)}: rows of a Spark source are not elements of a stream;"
+                    " put the steps into a @flow, or use frame(lambda df: ...)"
+                )
+            return self._node(Node(source), id(first)), left
+        known = self.known.get((id(first),))
+        if known is not None:
+            return known, left
+        return self._node(Node(_live(first, following, entry or UNSAID)), id(first)), left
+
+    def _followed(self, at: int, rest: list[Any]) -> int:
+        """Plan the steps behind a node; return the number of the last."""
+        for work, made_of in _grouped(rest):
+            others: tuple[int, ...] = ()
+            if isinstance(work, Frame):
+                others = tuple(self._stream(each, []) for each in work.others)
+            at = self._node(Node(work, (at, *others)), at, *made_of)
+        return at
+
+    def _ended(self, at: int, rest: list[Any], last: Sink[Any, Any]) -> Any:
+        end = last._chain.source
+        tail: list[Any] = []
+        while rest and isinstance(rest[-1], Stage | Joint) and not isinstance(end, SparkSink):
+            tail.insert(0, rest.pop())
+        numbered = bool(rest) and _is(rest[-1], Numbering) and not isinstance(end, SparkSink | Branches)
+        at = self._followed(at, rest[:-1] if numbered else rest)
+        if isinstance(end, Branches):
+            parts = [pieces(each) for each in end.ends]
+            return tuple(self._ended(at, [*tail, *each[:-1]], each[-1]) for each in parts)
+        if isinstance(end, SparkSink):
+            self.ends.append(End(end, at))
         else:
-            found = one
-            parts[:1] = [Flow(Chain(Hole(), part._chain.steps))] if part._chain.steps else []
-    return found
+            before: Flow[Any, Any] = Flow(Chain(Hole(), tuple(tail)))
+            sink = before | last if tail else last
+            self.ends.append(End(Local(Sink(sink._chain), self._elements(at), numbered), at))
+        return len(self.ends) - 1
+
+    def _node(self, node: Node, *made_of: object) -> int:
+        key = tuple(made_of)
+        if key not in self.known:
+            self.nodes.append(node)
+            self.known[key] = len(self.nodes) - 1
+        return self.known[key]
+
+    def _elements(self, at: int) -> Elements | None:
+        """Return what the rows of a node are, where that is known."""
+        node = self.nodes[at]
+        if isinstance(node.work, Executed):
+            return node.work.gives
+        if isinstance(node.work, Also | Merged):
+            first, *others = (self._elements(each) for each in node.inputs)
+            return first if all(each == first for each in others) else None
+        return None
 
 
-def _also(parts: list[Any], end: Sink[Any, Any]) -> tuple[Also, ...]:
-    """Take the writes from the last parts; refuse them elsewhere."""
-    found: list[Also] = []
-    behind: Any = end
-    while parts and isinstance(parts[-1], Flow) and isinstance(parts[-1]._chain.source, Also):
-        found.insert(0, parts.pop()._chain.source)
-    if found and isinstance(end._chain.source, SparkSink):
-        raise PlanError(
-            f"run: also({function_name(found[-1].fn)}) must stand before a sink of this process, got {text_of(end)};"
-            " Spark writes to two places in one: df.writeStream.foreachBatch(fn)"
-        )
-    for part in reversed(parts):
-        if isinstance(part, Flow) and isinstance(part._chain.source, Also):
+# Sources.
+
+
+def _following(rest: list[Any], last: Sink[Any, Any]) -> list[Executed | Frame]:
+    """Return the first step on each way behind a source, by which its rows may be known."""
+    found = _first_of(rest)
+    end = last._chain.source
+    if found or not isinstance(end, Branches):
+        return found
+    ways = [pieces(each) for each in end.ends]
+    return [step for way in ways for step in _following([*rest, *way[:-1]], way[-1])]
+
+
+def _first_of(parts: list[Any]) -> list[Executed | Frame]:
+    waiting = [each for each in parts if not _is(each, Entry)]
+    while waiting and isinstance(waiting[-1], Stage | Joint):
+        waiting.pop()  # it may run with the sink
+    if waiting and _is(waiting[-1], Numbering):
+        waiting.pop()
+    works = (work for work, _ in _grouped(waiting) if isinstance(work, Executed | Frame))
+    return list(works)[:1]
+
+
+def _live(part: Stream[Any], following: list[Executed | Frame], entry: Entry) -> Live:
+    if entry.schema is not None:
+        return Live(part, Schema.of(entry.schema), entry)
+    found: Schema | None = None
+    for step in following:
+        given = step.schema if isinstance(step, Frame) else None if step.takes is None else step.takes.schema
+        schema = None if given is None else Schema.of(given)
+        if found is not None and schema is not None and schema.struct != found.struct:
             raise PlanError(
-                f"run: also({function_name(part._chain.source.fn)}) must stand right before the end,"
-                f" got {text_of(behind)} behind it; move it there"
+                f"run: the rows of {text_of(part)} must have one schema to enter Spark, and its branches take"
+                f" {_columns(found)} and {_columns(schema)}; say which, right behind it: entry(schema)"
             )
-        behind = part
-    return tuple(found)
+        found = found or schema
+    if found is not None:
+        return Live(part, found, entry)
+    cure = (
+        "say which, right behind it: entry(schema)"
+        if not following
+        else "give it: frame(fn, schema=...)"
+        if isinstance(following[0], Frame)
+        else "annotate it: @flow def name(xs: Stream[A]) -> Stream[B], A a dataclass or one of str, int, float, bool"
+    )
+    raise PlanError(f"run: the rows of {text_of(part)} must have a schema to enter Spark; {cure}")
 
 
-def _grouped(parts: list[Any]) -> list[Executed | Frame]:
-    """Join Flows that follow one another; know what comes in and what goes out."""
-    steps: list[Executed | Frame] = []
+def _columns(schema: Schema) -> str:
+    return f"({schema.struct.simpleString()[7:-1]})"
+
+
+def _entry(source: Stream[Any], parts: list[Any]) -> tuple[Entry | None, list[Any]]:
+    """Take how a live stream enters from the first part, and return it with the others."""
+    if not parts or not _is(parts[0], Entry) or isinstance(source._chain.source, SparkSource):
+        return None, parts
+    first, *rest = parts
+    behind: list[Any] = [Flow(Chain(Hole(), first._chain.steps))] if first._chain.steps else []
+    return first._chain.source, [*behind, *rest]
+
+
+# Steps.
+
+
+def _is(part: Any, kind: type) -> bool:
+    return isinstance(part, Flow) and isinstance(part._chain.source, kind)
+
+
+def _grouped(parts: list[Any]) -> Iterator[tuple[Executed | Frame | Also, tuple[int, ...]]]:
+    """Join Flows that follow one another; know what comes in and what goes out, and what each was made of."""
     waiting: list[Any] = []
-
-    def close() -> None:
-        if waiting:
-            steps.append(_executed(waiting))
-            waiting.clear()
-
+    made_of: list[int] = []
     for part in parts:
-        if isinstance(part, Stage | Joint):
+        if _is(part, Entry):
+            raise _misplaced(parts[parts.index(part) - 1] if part is not parts[0] else None)
+        if _is(part, Numbering):
+            raise PlanError("run: numbered() must stand right before a sink of this process, once; move it there")
+        if not any(_is(part, kind) for kind in (Frame, Scoped, Also)):
             waiting.append(part)
+            made_of.append(id(part))
             continue
+        if waiting:
+            yield _executed(waiting), tuple(made_of)
+            waiting, made_of = [], []
         source = part._chain.source
-        if isinstance(source, Frame | Scoped):
-            close()
-            steps.append(source if isinstance(source, Frame) else _scoped(source, part))
-            if part._chain.steps:
-                waiting.append(Flow(Chain(Hole(), part._chain.steps), gives=part.gives))
-        else:
-            waiting.append(part)
-    close()
-    return steps
+        yield (_scoped(source, part) if isinstance(source, Scoped) else source), (id(part),)
+        if part._chain.steps:
+            waiting.append(Flow(Chain(Hole(), part._chain.steps), gives=part.gives))
+            made_of.append(id(part))
+    if waiting:
+        yield _executed(waiting), tuple(made_of)
+
+
+def _misplaced(before: Any) -> PlanError:
+    what = "another part" if before is None else text_of(before)
+    return PlanError(f"run: entry must stand right behind a live stream, got {what} before it")
 
 
 def _executed(parts: list[Any]) -> Executed:
@@ -227,77 +251,14 @@ def _scoped(scope: Scoped, part: Flow[Any, Any]) -> Executed:
     return Executed(scope.flow, elements_of(part.takes), gives, scope)
 
 
-def _given(name: str, said: Any) -> Elements:
-    found = elements_of(said)
+def _given(name: str, given: Any) -> Elements:
+    found = elements_of(given)
     if found is None:
         raise PlanError(
-            f"run: what {name} gives must be known, got {_said(said)}; annotate it:"
+            f"run: what {name} gives must be known, got {said(given)}; annotate it:"
             " @flow def name(xs: Stream[A]) -> Stream[B], B a dataclass or one of str, int, float, bool"
         )
     return found
 
 
-def _said(given: Any) -> str:
-    return "no annotation" if given is None else name_of(given)
-
-
-def _source_of(part: Stream[Any], steps: list[Executed | Frame], entry: Entry) -> Live | SparkSource:
-    source = part._chain.source
-    if isinstance(source, SparkSource):
-        if part._chain.steps:
-            raise PlanError(
-                f"run: {text_of(part)}: rows of a Spark source are not elements of a stream;"
-                " put the steps into a @flow, or use frame(lambda df: ...)"
-            )
-        return source
-    following = steps[0] if steps else None
-    if entry.schema is not None:
-        return Live(part, Schema.of(entry.schema), entry)
-    if isinstance(following, Executed) and following.takes is not None:
-        return Live(part, following.takes.schema, entry)
-    if isinstance(following, Frame) and following.schema is not None:
-        return Live(part, Schema.of(following.schema), entry)
-    cure = (
-        "give it: frame(fn, schema=...)"
-        if isinstance(following, Frame)
-        else "annotate it: @flow def name(xs: Stream[A]) -> Stream[B], A a dataclass or one of str, int, float, bool"
-        if following is not None
-        else "say which, right behind it: entry(schema)"
-    )
-    raise PlanError(f"run: the rows of {text_of(part)} must have a schema to enter Spark; {cure}")
-
-
-def _end_of(
-    part: Sink[Any, Any], tail: list[Any], steps: list[Executed | Frame], also: tuple[Also, ...]
-) -> Local | SparkSink:
-    source = part._chain.source
-    if isinstance(source, SparkSink):
-        return source
-    before: Flow[Any, Any] = Flow(Chain(Hole(), tuple(tail)))
-    sink = before | part if tail else part
-    last = steps[-1] if steps else None
-    return Local(Sink(sink._chain), last.gives if isinstance(last, Executed) else None, also)
-
-
-# What the plan needs of Flows.
-
-
-@flow
-def unwrapped(rows: Stream[Any]) -> Stream[Any]:
-    """Take the value out of a row of one column."""
-    return rows.map(itemgetter(0))
-
-
-def shaped(step: Executed) -> tuple[Flow[Any, Any], Form | None]:
-    """Return the Flow that an executor runs, and the form in which it gets rows."""
-    takes, scope = step.takes, step.scope
-    flow = unwrapped | step.flow if takes is not None and takes.bare else step.flow
-    if scope is not None:
-        flow = Flow(Chain(replace(scope, flow=flow)))
-    return flow, None if takes is None else takes.form
-
-
-__all__ = [
-    "Elements", "Executed", "Live", "Local", "PlanError", "SparkPlan", "elements_of", "plan",
-    "shaped", "unwrapped",
-]  # fmt: skip
+__all__ = ["plan"]

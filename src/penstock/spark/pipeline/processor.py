@@ -7,8 +7,9 @@ rows that came before it.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
@@ -22,8 +23,11 @@ from penstock.engine.words.arguments import function_given
 from penstock.engine.words.part import Part, chunks_of
 from penstock.flow import Flow
 from penstock.flow import flow as record
+from penstock.spark.egress.microbatch import QuerySource
 from penstock.spark.egress.streams import stream
 from penstock.spark.ingest.frames import frame, retire
+from penstock.spark.ingest.together import Together
+from penstock.spark.pipeline.modes import Closing, chosen, ends_with, watermarked
 from penstock.spark.session.held import HeldSession
 from penstock.spark.wire.gate import Gate
 from penstock.spark.wire.schema import Form, Schema, SchemaError
@@ -148,16 +152,31 @@ class ThroughSpark(Source[Any]):
         leg = passage.entrance
         try:
             passage.gate = self.spark.gate
-            made = self.transform(frame(self.spark, passage.entry, self.takes, **dict(self.options)))
+            closing = Closing(self.spark.session, self.spark.gate, f"penstock_{secrets.token_hex(6)}")
+            together = Together(closing.finish)
+            given = frame(self.spark, passage.entry, self.takes, together=together, **dict(self.options))
+            made = self.transform(given)
             if not isinstance(made, DataFrame):
                 raise TypeError(f"spark.flow: transform must return a DataFrame, got {made!r}")
             _check_columns(self.gives, Schema.of(made.schema))
-            found = stream(self.spark, made, rows=self.rows or self.gives.row, trigger={"availableNow": True})
+            found = self._returned(made, closing, together)
         except Exception as error:  # noqa: BLE001  rule 1.4
             Stream.error(error).subscribe(leg)
             return
         found.subscribe(leg)
         connect(self.upstream, passage.entry)
+
+    def _returned(self, made: DataFrame, closing: Closing, together: Together) -> Stream[Any]:
+        """Return the rows that come out, those that are held back until the end of the upstream included."""
+        rows: Any = self.rows or self.gives.row
+        if not made.isStreaming:
+            return stream(self.spark, made, rows=rows)
+        ends = ends_with(made, together.doors)
+        mode, at_end = chosen(made, None, ends=ends)
+        closing.wanted = at_end or (ends and watermarked(made))
+        source = stream(self.spark, closing.marked(made), rows=rows, trigger={"availableNow": True})._chain.source
+        assert isinstance(source, QuerySource)
+        return Stream(Chain(replace(source, mode=mode, shape=closing.final if at_end else None)))
 
 
 def _check_columns(said: Schema, found: Schema) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,26 +9,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame
-
-from penstock.engine.runs.chain import Chain
-from penstock.engine.runs.graft import graft
-from penstock.engine.words.dropped import drop
-from penstock.flow import Hole, Pipeline
-from penstock.run import InProcess, Plan, Progress, Run, Valve, Valved
-from penstock.run.handle import Settle
-from penstock.spark.egress.batch_write import each_of
-from penstock.spark.egress.draining import stop_after_batch
-from penstock.spark.egress.streams import stream
-from penstock.spark.ingest.frames import frame, retire
-from penstock.spark.pipeline.checkpoint import QUERY, SPOOL, claim
-from penstock.spark.pipeline.ending import Ending, LocalEnd, NativeEnd
-from penstock.spark.pipeline.plan import Executed, Live, Local, PlanError, SparkPlan, plan, shaped, unwrapped
-from penstock.spark.pipeline.progress import Batches
+from penstock.flow import Pipeline
+from penstock.run import InProcess, Plan, Progress, Run, Valve
+from penstock.run.result import Settle
+from penstock.spark.pipeline.build import Built
+from penstock.spark.pipeline.checkpoint import claim, is_spooled
+from penstock.spark.pipeline.inlets import Inlets
+from penstock.spark.pipeline.modes import PlanError
+from penstock.spark.pipeline.nodes import Live, SparkPlan
+from penstock.spark.pipeline.plan import plan
+from penstock.spark.pipeline.queries import Query, divided, output
+from penstock.spark.pipeline.work import Work
 from penstock.spark.session.held import HeldSession
-from penstock.spark.stages.stage import stage
-from penstock.spark.wire.schema import Schema
-from penstock.stream import Stream
+from penstock.spark.wire.places import folder, here
+from penstock.spark.wire.storage import Folder
 
 
 def run(spark: HeldSession, pipeline: Pipeline[Any], checkpoint: str | Path | None) -> Run[Any]:
@@ -68,181 +61,175 @@ def _started(
         if checkpoint is not None:
             raise ValueError("run: checkpoint is for pipelines on Spark, and this one has nothing that Spark could do")
         return Run(InProcess(pipeline._chain))
-    return Run(OnSpark(found, open_spark, None if checkpoint is None else Path(checkpoint), close_spark))
+    if checkpoint is not None:
+        here(checkpoint, "run: checkpoint")  # before Spark starts
+        for source in found.sources:
+            if isinstance(source, Live):
+                is_spooled(source)  # refuses here what could not be restarted
+    return Run(OnSpark(found, open_spark, checkpoint, close_spark))
 
 
 class OnSpark:
-    """One run of a plan on Spark."""
+    """One run of a plan on Spark: one query, or several that begin and end together."""
 
     def __init__(
         self,
         found: SparkPlan,
         open_spark: Callable[[], HeldSession],
-        checkpoint: Path | None,
+        checkpoint: str | Path | None,
         close_spark: Callable[[HeldSession], None],
     ) -> None:
         self._plan = found
         self._open_spark = open_spark
         self._close_spark = close_spark
-        self._checkpoint = checkpoint
-        self._entry, self._exit = Valve(), Valve()
+        self._given = checkpoint
+        self._checkpoint: Folder | None = None
+        self._entries = {at: Valve() for at, node in enumerate(found.nodes) if isinstance(node.work, Live)}
+        self._inlets = Inlets(found, self._entries)
         self._lock = threading.Lock()
         self._spark: HeldSession | None = None
-        self._batches: Batches | None = None
-        self._end: Ending | None = None
+        self._works: list[Work] = []
+        self._ready = False
+        """Whether the queries can be started, stopped and cancelled."""
+        self._ended = 0
+        self._results: dict[int, Any] = {}
         self._stopped = self._cancelled = False
-        self._leave: Callable[[], None] = lambda: None
-        """Lets the gate forget the live source."""
         self._well = False
         """Whether it has come to a result."""
 
     # What the handle asks for.
 
     def start(self, settle: Settle, /) -> None:
-        """Start Spark if need be, build the DataFrame and run its end."""
-
-        def ended(result: Any, error: Exception | None) -> None:
-            self._well = error is None
-            settle(result, error)
-
+        """Start Spark if need be, build the DataFrames and run what takes them."""
         spark = self._spark = self._open_spark()
-        df = self._built(spark)
-        if df.isStreaming and self._checkpoint is not None:
-            claim(self._checkpoint, self._plan)
-        if df.isStreaming:
-            name = f"penstock_{secrets.token_hex(6)}"
-            df = _counted(df, name)
-            self._batches = Batches(spark.session, name)
-        end: Ending = (
-            LocalEnd(self._returned(spark, df), ended)
-            if isinstance(self._plan.end, Local)
-            else NativeEnd(spark, df, self._plan.end, self._query_folder(), self._batches, ended)
-        )
+        if self._given is not None:
+            self._checkpoint = folder(self._given, spark.session, "run: checkpoint")
+        works = self._made(spark, settle)
         with self._lock:
-            self._end = end
+            self._ready = True
             stopped, cancelled = self._stopped, self._cancelled
         if stopped:
             self.stop()
-        if not cancelled:
-            end.start()
+        if cancelled:
+            return
+        *others, last = works
+        for work in others:
+            threading.Thread(target=work.start, name="penstock-query-start", daemon=True).start()
+        last.start()
+
+    def _made(self, spark: HeldSession, settle: Settle) -> list[Work]:
+        """Build the DataFrames and divide the ends into queries; several of them share the live sources."""
+        works = [Work(spark, self._plan, 0, self._checkpoint, self._goes_on)]
+        built = Built(self._plan, spark.session, self._inlets.opened(spark, works[0]), works[0].together.doors)
+        queries = divided(built)
+        streams = any(built.frame(at).isStreaming for query in queries for at in query.cuts)
+        if self._checkpoint is not None:
+            if not streams:
+                raise ValueError("run: checkpoint is for streaming DataFrames, and this one is a batch")
+            claim(self._checkpoint, self._plan, [output(built, query) for query in queries])
+        builts = [built]
+        if len(queries) > 1:
+            self._inlets.close()  # they were opened to see what there is to do
+            works = [Work(spark, self._plan, at, self._checkpoint, self._goes_on) for at in range(len(queries))]
+            self._inlets.share([self._read(query) for query in queries], apart=self._checkpoint is not None)
+            builts = [
+                Built(self._plan, spark.session, self._inlets.opened(spark, each), each.together.doors)
+                for each in works
+            ]
+        self._works = works  # from now on they are closed with the run
+        for work, each, query in zip(works, builts, queries, strict=True):
+            work.prepare(each, query, partial(self._settled, settle, work))
+            if len(works) > 1 and self._checkpoint is None and work.lives > len(self._read(query)):
+                raise PlanError(
+                    "run: a live stream that several queries share is read twice by one of them, as by a join with"
+                    " itself; let all branches end in this process or in also(write), so that there is one query"
+                )
+        return works
+
+    def _read(self, query: Query) -> set[int]:
+        """Return the live sources that a query reads."""
+        waiting, found = list(query.cuts), set()
+        while waiting:
+            at = waiting.pop()
+            waiting.extend(self._plan.nodes[at].inputs)
+            if at in self._entries:
+                found.add(at)
+        return found
+
+    def _goes_on(self) -> bool:
+        """Tell whether another run is to go on with what is open now."""
+        return self._stopped and self._checkpoint is not None
+
+    def _settled(self, settle: Settle, work: Work, result: Any, error: Exception | None) -> None:
+        """Take the results of one query; the first failure ends the others."""
+        if error is not None:
+            settle(None, error)
+            for each in self._works:
+                if each is not work:
+                    each.cancel()
+            return
+        with self._lock:
+            self._results.update(work.results(result))
+            self._ended += 1
+            whole = self._ended == len(self._works)
+        if whole:
+            self._well = True
+            settle(_put_together(self._plan.result, self._results), None)
 
     def stop(self) -> None:
-        """End the live source, whose rows go on to the end; a query of Spark ends after its micro-batch."""
+        """End the live sources, whose rows go on to the end; a query of Spark ends after its micro-batch."""
         with self._lock:
             self._stopped = True
-            end = self._end
-        if isinstance(self._plan.source, Live):
-            self._entry.close()
-        elif isinstance(end, NativeEnd):
-            end.stop()
-        elif self._batches is None or not self._batches.now().batches or self._batches.query is None:
-            self._exit.close()  # a batch, or a query whose first micro-batch is not yet through
-        else:
-            query = self._batches.query
-            threading.Thread(target=self._drain, args=(query,), name="penstock-query-stop", daemon=True).start()
-
-    def _drain(self, query: Any) -> None:
-        try:
-            stop_after_batch(query)
-        except Exception as error:  # noqa: BLE001  this thread has no caller, so it is only logged
-            drop("run: the query could not be stopped", error)
-            self._exit.close()
+            works = list(self._works) if self._ready else []
+        for entry in self._entries.values():
+            entry.close()
+        for work in works:
+            work.stop()
 
     def cancel(self) -> None:
-        """End the query at once."""
+        """End all queries at once."""
         with self._lock:
             self._cancelled = True
-            end = self._end
-        if end is not None:
-            end.cancel()
+            works = list(self._works) if self._ready else []
+        for work in works:
+            work.cancel()
 
     def progress(self) -> Progress:
         """Return what the valves have counted and what Spark says."""
-        live, local = isinstance(self._plan.source, Live), isinstance(self._plan.end, Local)
-        found = self._batches.now() if self._batches is not None else Progress()
-        if local:
-            found = replace(found, rows_out=self._exit.rows)
-        if live:
-            rows = self._entry.rows
-            behind = 0 if self._well else None if found.batches is None else max(0, rows - found.rows_in)
-            found = replace(found, rows_in=rows, demand=self._entry.demand, lag=behind)
+        reports = [work.progress() for work in self._works if self._ready]
+        found = Progress() if not reports else _summed(reports)
+        if len(self._entries) == len(self._plan.sources):
+            entries = self._entries.values()
+            rows = sum(entry.rows for entry in entries)
+            done = [work.committed for work in self._works if work.committed is not None]
+            behind = 0 if self._well else None if found.batches is None or not done else max(0, rows - min(done))
+            found = replace(found, rows_in=rows, demand=sum(entry.demand for entry in entries), lag=behind)
         return found
 
     def close(self) -> None:
         """Close Spark if it was started for this run."""
-        if self._end is not None:
-            self._end.close()
-        self._leave()
+        for work in self._works:
+            work.close()
+        self._inlets.close()
         if self._spark is not None:
             self._close_spark(self._spark)
 
-    # From the plan to a DataFrame.
 
-    def _query_folder(self) -> Path | None:
-        return None if self._checkpoint is None else self._checkpoint / QUERY
-
-    def _built(self, spark: HeldSession) -> DataFrame:
-        source = self._plan.source
-        if isinstance(source, Live):
-            live: Stream[Any] = Stream(Chain(Valved(source.stream._chain, self._entry, iterates=False)))
-            self._leave = partial(retire, spark.gate, live)
-            spool = None if self._checkpoint is None else self._checkpoint / SPOOL
-            entry = source.entry
-            df = frame(
-                spark,
-                live,
-                source.schema,
-                capacity=entry.capacity,
-                latency=entry.latency,
-                spool=spool,
-                dead_letter=entry.dead_letter,
-            )
-        else:
-            df = _frame_given("spark_source", source.fn(spark.session))
-        for step in self._plan.steps:
-            if isinstance(step, Executed):
-                _fits(step, df)
-                flow, form = shaped(step)
-                df = df.transform(stage(flow, step.gives.schema, rows=form))
-            else:
-                df = _frame_given("frame", step.fn(df))
-        return df
-
-    def _returned(self, spark: HeldSession, df: DataFrame) -> Chain:
-        """Return the chain from the DataFrame's rows to the result."""
-        end = self._plan.end
-        assert isinstance(end, Local)
-        folder = self._query_folder() if df.isStreaming else None
-        if self._checkpoint is not None and not df.isStreaming:
-            raise ValueError("run: checkpoint is for streaming DataFrames, and this one is a batch")
-        rows: Any = None if end.takes is None else end.takes.form
-        write = each_of(tuple(step.fn for step in end.also))
-        found = stream(spark, df, rows=rows, checkpoint=folder, also=write)
-        found = Stream(Chain(Valved(found._chain, self._exit, iterates=False)))
-        if end.takes is not None and end.takes.bare:
-            found = found | unwrapped
-        return graft(end.sink._chain, lambda source: found._chain if isinstance(source, Hole) else None)
+def _put_together(shape: Any, results: dict[int, Any]) -> Any:
+    return tuple(_put_together(each, results) for each in shape) if isinstance(shape, tuple) else results[shape]
 
 
-def _frame_given(name: str, made: Any) -> DataFrame:
-    if not isinstance(made, DataFrame):
-        raise TypeError(f"{name}: the function must return a DataFrame, got {made!r}")
-    return made
+def _summed(reports: list[Progress]) -> Progress:
+    """Return the progress of several queries as one: rows out of all, and the slowest micro-batch."""
+    out = [each.rows_out for each in reports if each.rows_out is not None]
+    batches = [each.batches for each in reports if each.batches is not None]
+    seconds = [each.batch_seconds for each in reports if each.batch_seconds is not None]
+    return Progress(
+        rows_in=max(each.rows_in for each in reports),
+        rows_out=sum(out) if out else None,
+        batches=sum(batches) if batches else None,
+        batch_seconds=max(seconds) if seconds else None,
+    )
 
 
-def _fits(step: Executed, df: DataFrame) -> None:
-    """Refuse a Flow of bare values over a DataFrame of several columns."""
-    if step.takes is not None and step.takes.bare and len(df.columns) != 1:
-        raise PlanError(
-            f"run: {step.flow} takes one bare value, and the DataFrame before it has the columns {df.columns};"
-            " select one of them, or let it take a dataclass"
-        )
-    if step.takes is None:
-        Schema.of(df.schema)
-
-
-def _counted(df: DataFrame, name: str) -> DataFrame:
-    """Let Spark count the rows of each micro-batch, under a name by which the query can be known."""
-    from pyspark.sql import functions as f  # noqa: PLC0415
-
-    return df.observe(name, f.count(f.lit(1)).alias("rows"))
+__all__ = ["Embedded", "OnSpark", "explain", "run"]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.arguments import function_given
 from penstock.flow import EngineName, Flow, Hole, Sink
+from penstock.spark.pipeline.modes import MODES
 from penstock.spark.session.embedded import EMBEDDED
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.spark.egress.batch_write import Write
+    from penstock.spark.egress.numbering import Numbered
+    from penstock.spark.pipeline.modes import Mode
     from penstock.spark.wire.schema import Described
 
+T = TypeVar("T")
 _HOLE = Chain(Hole())
 
 
@@ -33,8 +37,10 @@ class Frame(Source[Any]):
 
     engine: ClassVar[EngineName] = EMBEDDED
     stream: Chain = field(repr=False)
-    fn: Callable[[DataFrame], DataFrame]
+    fn: Callable[..., DataFrame]
     schema: Described | None = field(default=None, compare=False)
+    mode: Mode | None = None
+    others: tuple[Stream[Any], ...] = ()
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Refuse to run in this process."""
@@ -68,7 +74,7 @@ class SparkSink(Source[Any]):
 
 @dataclass(frozen=True, slots=True)
 class Also(Source[Any]):
-    """A write, by Spark, of the rows that go on to the end in this process."""
+    """A write, by Spark, of the rows that pass on their way."""
 
     engine: ClassVar[EngineName] = EMBEDDED
     stream: Chain = field(repr=False)
@@ -79,13 +85,40 @@ class Also(Source[Any]):
         raise _refuse("also")
 
 
-def frame(fn: Callable[[DataFrame], DataFrame], *, schema: Described | None = None) -> Flow[Any, Any]:
-    """Make a part of a pipeline of a function from DataFrame to DataFrame.
+@dataclass(frozen=True, slots=True)
+class Numbering(Source[Any]):
+    """Rows with the number of their micro-batch and their number in it."""
+
+    engine: ClassVar[EngineName] = EMBEDDED
+    stream: Chain = field(repr=False)
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Refuse to run in this process."""
+        raise _refuse("numbered")
+
+
+def frame(
+    fn: Callable[..., DataFrame],
+    *others: Stream[Any],
+    schema: Described | None = None,
+    mode: Mode | None = None,
+) -> Flow[Any, Any]:
+    """Make a part of a pipeline of a function from DataFrame to DataFrame, or from several to one.
+
+    The function gets the DataFrame of what stands before, then that of each of the `others`, streams of whatever make:
+    `orders | frame(lambda orders, payments: orders.join(payments, "order"), payments | parsed)`.
 
     `schema` describes the rows that come in; it is needed only right behind a live source, where nothing else says.
+    `mode` is Spark's output mode: in "append", the default, a row comes once, when it is final; in "update" whenever a
+    micro-batch has changed it; in "complete" all rows come with each micro-batch.
     """
     function_given("frame", "fn", fn)
-    return Flow(Chain(Frame(_HOLE, fn, schema)))
+    for each in others:
+        if not isinstance(each, Stream):
+            raise TypeError(f"frame: others must be Streams, got {each!r}")
+    if mode is not None and mode not in MODES:
+        raise ValueError(f"frame: mode must be one of 'append', 'update' and 'complete', got {mode!r}")
+    return Flow(Chain(Frame(_HOLE, fn, schema, mode, others)))
 
 
 def spark_source(fn: Callable[[SparkSession], DataFrame]) -> Stream[Any]:
@@ -107,7 +140,7 @@ def spark_sink(fn: Callable[[DataFrame], Any]) -> Sink[Any, Any]:
 
 
 def also(write: Write) -> Flow[Any, Any]:
-    """Write what goes on to a sink of this process with Spark, too; it stands right before the end.
+    """Write the rows that pass with Spark, too; it stands anywhere behind a source.
 
     `write(df, batch)` is called with every micro-batch and its number before the rows go on, and waited for; a batch
     DataFrame is written whole, as number 0. Each is computed once. After a failure a micro-batch may come again with
@@ -118,4 +151,16 @@ def also(write: Write) -> Flow[Any, Any]:
     return Flow(Chain(Also(_HOLE, write)))
 
 
-__all__ = ["Also", "Frame", "SparkSink", "SparkSource", "also", "frame", "spark_sink", "spark_source"]
+def numbered() -> Flow[T, Numbered[T]]:
+    """Give each row with its place, `Numbered(batch, number, last, row)`; it stands right before the end.
+
+    A sink of this process sees each row at least once: after a crash the micro-batch that was not delivered whole comes
+    again, from its first row on. A sink that writes the rows of a micro-batch and its number in one transaction, and
+    leaves out a micro-batch whose number it has written, has each row exactly once.
+    """
+    return Flow(Chain(Numbering(_HOLE)))
+
+
+__all__ = [
+    "Also", "Frame", "Numbering", "SparkSink", "SparkSource", "also", "frame", "numbered", "spark_sink", "spark_source",
+]  # fmt: skip

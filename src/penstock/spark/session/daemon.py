@@ -13,7 +13,9 @@ It is run by its path, never imported: workers are forked from it, so it must no
 from __future__ import annotations
 
 import os
+import runpy
 import select
+from pathlib import Path
 from typing import Any
 
 from pyspark import daemon
@@ -42,5 +44,6 @@ def hung_up(sock: Any) -> None:
 
 
 if __name__ == "__main__":
+    runpy.run_path(str(Path(__file__).with_name("light.py")))["lighten"](Path(__file__).parents[2])
     daemon.worker = worker
     daemon.manager()

@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING, Self
 from pyspark.sql import SparkSession
 
 import penstock
-from penstock.errors import PenstockError
+from penstock.spark.session.borrowed import SparkClosedError, borrowed, is_stopped, shares_python
+from penstock.spark.session.certificate import made_for, tls_given
 from penstock.spark.session.connect import connected, is_remote, own_address
 from penstock.spark.session.launch import LOOPBACK, is_local, started
 
 if TYPE_CHECKING:
     from penstock.spark.wire.gate import Gate
-
-
-class SparkClosedError(PenstockError):
-    """The error that a Spark was used after its close()."""
+    from penstock.spark.wire.tls import Tls
 
 
 class HeldSession:
@@ -43,6 +41,7 @@ class HeldSession:
         py_files: Sequence[str | Path] = (),
         ui: bool = False,
         class_cache: bool = True,
+        tls: Tls | bool | None = None,
     ) -> None:
         given = [
             name for name, one in (("master", master), ("session", session), ("remote", remote)) if one is not None
@@ -53,13 +52,14 @@ class HeldSession:
         self._closing = ExitStack()
         self._closed = False
         self._gate: Gate | None = None
+        self._tls = tls_given(tls)
         with self._closing as on_failure:  # what was started is ended again if the rest fails
             if session is not None:
-                self._session = _borrowed(session, conf)
+                self._session = borrowed(session, conf)
             elif remote is not None:
                 self._session = connected(remote, app, conf or {}, on_failure)
             else:
-                self._session = started(master or "local[*]", app, conf or {}, ui, class_cache, on_failure)
+                self._session = started(master, app, conf or {}, ui, class_cache, on_failure)
             self._ship(py_files, on_failure)
             self._closing = on_failure.pop_all()
 
@@ -68,7 +68,7 @@ class HeldSession:
         """Return the Spark session; anything PySpark can do, it can."""
         if self._closed:
             raise SparkClosedError("spark: the session is closed; make a new Spark()")
-        if _is_stopped(self._session):
+        if is_stopped(self._session):
             raise SparkClosedError("spark: the session was stopped by its own stop(); make a new Spark()")
         return self._session
 
@@ -98,7 +98,8 @@ class HeldSession:
                     if self.is_remote
                     else str(session.conf.get("spark.driver.host", LOOPBACK))
                 )
-                self._gate = Gate(host=host)
+                tls = made_for(session, host) if self._tls is True else self._tls or None
+                self._gate = Gate(host=host, tls=tls, clear=self._tls is False)
                 self._closing.callback(self._gate.close)
             return self._gate
 
@@ -139,7 +140,7 @@ class HeldSession:
     def _ship(self, py_files: Sequence[str | Path], on_failure: ExitStack) -> None:
         """Give the executors our own package where they do not share this interpreter, and the user's files."""
         files = [str(file) for file in py_files]
-        if not self.is_local:
+        if not self.is_local or not shares_python(self._session):
             folder = on_failure.enter_context(tempfile.TemporaryDirectory(prefix="penstock-"))
             files.insert(0, str(package_zip(Path(folder))))
         for file in files:
@@ -157,20 +158,6 @@ def package_zip(folder: Path) -> Path:
         for file in sorted(home.rglob("*.py")):
             archive.write(file, Path("penstock") / file.relative_to(home))
     return target
-
-
-def _is_stopped(session: SparkSession) -> bool:
-    return not is_remote(session) and session.sparkContext._jsc is None
-
-
-def _borrowed(session: SparkSession, conf: Mapping[str, object] | None) -> SparkSession:
-    if not isinstance(session, SparkSession) and not is_remote(session):
-        raise TypeError(f"spark: session must be a SparkSession, got {session!r}")
-    if conf:
-        raise TypeError("spark: conf must be left out for a session that runs already; use session.conf.set")
-    if _is_stopped(session):
-        raise SparkClosedError("spark: session must be running, got one that was stopped")
-    return session
 
 
 __all__ = ["HeldSession", "SparkClosedError", "package_zip"]

@@ -28,6 +28,14 @@ def search_path() -> str:
     return os.pathsep.join(dict.fromkeys(filter(None, known)))
 
 
+_own: set[str] = set()
+
+
+def is_own(program: str) -> bool:
+    """Return whether a program is one that `interpreter` has made."""
+    return program in _own
+
+
 def interpreter(on_close: ExitStack) -> str:
     """Return a program that runs this Python with this path first; it is gone after `on_close`."""
     folder = Path(on_close.enter_context(tempfile.TemporaryDirectory(prefix="penstock-")))
@@ -41,4 +49,6 @@ def interpreter(on_close: ExitStack) -> str:
         lines.append(f'if [ "$1 $2" = "-m {module}" ]; then shift 2; exec {python} -P {file} "$@"; fi')
     program.write_text("\n".join([*lines, f'exec {python} "$@"\n']))
     program.chmod(stat.S_IRWXU)
+    _own.add(str(program))
+    on_close.callback(_own.discard, str(program))
     return str(program)

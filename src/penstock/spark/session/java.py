@@ -31,6 +31,13 @@ class Java:
 
     home: Path
     version: str
+    variant: str = "Hotspot"
+    """The kind of JVM; most do not say, and are of this one."""
+
+    @property
+    def is_hotspot(self) -> bool:
+        """Return whether the JVM is the usual one, whose options are known."""
+        return self.variant.lower() == "hotspot"
 
     @property
     def major(self) -> int:
@@ -81,7 +88,7 @@ def _examined(home: Path) -> Java | str:
     version = facts.get("JAVA_VERSION") or _asked(program)
     if version is None:
         return f"a program that does not say its version ({program})"
-    java = Java(home, version)
+    java = Java(home, version, facts.get("JVM_VARIANT") or "Hotspot")
     if java.major < LEAST:
         return f"Java {version} ({home})"
     modules = facts.get("MODULES")

@@ -21,10 +21,13 @@ from pyspark.sql.utils import is_remote
 from penstock.spark.session.class_archive import options
 from penstock.spark.session.interpreter import interpreter, search_path
 from penstock.spark.session.java import SparkSetupError, find_java
+from penstock.spark.session.jvm_options import quick_start
 
 LOOPBACK = "127.0.0.1"
 _OPTIONS = "spark.driver.extraJavaOptions"
 _KNOWN = re.compile(r"local$|local\[(\*|\d+)(\s*,\s*\d+)?\]$|local-cluster\[.+\]$|spark://.+|yarn$|k8s://.+")
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""The variable by which spark-submit tells a program where the JVM is that it has started."""
 _PATIENCE = 10.0  # seconds for a JVM that was told to end
 _MASTER_PATIENCE = 5.0  # seconds for a master to accept a connection
 
@@ -40,9 +43,12 @@ def text_of(value: object) -> str:
 
 
 def started(
-    master: str, app: str, conf: Mapping[str, object], ui: bool, class_cache: bool, on_close: ExitStack
+    master: str | None, app: str, conf: Mapping[str, object], ui: bool, class_cache: bool, on_close: ExitStack
 ) -> SparkSession:
-    """Start a session; what ends it is left in `on_close`, also if it comes up only in part."""
+    """Start a session; what ends it is left in `on_close`, also if it comes up only in part.
+
+    Without a master it is an embedded one, or, in a program that was given to spark-submit, what that was told.
+    """
     if SparkContext._active_spark_context is not None:
         raise SparkSetupError(
             "spark: a Spark session runs in this process already; give it as Spark(session=...), or stop it first"
@@ -51,6 +57,9 @@ def started(
         raise SparkSetupError(
             "spark: this process is set to Spark Connect; close that session, or unset SPARK_REMOTE, or give remote="
         )
+    if _SUBMITTED in os.environ:
+        return _submitted(master, app, conf, on_close)
+    master = "local[*]" if master is None else master
     if not _KNOWN.match(master):
         raise ValueError(f"spark: master must be local[*], spark://host:7077, yarn or k8s://..., got {master!r}")
     _reach(master)
@@ -58,6 +67,8 @@ def started(
     had_gateway = SparkContext._gateway is not None
     builder = SparkSession.builder.master(master).appName(app)
     found = settings(master, ui)
+    if master.startswith("local"):
+        found[_OPTIONS] = f"{found[_OPTIONS]} {quick_start(java)}".strip()
     if class_cache:
         found[_OPTIONS] = f"{found[_OPTIONS]} {options(java)}".strip()
     for name, value in _with_own(found, conf).items():
@@ -70,10 +81,29 @@ def started(
     if _stays_here(master):
         variables["SPARK_LOCAL_IP"] = LOOPBACK
     with _environment(variables):
-        try:
-            session = builder.getOrCreate()
-        except Exception as error:
-            raise SparkSetupError(f"spark: the session did not start: {_first_line(error)}") from error
+        return _made(builder, on_close)
+
+
+def _submitted(master: str | None, app: str, conf: Mapping[str, object], on_close: ExitStack) -> SparkSession:
+    """Start a session in the JVM of spark-submit, by whose options and settings it goes where nothing is said here.
+
+    That JVM ends after this program.
+    """
+    builder = SparkSession.builder.appName(app)
+    if master is not None:
+        builder = builder.master(master)
+    for name, value in conf.items():
+        builder = builder.config(name, text_of(value))
+    python = {} if "PYSPARK_PYTHON" in os.environ else {"PYSPARK_PYTHON": sys.executable}
+    with _environment(python):
+        return _made(builder, on_close)
+
+
+def _made(builder: Any, on_close: ExitStack) -> SparkSession:
+    try:
+        session: SparkSession = builder.getOrCreate()
+    except Exception as error:
+        raise SparkSetupError(f"spark: the session did not start: {_first_line(error)}") from error
     on_close.callback(session.stop)
     return session
 

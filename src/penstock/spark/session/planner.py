@@ -1,4 +1,7 @@
-"""planner: PySpark's process that plans the micro-batches of a live stream, which prints no traceback at its end.
+"""planner: PySpark's process that plans the micro-batches of a live stream; it calls back at once and ends quietly.
+
+Spark starts one for each source of a query and waits ten seconds for its call. PySpark's own imports itself, Arrow and
+pandas first, which on a busy machine takes longer than that; here the call comes first.
 
 A query that is stopped closes its connection to this process, mostly while the process waits for rows. The next write
 to Spark then fails, and PySpark would print the tracebacks of that to the terminal; here it ends without printing.
@@ -10,9 +13,46 @@ from __future__ import annotations
 
 import os
 import runpy
+import socket
+import struct
+from pathlib import Path
+from typing import Any
+
+
+def called() -> Any:
+    """Call Spark where it waits, and say who calls; return the connection."""
+    path = os.environ.get("PYTHON_WORKER_FACTORY_SOCK_PATH")
+    if path is None:
+        host = "::1" if os.environ.get("SPARK_PREFER_IPV6", "false").lower() == "true" else "127.0.0.1"
+        line = socket.create_connection((host, int(os.environ["PYTHON_WORKER_FACTORY_PORT"])))
+    else:
+        line = socket.socket(socket.AF_UNIX)
+        line.connect(path)
+    file = line.makefile("rwb", int(os.environ.get("SPARK_BUFFER_SIZE", "65536")))
+    if path is None:
+        secret = os.environ["PYTHON_WORKER_FACTORY_SECRET"].encode()
+        file.write(struct.pack("!i", len(secret)) + secret)
+        file.flush()
+        (length,) = struct.unpack("!i", file.read(4))
+        if file.read(length) != b"ok":
+            raise ConnectionRefusedError("planner: Spark does not know the secret that it gave")
+    file.write(struct.pack("!i", os.getpid()))
+    file.flush()
+    return file
+
+
+def run() -> None:
+    """Answer Spark until it hangs up."""
+    file = called()
+    from pyspark.sql.streaming import python_streaming_source_runner  # noqa: PLC0415  Spark would not wait for it
+
+    python_streaming_source_runner.main(file, file)
+    file.flush()
+
 
 if __name__ == "__main__":
+    runpy.run_path(str(Path(__file__).with_name("light.py")))["lighten"](Path(__file__).parents[2])
     try:
-        runpy.run_module("pyspark.sql.streaming.python_streaming_source_runner", run_name="__main__", alter_sys=True)
+        run()
     except BrokenPipeError:
         os._exit(0)

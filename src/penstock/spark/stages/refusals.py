@@ -8,14 +8,17 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark import cloudpickle
 
 from penstock.bridges.shared.columns import SchemaError
-from penstock.engine.runs.chain import Chain
+from penstock.engine.places.clocks import SYSTEM_CLOCK
+from penstock.engine.runs.chain import Chain, inner_chains
 from penstock.engine.runs.graft import graft
 from penstock.engine.weaving.blame import describe, operator_name
+from penstock.engine.weaving.stepping import is_woken
 from penstock.errors import PenstockError
 from penstock.flow import Elsewhere, Hole
 from penstock.spark.stages.scopes import Scoped
+from penstock.spark.stages.verdicts import BETWEEN, NO_VALUE, Extent, line_of, refusal
 from penstock.spark.wire.schema import Schema
-from penstock.stage import Sight, Source
+from penstock.stage import Source, Step, Tie
 
 
 class StageError(PenstockError):
@@ -49,16 +52,40 @@ def check_sight(chain: Chain, scope: Scoped | None) -> None:
     graft(chain, count)
     if holes != 1:
         raise StageError(f"stage: a Flow must read its input once to run on the executors, this one does {holes} times")
-    if scope is not None:
-        return
-    cure = 'say what it may see with per_partition(flow) or keyed_by(flow, "key")'
-    if not isinstance(chain.source, Hole):
-        name = operator_name(chain.source)
-        raise StageError(f"stage: {name} sees the whole stream, and an executor has only a part of it: {cure}")
-    for number, step in enumerate(chain.steps, 1):
-        if step.sight is not Sight.ITEM:
-            where = f"{describe(step)}, step {number} of {len(chain.steps)},"
-            raise StageError(f"stage: {where} sees the whole stream, and an executor has only a part of it: {cure}")
+    _check(chain, "stage", Extent.ALONE if scope is None else Extent.KEY if scope.keys else Extent.PARTITION)
+
+
+def check_pieces(chain: Chain) -> None:
+    """Refuse what cannot go on from one micro-batch to the next."""
+    _check(chain, "keyed_by", Extent.KEY_STREAM)
+    for step, _, _ in line_of(chain):
+        if is_woken(step) and (make := type(step).waits) is not None and make(step) is None:  # type: ignore[union-attr]
+            why, cure = NO_VALUE[Tie.INPUTS]
+            raise StageError(f"keyed_by: {operator_name(step)} {BETWEEN}: {why}: give it seconds, or {cure}")
+
+
+def check_clocks(chain: Chain) -> None:
+    """Refuse a step that time wakes by a clock of the user's: the time of the query's checkpoint counts."""
+    for step, _, _ in line_of(chain):
+        clocks = [getattr(source, "clock", None) for source in (step, *(one.source for one in _inner(step)))]
+        if is_woken(step) and not all(clock is None or isinstance(clock, type(SYSTEM_CLOCK)) for clock in clocks):
+            raise StageError(
+                f"keyed_by: {operator_name(step)} has a clock, and where Spark keeps its state the time comes with the"
+                " rows: leave clock out"
+            )
+
+
+def _inner(step: Step | Source[Any]) -> list[Chain]:
+    return [one for one in inner_chains(step) if not one.steps] if isinstance(step, Source) else []
+
+
+def _check(chain: Chain, operator: str, extent: Extent) -> None:
+    for step, number, total in line_of(chain):
+        name = operator_name(step)
+        found = refusal(step, extent, name)
+        if found is not None:
+            where = name if isinstance(step, Source) else f"{describe(step)}, step {number} of {total},"
+            raise StageError(f"{operator}: {where} {': '.join(found)}")
 
 
 def check_pickles(chain: Chain) -> None:
@@ -87,4 +114,4 @@ def check_columns(source: Schema, scope: Scoped) -> None:
             raise SchemaError(f"keyed_by: key {name!r} must not be a floating-point number", field=name)
 
 
-__all__ = ["StageError", "check_columns", "check_pickles", "check_sight", "scope_of"]
+__all__ = ["StageError", "check_clocks", "check_columns", "check_pickles", "check_pieces", "check_sight", "scope_of"]

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.runs.chain import Chain
+from penstock.engine.weaving.stepping import keeps_state
 from penstock.flow import EngineName, Flow, Hole, text_of
-from penstock.operators.stateful_map import StatefulMap
 from penstock.spark.session.embedded import EMBEDDED
+from penstock.spark.stages.verdicts import in_line
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 
@@ -34,7 +35,7 @@ class Scoped(Source[Any]):
     @property
     def keeps_states(self) -> bool:
         """Return whether the Flow has states that Spark can keep."""
-        return any(isinstance(step, StatefulMap) for step in self.flow._chain.steps)
+        return any(map(keeps_state, in_line(self.flow._chain)[1]))
 
     def __str__(self) -> str:
         rest = [text_of(self.flow), *map(repr, self.keys)]
@@ -63,8 +64,8 @@ def keyed_by(flow: Flow[A, B], *keys: str, order_by: str | tuple[str, ...] = ())
     """Run a Flow over the rows of each key separately, sorted by the columns `order_by`.
 
     Without `order_by` the rows of a key come in whatever order Spark has them. Needs memory for one batch, however
-    many rows a key has. On a streaming DataFrame only stateful_map can remember anything: Spark keeps its state in the
-    checkpoint, pickled, and the rows of a key are sorted within each micro-batch, in memory.
+    many rows a key has. On a streaming DataFrame Spark keeps what the steps remember of each key, and the rows of a key
+    are sorted within each micro-batch, in memory.
     """
     _check_flow("keyed_by", flow)
     if not keys:

@@ -17,7 +17,7 @@ from typing import Any
 
 from penstock.errors import PenstockError
 
-URI, TOKEN, DOOR = (f"spark.penstock.{name}" for name in ("uri", "token", "door"))
+URI, TOKEN, DOOR, ROOTS = (f"spark.penstock.{name}" for name in ("uri", "token", "door", "roots"))
 """Local properties of a job: where its tasks report to."""
 _LONGEST = 100_000
 _BUILTIN = "builtins."
@@ -122,7 +122,7 @@ def report(error: Exception) -> bool:
     if not (uri and token and door):
         return False
     try:
-        with DoorAddress(uri, token, door).connect() as caller:
+        with DoorAddress(uri, token, door, task.getLocalProperty(ROOTS) or None).connect() as caller:
             where = {"stage": task.stageId(), "partition": task.partitionId(), "task": task.taskAttemptId()}
             caller.act("failed", **where, **described(error))
     except Exception:  # noqa: BLE001  the exception itself is raised next, and Spark carries it

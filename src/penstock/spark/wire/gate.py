@@ -2,7 +2,8 @@
 
 A door is one stream's end of the wire: the door decides what it does with actions, reads and writes, and the gate only
 finds it by its name. Every call carries the gate's token. Messages are JSON and Arrow, never pickles, so a stranger on
-the port can neither read nor run anything.
+the port can neither read nor run anything. A stranger on the wire could, so beyond loopback the gate is encrypted, or
+closed unless the user has said that the network is trusted.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import json
 import secrets
 import socket
 import threading
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -22,6 +24,7 @@ from pyarrow import flight
 
 from penstock.engine.words.dropped import drop
 from penstock.errors import PenstockError
+from penstock.spark.wire.tls import Tls, is_loopback
 
 Message = dict[str, Any]
 LARGEST_MESSAGE = 1 << 20
@@ -68,6 +71,8 @@ class DoorAddress:
     uri: str
     token: str
     door: str
+    roots: str | None = None
+    """Whose certificates are trusted, where the gate is encrypted."""
 
     def __repr__(self) -> str:
         return f"Address({self.uri}, door {self.door})"  # the token stays out of logs
@@ -75,11 +80,14 @@ class DoorAddress:
     @contextmanager
     def connect(self) -> Iterator[Caller]:
         """Open a connection for the length of a block."""
-        client = flight.FlightClient(self.uri)
+        client = self._client()
         try:
             yield Caller(client, self)
         finally:
             client.close()
+
+    def _client(self) -> Any:
+        return flight.FlightClient(self.uri, **({} if self.roots is None else {"tls_root_certs": self.roots}))
 
     def call(self) -> Caller:
         """Return a caller whose connection is left open for the next task of this process."""
@@ -87,7 +95,7 @@ class DoorAddress:
         if client is None:
             for other in [_kept.pop(uri) for uri in list(_kept)]:
                 other.close()
-            client = _kept[self.uri] = flight.FlightClient(self.uri)
+            client = _kept[self.uri] = self._client()
         return Caller(client, self)
 
 
@@ -166,9 +174,10 @@ class _TokenCheck(flight.ServerMiddlewareFactory):  # type: ignore[misc]
 class _Server(flight.FlightServerBase):  # type: ignore[misc]
     """The Flight server, which finds the door that a call names and passes the call on."""
 
-    def __init__(self, location: str, token: str, doors: dict[str, Door]) -> None:
+    def __init__(self, location: str, token: str, doors: dict[str, Door], tls: Tls | None) -> None:
         self._doors = doors
-        super().__init__(location, middleware={"token": _TokenCheck(token)})
+        proof = {} if tls is None else {"tls_certificates": [(tls.certificate, tls.key)]}
+        super().__init__(location, middleware={"token": _TokenCheck(token)}, **proof)
 
     def _door(self, message: Message) -> Door:
         door = self._doors.get(str(message.get("door")))
@@ -202,20 +211,44 @@ def _free(host: str, port: int) -> None:
         probe.bind(address)
 
 
+_gates: weakref.WeakSet[Gate] = weakref.WeakSet()
+
+
+def open_gates() -> list[Gate]:
+    """Return the gates of this process that are open."""
+    return [gate for gate in list(_gates) if not gate.closed]
+
+
 class Gate:
     """The server and its doors, which come and go."""
 
-    def __init__(self, host: str = "127.0.0.1", *, port: int = 0, advertise: str | None = None) -> None:
+    def __init__(
+        self,
+        host: str = "127.0.0.1",
+        *,
+        port: int = 0,
+        advertise: str | None = None,
+        tls: Tls | None = None,
+        clear: bool = False,
+    ) -> None:
+        if tls is None and not clear and not is_loopback(host):
+            raise GateError(
+                f"gate: rows would leave {host} in clear text; encrypt them with Spark(tls=True) or"
+                " Spark(tls=Tls(certificate, key)), or say Spark(tls=False) where the network is trusted"
+            )
+        self._roots = None if tls is None else tls.trusted
+        scheme = "grpc" if tls is None else "grpc+tls"
         self._token = secrets.token_urlsafe(32)
         self._doors: dict[str, Door] = {}
         self._lock = threading.Lock()
         self._closed = False
         try:
             _free(host, port)
-            self._server = _Server(f"grpc://{host}:{port}", self._token, self._doors)
+            self._server = _Server(f"{scheme}://{host}:{port}", self._token, self._doors, tls)
         except (OSError, pa.ArrowException) as error:
             raise GateError(f"gate: cannot listen on {host}:{port}: {error}") from error
-        self.uri = f"grpc://{advertise or host}:{self._server.port}"
+        self.uri = f"{scheme}://{advertise or host}:{self._server.port}"
+        _gates.add(self)
 
     @property
     def port(self) -> int:
@@ -234,12 +267,18 @@ class Gate:
             if self._closed:
                 raise GateError("gate: it is closed, and so is the Spark session that it belonged to")
             self._doors[name] = door
-        return DoorAddress(self.uri, self._token, name)
+        return DoorAddress(self.uri, self._token, name, self._roots)
 
     def admitted(self) -> list[tuple[DoorAddress, Door]]:
         """Return the doors that can be reached."""
         with self._lock:
-            return [(DoorAddress(self.uri, self._token, name), door) for name, door in self._doors.items()]
+            return [(DoorAddress(self.uri, self._token, name, self._roots), door) for name, door in self._doors.items()]
+
+    def ended(self, names: Collection[str]) -> bool:
+        """Return whether the streams behind these doors have ended, all their rows being committed."""
+        with self._lock:
+            doors = [self._doors.get(name) for name in names]
+        return all(door is None or getattr(door, "ended", False) for door in doors)
 
     def dismiss(self, address: DoorAddress) -> None:
         """Forget a door; calls that name it are refused from now on."""

@@ -12,12 +12,14 @@ from typing import Any, Literal, TypeAlias
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import types as spark
-from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type, to_arrow_schema
 
 from penstock.bridges.shared.columns import SchemaError, array_of, short
 from penstock.bridges.shared.hints import hints_of, is_record, name_of, without_none
 from penstock.bridges.shared.rows import AsRecords, as_tuples, columns_of
+from penstock.spark.versions.arrow_types import TIME, arrow_schema, spark_struct, spark_type
+from penstock.spark.wire.ddl import struct_of
 from penstock.spark.wire.rows import AsNamed, row_type
+from penstock.spark.wire.sorting import sort_out
 
 Described: TypeAlias = "Schema | type[Any] | pa.Schema | spark.StructType | str"
 """What a schema can be made from: a dataclass or NamedTuple, an Arrow or a Spark schema, or `name type, ...`."""
@@ -33,7 +35,7 @@ _PLAIN: dict[object, Callable[[], spark.DataType]] = {
     bytes: spark.BinaryType,
     dt.datetime: spark.TimestampType,
     dt.date: spark.DateType,
-    dt.time: spark.TimeType,
+    **({} if TIME is None else {dt.time: TIME}),
     dt.timedelta: spark.DayTimeIntervalType,
     decimal.Decimal: lambda: spark.DecimalType(38, 18),
 }
@@ -57,7 +59,7 @@ class Schema:
         if isinstance(given, pa.Schema):
             return _of_arrow(given)
         if isinstance(given, str):
-            return _of_struct(_parsed(given), None)
+            return _of_struct(struct_of(given), None)
         if is_record(given):
             return _of_struct(_struct_of(given, ()), given)
         raise SchemaError(
@@ -82,20 +84,15 @@ class Schema:
         arrays = [array_of(field, column, first) for field, column in zip(self.arrow, columns, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.arrow)
 
-    def sorted_out(self, rows: Sequence[Any], first: int = 0) -> tuple[pa.RecordBatch, list[tuple[Any, SchemaError]]]:
-        """Make one record batch of the rows that fit; return it with the others, each beside what is wrong with it."""
+    def sorted_out(
+        self, rows: Sequence[Any], first: int = 0
+    ) -> tuple[pa.RecordBatch, list[tuple[int, Any, SchemaError]]]:
+        """Make one record batch of the rows that fit; return it with the others: which, the row, what is wrong."""
         try:
             return self.batch(rows, first), []
         except SchemaError:
-            good: list[Any] = []
-            bad: list[tuple[Any, SchemaError]] = []
-            for index, row in enumerate(rows, first):
-                try:
-                    self.batch((row,), index)
-                    good.append(row)
-                except SchemaError as error:
-                    bad.append((row, error))
-            return self.batch(good, first), bad
+            batch, bad = sort_out(self.arrow, rows, first)
+            return batch, [(place, rows[place], error) for place, error in bad.items()]
 
     def fitted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return a record batch in exactly this schema: columns by name, converted only where nothing is lost."""
@@ -143,30 +140,17 @@ def _of_struct(struct: spark.StructType, row: type[Any] | None) -> Schema:
     if not names:
         raise SchemaError("schema: must have at least one field, got none")
     try:
-        return Schema(to_arrow_schema(struct, timezone="UTC"), struct, row)
+        return Schema(arrow_schema(struct), struct, row)
     except PySparkException as error:
         raise SchemaError(f"schema: {error.getMessage()}") from error
 
 
 def _of_arrow(given: pa.Schema) -> Schema:
     try:
-        struct = from_arrow_schema(given)
+        struct = spark_struct(given)
     except PySparkException as error:
         raise SchemaError(f"schema: {error.getMessage()}") from error
     return _of_struct(struct, None)
-
-
-def _parsed(text: str) -> spark.StructType:
-    try:
-        struct = spark.DataType.fromDDL(text)
-    except PySparkException as error:
-        if "NO_ACTIVE" in str(error.getCondition()) or "SESSION_OR_CONTEXT" in str(error.getCondition()):
-            cure = "start Spark() first, or give a dataclass, a pyarrow.Schema or a StructType"
-            raise SchemaError(f"schema: a DDL string is parsed by a running Spark: {cure}, got {text!r}") from error
-        raise SchemaError(f"schema: must be DDL like 'name string, age int', got {text!r}") from error
-    if not isinstance(struct, spark.StructType):
-        raise SchemaError(f"schema: must be DDL like 'name string, age int', got {text!r}")
-    return struct
 
 
 def _struct_of(record: type[Any], within: tuple[type[Any], ...]) -> spark.StructType:
@@ -189,7 +173,7 @@ def _type_of(hint: Any, where: str, within: tuple[type[Any], ...]) -> tuple[spar
             if isinstance(extra, spark.DataType):
                 return extra, nullable
             if isinstance(extra, pa.DataType):
-                return from_arrow_type(extra), nullable
+                return spark_type(extra), nullable
     if hint in _PLAIN:
         return _PLAIN[hint](), nullable
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)

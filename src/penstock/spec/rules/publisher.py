@@ -15,7 +15,7 @@ PUBLISHER_RULES: Final = (
         level=Level.MUST,
         sentence="A subscriber never gets more elements than it has asked for so far.",
         hint="Look for an on_next that does not first take one from the demand, and for demand counted per publisher.",
-        tests=("publisher.demand_never_exceeded", "monitor.demand_never_exceeded"),
+        tests=("publisher.demand_never_exceeded", "publisher.no_amount_brings_more", "monitor.demand_never_exceeded"),
         variants=in_texts("1.1", cpp="1.1"),
     ),
     Rule(
@@ -147,6 +147,7 @@ PUBLISHER_RULES: Final = (
             "publisher.demand_is_kept_apart",
             "publisher.cancel_is_kept_apart",
             "publisher.refusal_is_kept_apart",
+            "publisher.what_one_left_is_not_the_next_ones",
         ),
         variants=in_texts("1.11", cpp="1.10"),
     ),

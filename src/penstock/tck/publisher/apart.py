@@ -67,6 +67,31 @@ def refusal_is_kept_apart(case: PublisherCase) -> Steps:
     _get_their_own(case, (first, second), 4, ", another one having been refused its request(-1)")
 
 
+@publisher_trials.add("1.11")
+def what_one_left_is_not_the_next_ones(case: PublisherCase) -> Steps:
+    """Leave demand behind, at the end and by cancel: who subscribes later gets what it asks for and nothing else."""
+    if case.subject.unicast:
+        raise NotApplicable("it serves one subscriber only")
+    company = _Company(case)
+    first, second = company.joined(), company.joined()
+    first.on_next_hook = lambda probe, element: probe.cancel() if len(probe.elements) == 1 else None
+    first.request(_ENOUGH)
+    second.request(2 * _ENOUGH)
+    case.elements(first, 1)
+    case.environment.comes(lambda: second.ended or len(second.elements) >= 2 * _ENOUGH)
+    second.cancel()
+    yield
+    third = company.joined()
+    yield
+    got = len(third.elements)
+    case.environment.check(got == 0, f"{got} elements came to a subscriber that had not asked for any")
+    third.request(1)
+    case.environment.comes(lambda: bool(third.elements) or third.ended)
+    case.environment.check(
+        bool(third.elements) or third.ended, "one element was requested by a later subscriber and none came"
+    )
+
+
 class _Company:
     """The subscribers of one publisher, or of one each where it serves one only."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from penstock.spec.interfaces import Publisher, Subscription
@@ -159,8 +160,8 @@ def cancel_after_cancel_is_ignored(case: PublisherCase) -> Steps:
 
 @publisher_trials.add("3.12")
 def cancel_stops_the_stream(case: PublisherCase) -> Steps:
-    """Cancel inside the first on_next of a long run: it stops though demand is left."""
-    publisher, count = case.plenty()
+    """Cancel inside the first on_next of a long run, bounded and unbounded: it stops though demand is left."""
+    _, count = case.plenty()
     if count < 2:
         raise NotApplicable("it has no more than one element")
 
@@ -168,16 +169,21 @@ def cancel_stops_the_stream(case: PublisherCase) -> Steps:
         if len(probe.elements) == 1:
             probe.cancel()
 
-    probe = case.subscribe(publisher, on_next=cancel_at_first)
-    probe.request(count)
-    case.elements(probe, 1)
+    probes = []
+    for n in (count, UNBOUNDED):
+        probe = case.subscribe(case.plenty()[0], on_next=cancel_at_first)
+        probe.request(n)
+        rule = "3.8" if n == count else "3.17"
+        case.needs(partial(bool, probe.elements), rule, f"request({n}) brought no element")
+        probes.append(probe)
     yield
     case.environment.check(case.environment.rested, "elements kept coming after cancel")
-    at_once = bool(next(signal for signal in probe.signals if signal.kind == "next").inside)
+    at_once = bool(next(signal for signal in probes[0].signals if signal.kind == "next").inside)
     if not at_once and count < 100:
         raise NotApplicable(f"it is asynchronous and all of its {count} elements may have been under way")
-    got = len(probe.elements)
-    case.environment.check(got < count, f"all {count} elements came though cancel was called in the first on_next")
+    for probe in probes:
+        got = len(probe.elements)
+        case.environment.check(got < count, f"{got} elements came though cancel was called in the first on_next")
 
 
 @publisher_trials.add("3.12", dialects=("cpp",))
@@ -198,13 +204,20 @@ def cancelled_subscriber_is_released(case: PublisherCase) -> Steps:
     publisher, count = case.running(1, least=0)
     subscriber, subscription = _run_and_cancel(case, publisher, count)
     yield from released(case, subscriber, "cancel")
+    if count:
+        publisher, count = case.running(1)
+        subscriber, subscription = _run_and_cancel(case, publisher, count, lambda probe, _: probe.cancel())
+        yield from released(case, subscriber, "cancel inside on_next")
     del publisher, subscription
 
 
 def _run_and_cancel(
-    case: PublisherCase, publisher: Publisher[Any], count: int
+    case: PublisherCase,
+    publisher: Publisher[Any],
+    count: int,
+    on_next: Callable[[TrialProbe, Any], object] | None = None,
 ) -> tuple[weakref.ref[TrialProbe], Subscription | None]:
-    probe = case.subscribe(publisher)
+    probe = case.subscribe(publisher, on_next=on_next)
     case.take(probe, count)
     probe.cancel()
     return weakref.ref(probe), probe.subscription

@@ -27,6 +27,24 @@ def demand_never_exceeded(case: PublisherCase) -> Steps:
     case.environment.check(got <= probe.requested, f"publisher sent {got} elements, {probe.requested} were requested")
 
 
+@publisher_trials.add("1.1")
+def no_amount_brings_more(case: PublisherCase) -> Steps:
+    """Ask for amounts around powers of two, where buffers end: never does more come than was asked for."""
+    most = case.running(case.environment.limits.elements)[1]
+    probes = []
+    for power in range(2, most.bit_length()):
+        for wanted in (2**power - 1, 2**power, 2**power + 1):
+            publisher, count = case.running(wanted)
+            if count == wanted:
+                probe = case.subscribe(publisher)
+                case.take(probe, wanted)
+                probes.append(probe)
+    yield
+    for probe in probes:
+        got = len(probe.elements)
+        case.environment.check(got <= probe.requested, f"request({probe.requested}) brought {got} elements")
+
+
 @publisher_trials.add("3.8")
 def requests_add_up(case: PublisherCase) -> Steps:
     """Ask at random, several times before looking: what was asked for in all is what comes."""
@@ -133,6 +151,7 @@ def _is_refused(case: PublisherCase, probe: TrialProbe, call: str) -> None:
         raise AssertionError(f"{call} brought {got}, it must bring on_error with a ValueError")
     if case.subject.dialect == "dotnet" and "3.9" not in str(error):
         raise AssertionError(f"{call} brought {error!r}, whose message must name rule 3.9")
+    probe.request(2)  # after which the probe takes no element (rule 1.7)
 
 
 @publisher_trials.add("3.16")

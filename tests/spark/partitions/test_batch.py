@@ -12,7 +12,7 @@ from pyspark.errors import PythonException
 
 from penstock import Stream
 from penstock.spark import Spark, StageError
-from penstock.spark.stages.partitioned import elements_of
+from penstock.spark.partitions.batch import elements_of
 
 
 def collected(spark: Spark, partitions: Any, opened: Any) -> list[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""partitioned: a DataFrame whose parts are Streams opened on the executors; no row passes through the driver."""
+"""batch: a DataFrame whose parts are Streams opened on the executors; no row passes through the driver."""
 
 from __future__ import annotations
 
@@ -34,19 +34,21 @@ def partitioned(
     if not parts:
         return session.createDataFrame([], schema.struct)
     for number, part in enumerate(parts):
-        _check_pickles(part, f"partition {number}")
-    _check_pickles(open, f"open ({function_name(open)})")
+        check_pickles(part, f"partition {number}")
+    check_pickles(open, f"open ({function_name(open)})")
     names = session.range(0, len(parts), 1, len(parts))
     return names.mapInArrow(_read(parts, open, schema), schema.struct)
 
 
-def _check_pickles(given: object, name: str) -> None:
+def check_pickles(given: object, name: str, caller: str = "partitioned") -> None:
+    """Refuse what cannot be sent to the executors."""
     try:
         cloudpickle.dumps(given)  # type: ignore[no-untyped-call]
     except Exception as error:
+        where = "inside open" if caller == "partitioned" else "there"
         raise StageError(
-            f"partitioned: {name} cannot be sent to the executors: {error};"
-            " open what it holds (a connection, a lock, a file) inside open"
+            f"{caller}: {name} cannot be sent to the executors: {error};"
+            f" open what it holds (a connection, a lock, a file) {where}"
         ) from error
 
 

@@ -1,0 +1,78 @@
+"""beside: the subscriber of a stream that is asked for everything, beside the main one or in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.engine.grounds.cold_paths import too_late
+from penstock.engine.grounds.outlet import element_or_raise
+from penstock.engine.grounds.relay import Relay
+from penstock.engine.grounds.upstream import Upstream
+from penstock.engine.words.demand import UNBOUNDED
+from penstock.engine.words.part import Part
+from penstock.spec.interfaces import Subscription
+
+
+class Beside(Part):
+    """A subscriber that asks for everything, or as much as it is told to, until it has ended or its upstream is left.
+
+    `came` takes the elements; `ended` takes the failure, or None for the end.
+    """
+
+    __slots__ = ("_asks", "_came", "_ended", "height", "upstream")
+
+    def __init__(
+        self,
+        height: int,
+        came: Callable[[Any], object],
+        ended: Callable[[Exception | None], object],
+        asks: int = UNBOUNDED,
+    ) -> None:
+        self.height = height
+        self._came = came
+        self._ended = ended
+        self._asks = asks
+        self.upstream = Upstream()
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        """Ask for what is wanted."""
+        if self.upstream.take(subscription):
+            self.upstream.request(self._asks)
+
+    def on_next(self, element: Any, /) -> None:
+        """Hand an element to the run."""
+        if element is None:
+            element_or_raise(element, "on_next")
+        if not self.upstream.over:
+            self._came(element)
+
+    def on_error(self, error: Exception, /) -> None:
+        """Hand the failure to the run."""
+        element_or_raise(error, "on_error")
+        if self.upstream.over:
+            too_late(error)
+        else:
+            self.upstream.let_go()
+            self._ended(error)
+
+    def on_complete(self) -> None:
+        """Tell the run of the end."""
+        if not self.upstream.over:
+            self.upstream.let_go()
+            self._ended(None)
+
+
+def notice(relay: Relay[Any], comes: Callable[[], None]) -> Beside:
+    """Return a subscriber that calls `comes` with the first element, then cancels; a failure ends the relay."""
+
+    def came(_: Any) -> None:
+        beside.upstream.cancel()
+        comes()
+
+    def ended(error: Exception | None) -> None:
+        if error is not None:
+            relay.end(error, cancel=True)
+
+    beside = Beside(relay.height, came, ended, 1)
+    return beside

@@ -1,0 +1,351 @@
+"""stepping: run a chain piece by piece, its state a value in between.
+
+The variables of a body are locals of the woven loop, and gone when the loop is left. Here the same text is woven with
+the variables in a cell: `{left} -= 1` becomes `{cell}.left -= 1`. Whatever form the loop has, what is in the cells when
+a piece of the input is used up can be taken out, kept anywhere, and put back before the next piece. For `take(2)`:
+
+    if not (c0_cell.left == 0):          # a chain that has ended takes nothing more
+        for v in source:
+            c0_cell.left -= 1
+            ...
+
+What a body adds before the first element comes with the first piece alone, and what it adds behind the last when there
+is nothing more to come: because a step before it has ended, or because `ending` says so. A joint that ends the stream
+in place of a failure is watched through its `when`: where it has caught an error, the stream has ended.
+
+A joint that time wakes has a rule (`stage/waiting.py`) whose variables are values as well. It runs as a stage: what is
+due comes before the first element of a piece, and what it holds behind the last, when nothing more is to come. `due`
+says when the run is to be woken, with a piece that has no elements, and `now` what time it is then.
+
+Not everything in a body is state. A variable that is set from a field's attribute and never again, such as a clock's
+`now`, is set anew for each piece; one that each element sets before it is read is not kept either.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from textwrap import dedent
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+from penstock.engine.weaving.blame import blamed, callable_of, function_name, operator_name
+from penstock.engine.weaving.handled_errors import When
+from penstock.stage import Body, Source, Stage, Step, Tie, Waiting
+from penstock.stage.grammar import PLACEHOLDER
+
+_MARK = "placeholder_"
+_NAMES = {"deque": deque}
+
+
+@dataclass(frozen=True, slots=True)
+class SteppingBody:
+    """A body that has its variables in a cell, and what is to be known about them."""
+
+    body: Body | None
+    """None for a joint that is only watched."""
+    kept: tuple[str, ...]
+    """The variables that are the state."""
+    fresh: Callable[[Any, Any], None]
+    """Sets all variables of a cell as a run begins with them."""
+    ended: Callable[[Any, Any], bool] | None
+    """Tells whether the stage has ended, where it may."""
+    quiet: bool
+    """Whether a run that has just begun has nothing to say at its end, and began without a word."""
+
+
+class _Watch:
+    """What a joint asks which errors it is to catch, and that remembers whether it has caught one."""
+
+    def __init__(self, when: When | None, cell: SimpleNamespace) -> None:
+        self._when = when
+        self._cell = cell
+        self.__qualname__ = function_name(when)  # for errors to say, should the function raise
+        code = getattr(when, "__code__", None)
+        if code is not None:
+            self.__code__ = code
+
+    def __call__(self, error: Exception) -> bool:
+        """Tell whether an error is meant."""
+        when = self._when
+        if when is None:
+            meant = True
+        elif isinstance(when, type | tuple):
+            meant = isinstance(error, when)
+        else:
+            meant = bool(when(error))
+        self._cell.caught = meant
+        return meant
+
+
+def _uncaught(_: Any, cell: Any) -> None:
+    cell.caught = False
+
+
+_WATCHED = SteppingBody(None, (), _uncaught, lambda _, cell: bool(cell.caught), quiet=True)
+_known: dict[Body, SteppingBody] = {}
+
+
+def stepping_body(body: Body) -> SteppingBody:
+    """Return a body with its variables in a cell."""
+    found = _known.get(body)
+    if found is None:
+        found = _known[body] = _written(body)
+    return found
+
+
+def _written(body: Body) -> SteppingBody:
+    variables = dict(body.state)
+
+    def moved(text: str) -> str:
+        return PLACEHOLDER.sub(lambda at: f"{{stepping_cell}}.{at[1]}" if at[1] in variables else at[0], text)
+
+    def plain(text: str) -> str:
+        return PLACEHOLDER.sub(lambda at: f"{'cell' if at[1] in variables else 'stage'}.{at[1]}", text)
+
+    def maybe(text: str | None) -> str | None:
+        return None if text is None else moved(text)
+
+    head = None if body.head is None else f"({moved(body.head)}) if {{stepping_run}}.first else ()"
+    tail = None if body.tail is None else f"({moved(body.tail)}) if {{stepping_run}}.over() else ()"
+    woven = Body(
+        moved(body.do), head=head, each=maybe(body.each), ends=maybe(body.ends), room=maybe(body.room),
+        lacks=maybe(body.lacks), tail=tail,
+    )  # fmt: skip
+    scope: dict[str, Any] = dict(_NAMES)
+    lines = [f"    cell.{name} = {plain(initial)}" for name, initial in body.state]
+    exec("\n".join(["def fresh(stage, cell):", *lines, "    return None"]), scope)  # noqa: S102  a constant's text
+    ended = None
+    if body.ends is not None:
+        ended = eval(f"lambda stage, cell: bool({plain(body.ends)})", dict(_NAMES))
+    passing = _passing(body)
+    return SteppingBody(
+        woven, tuple(name for name in variables if name not in passing), scope["fresh"], ended, _is_quiet(body)
+    )
+
+
+def _is_quiet(body: Body) -> bool:
+    """Tell whether it is known that a fresh run says nothing by itself; only builtins are called to find out."""
+    if body.head is not None or body.calls_first:
+        return False
+    if body.tail is None:
+        return True
+    if any(f"{{{name}}}" in body.tail for name in body.fields) or any(
+        PLACEHOLDER.search(text) and any(f"{{{name}}}" in text for name in body.fields) for _, text in body.state
+    ):
+        return False  # it depends on the stage
+    values: dict[str, Any] = {}
+    for name, text in body.state:
+        values[name] = eval(PLACEHOLDER.sub(r"\1", text), dict(_NAMES), values)
+    return not tuple(eval(PLACEHOLDER.sub(r"\1", body.tail), dict(_NAMES), values))
+
+
+def _passing(body: Body) -> set[str]:
+    """Return the variables that need not be kept: a field's attribute looked up early, and those that are set anew."""
+    tree = ast.parse(PLACEHOLDER.sub(rf"{_MARK}\1", dedent(body.do)))
+    stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    elsewhere = " ".join(text for text in (body.ends, body.room, body.lacks, body.tail, body.each) if text)
+    passing: set[str] = set()
+    for name, initial in body.state:
+        mark = _MARK + name
+        looked_up = PLACEHOLDER.match(initial) is not None and initial.rpartition("}")[2].startswith(".")
+        is_constant = looked_up and "(" not in initial and mark not in stored
+        if is_constant or (f"{{{name}}}" not in elsewhere and _set_first(tree.body, mark)):
+            passing.add(name)
+    return passing
+
+
+def _set_first(statements: Sequence[ast.stmt], name: str) -> bool:
+    """Tell whether the first statement that names a variable sets it, whatever the element."""
+    for statement in statements:
+        found = [node for node in ast.walk(statement) if isinstance(node, ast.Name) and node.id == name]
+        if found:
+            return isinstance(statement, ast.Assign) and all(isinstance(node.ctx, ast.Store) for node in found)
+    return False
+
+
+class _View:
+    """What one stage is told of the run: whether it has just begun, and whether nothing more comes from before it."""
+
+    __slots__ = ("_place", "_run", "first")
+
+    def __init__(self, run: SteppingRun, place: int) -> None:
+        self._run = run
+        self._place = place
+        self.first = True
+
+    def over(self) -> bool:
+        """Tell whether all elements from before the stage have come."""
+        return self._run.ending or self._run.ended_before(self._place)
+
+
+@dataclass(frozen=True, slots=True)
+class _Woken(Stage[Any, Any]):
+    """A rule as a stage; the clock is that of the run."""
+
+    rule: Waiting
+    run: SteppingRun
+    view: _View
+    loop: ClassVar[Body] = Body(head="{due}()", each="{came}(v)", tail="{last}()")
+
+    def due(self) -> Iterable[Any]:
+        """Return what the rule gives when it is woken, if its time has come."""
+        rule, now = self.rule, self.run.now
+        return rule.rang(now) if rule.due is not None and rule.due <= now else ()
+
+    def came(self, element: Any) -> Iterable[Any]:
+        """Return what the rule makes of an element."""
+        return self.rule.came(element, self.run.now)
+
+    def last(self) -> Iterable[Any]:
+        """Return what the rule holds, if nothing more is to come."""
+        return self.rule.ended() if self.view.over() else ()
+
+
+def _woken(step: Step | Source[Any], run: SteppingRun, view: _View) -> tuple[_Woken, SteppingBody]:
+    """Return a step that time wakes as a stage of the same name, for errors to say, and what is known about it."""
+    given = type(step)
+    rule = None if given.waits is None else given.waits(step)  # type: ignore[union-attr]
+    assert rule is not None
+    made = _classes.get(given)
+    if made is None:
+        names = {"__slots__": (), "__module__": given.__module__, "__qualname__": given.__qualname__}
+        made = _classes[given] = type(given.__name__, (_Woken,), names)
+    known = SteppingBody(_Woken.loop, rule.kept, lambda _, rule: rule.begin(run.now), None, quiet=True)
+    return made(rule, run, view), known
+
+
+_classes: dict[type, type] = {}
+
+
+def _class_of(given: type) -> type:
+    """Return a class like a stage's whose objects have a body and a cell; it has the same name, for errors to say."""
+    found = _classes.get(given)
+    if found is None:
+        names = {
+            "__slots__": ("stepping_body", "stepping_cell", "stepping_run"),
+            "__module__": given.__module__,
+            "__qualname__": given.__qualname__,
+            "body": property(lambda self: self.stepping_body),
+        }
+        found = _classes[given] = type(given.__name__, (given,), names)
+    return found
+
+
+def _stepped(stage: Stage[Any, Any], body: Body, cell: object, view: _View) -> Stage[Any, Any]:
+    made: Any = object.__new__(_class_of(type(stage)))
+    named = [field.name for field in fields(stage)] if is_dataclass(stage) else vars(stage)
+    given = {name: getattr(stage, name) for name in named}
+    given.update(stepping_body=body, stepping_cell=cell, stepping_run=view)
+    for name, value in given.items():
+        object.__setattr__(made, name, value)  # a frozen dataclass has no other way
+    return made  # type: ignore[no-any-return]
+
+
+def is_woken(step: Step | Source[Any]) -> bool:
+    """Tell whether a step is one that time wakes, by a rule."""
+    return not isinstance(step, Stage) and type(step).waits is not None
+
+
+def keeps_state(step: Step | Source[Any]) -> bool:
+    """Tell whether a step has something to remember between two pieces of its input."""
+    if isinstance(step, Source):
+        return is_woken(step)
+    if not isinstance(step, Stage):
+        return step.tie is Tie.FAILURE or is_woken(step)
+    body = step.body
+    return bool(body.state or body.head or body.tail or body.ends)
+
+
+class SteppingRun:
+    """One chain that runs piece by piece; its steps take the places of those that they are made of."""
+
+    def __init__(self, steps: Iterable[Step | Source[Any]]) -> None:
+        self.ending = False
+        """Whether no further piece comes."""
+        self.now = 0.0
+        """What time it is for those that time wakes."""
+        made: list[Step] = []
+        self._rules: list[Waiting] = []
+        self._parts: list[tuple[Any, SteppingBody, Any, _View]] = []
+        for step in steps:
+            if not keeps_state(step):
+                assert not isinstance(step, Source)
+                made.append(step)
+                continue
+            cell: Any = SimpleNamespace()
+            view = _View(self, len(self._parts))
+            if is_woken(step):
+                woken, known = _woken(step, self, view)
+                cell = woken.rule
+                self._rules.append(cell)
+                made.append(woken)
+            elif isinstance(step, Stage):
+                known = stepping_body(step.body)
+                assert known.body is not None
+                made.append(_stepped(step, known.body, cell, view))
+            else:
+                known = _WATCHED
+                watched: Any = step
+                made.append(replace(watched, when=_Watch(watched.when, cell)))
+            self._parts.append((step, known, cell, view))
+        self.steps = tuple(made)
+        self.stages = tuple(stage for stage, _, _, _ in self._parts)
+        """The steps that have a state, in order, as they were given."""
+        self.signature = " ".join(
+            f"{operator_name(stage)}({','.join(known.kept)})" for stage, known, _, _ in self._parts
+        )
+        """What the state is made of, as text: each stage that has one, with the names of its variables."""
+        self.quiet = all(known.quiet for _, known, _, _ in self._parts)
+        """Whether a run in the state it began with may be forgotten: it would say the same if it began again."""
+        self.tailed = any(known.body is not None and known.body.tail is not None for _, known, _, _ in self._parts)
+        """Whether anything may come when the input has ended."""
+
+    @property
+    def shortest(self) -> float | None:
+        """Return the shortest time that a step waits; None if time wakes none of them."""
+        return min((rule.seconds for rule in self._rules), default=None)
+
+    @property
+    def due(self) -> float | None:
+        """Return when the run is to be woken; None if it need not be."""
+        return min((rule.due for rule in self._rules if rule.due is not None), default=None)
+
+    def begin(self) -> None:
+        """Be as a run is before its first piece."""
+        self.ending = False
+        for stage, known, cell, view in self._parts:
+            view.first = True
+            try:
+                known.fresh(stage, cell)
+            except Exception as error:  # noqa: BLE001  it is raised again, with its step named
+                raise blamed(error, stage, callable_of(stage))  # noqa: B904  it is the same one
+
+    def put_back(self, values: Sequence[Sequence[Any]]) -> None:
+        """Be as the run was when these values were taken out."""
+        self.begin()
+        for (_, known, cell, view), kept in zip(self._parts, values, strict=True):
+            view.first = False
+            for name, value in zip(known.kept, kept, strict=True):
+                setattr(cell, name, value)
+
+    def taken_out(self) -> list[list[Any]]:
+        """Return the state, of each stage that has one the values of its variables."""
+        return [[getattr(cell, name) for name in known.kept] for _, known, cell, _ in self._parts]
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether a stage has ended, and with it the whole chain."""
+        return self.ended_before(len(self._parts))
+
+    def ended_before(self, place: int) -> bool:
+        """Tell whether one of the first stages has ended."""
+        for stage, known, cell, _ in self._parts[:place]:
+            if known.ended is not None and known.ended(stage, cell):
+                return True
+        return False
+
+
+__all__ = ["SteppingRun", "is_woken", "keeps_state", "stepping_body"]

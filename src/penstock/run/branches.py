@@ -1,0 +1,124 @@
+"""branches: one stream that several sinks take, in one run of it; and the place of a source that is not there yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from threading import Lock
+from typing import Any
+
+from penstock.engine.grounds.outlet import Outlet
+from penstock.engine.many.broadcast import Connection
+from penstock.engine.many.shared_run import Slow
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.graft import graft
+from penstock.engine.runs.wiring import connect
+from penstock.engine.watching.observe import observed
+from penstock.operators.publish import Publish
+from penstock.run.result import ResultSubscriber
+from penstock.run.valve import Valve, Valved
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Source
+
+AHEAD = 256
+"""Elements by which one branch may be ahead of another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hole(Source[Any]):
+    """The place of the source that a Flow or a Sink does not have yet."""
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Refuse to run without a source."""
+        raise TypeError("flow: this chain has no source yet; put one in front of it: stream | flow")
+
+
+def fill(chain: Chain, start: Chain) -> Chain:
+    """Put a chain in the place of the source that another one does not have yet."""
+    return graft(chain, lambda source: start if isinstance(source, Hole) else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Branches(Source[tuple[Any, ...]]):
+    """The results of several sinks that take one stream, in one run of it.
+
+    Emits one tuple, the results in the order of the sinks, when the last of them has come. Backpressures the stream
+    when any sink does: one is at most 256 elements ahead of another. Completes after the tuple, and fails with the
+    first failure. Cancels the stream and all sinks; the stream is let go of when all have what they need.
+    """
+
+    stream: Chain
+    ends: tuple[Any, ...]
+    """Sinks; they are not chains here, so that what fills the place of the source leaves theirs alone."""
+
+    def connect(self, downstream: Subscriber[tuple[Any, ...]], /) -> None:
+        """Prepare a run, which begins with the first request."""
+        _Branching(self, downstream).open()
+
+
+class _Branching:
+    """One run of several branches."""
+
+    def __init__(self, branches: Branches, downstream: Subscriber[Any]) -> None:
+        outlet = self._outlet = Outlet(downstream)
+        outlet.on_request = self._requested
+        outlet.on_cancel = self._let_go
+        self._shared = Publish(branches.stream, AHEAD, Slow.WAIT)
+        self._chains = [fill(end._chain, Chain(self._shared)) for end in branches.ends]
+        self._ends = [ResultSubscriber(str(chain), partial(self._settle, at)) for at, chain in enumerate(self._chains)]
+        self._lock = Lock()
+        self._begun = self._over = False
+        self._results: dict[int, Any] = {}
+        self._connection: Connection | None = None
+
+    def open(self) -> None:
+        self._outlet.open()
+
+    def _requested(self, _: int) -> None:
+        with self._lock:
+            begun, self._begun = self._begun, True
+        if begun:
+            return
+        for chain, end in zip(self._chains, self._ends, strict=True):
+            connect(observed(chain), end)
+        if self._over:
+            return
+        connection = self._shared.begin()
+        with self._lock:
+            self._connection = connection
+            over = self._over
+        if over:
+            connection.cancel()
+
+    def _settle(self, at: int, result: Any, error: Exception | None) -> None:
+        with self._lock:
+            if self._over:
+                return
+            self._results[at] = result
+            self._over = error is not None or len(self._results) == len(self._ends)
+            if not self._over:
+                return
+        self._let_go()
+        if error is None:
+            self._outlet.queue.append(tuple(self._results[each] for each in range(len(self._ends))))
+        self._outlet.complete(error)
+
+    def _let_go(self) -> None:
+        with self._lock:
+            self._over = True
+            connection = self._connection
+        for end in self._ends:
+            end.cancel()
+        if connection is not None:
+            connection.cancel()
+
+
+def valved(chain: Chain, valve: Valve) -> Chain:
+    """Put a valve behind the source of a chain; where it branches, that is before it does."""
+    source = chain.source
+    if isinstance(source, Branches):
+        return Chain(replace(source, stream=valved(source.stream, valve)), chain.steps, chain.places)
+    return Chain(Valved(Chain(source), valve), chain.steps, chain.places)
+
+
+__all__ = ["Branches", "Hole", "fill", "valved"]

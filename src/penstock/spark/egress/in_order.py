@@ -1,0 +1,238 @@
+"""in_order: the record batches of a DataFrame, partition after partition, of which few are in this process at a time.
+
+The tasks of the job run side by side and write to the gate, each a few batches ahead. Taken are those of the first
+partition that is not through; the others stand still meanwhile. A task that fails is run again, and might not get a
+core while those behind it stand still on all of them: when the partition whose turn it is has had no task for a moment,
+what the others hold is taken, out of order.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyarrow import flight
+from pyspark.util import InheritableThread
+
+from penstock.spark.egress.arrow_partitions import arrow_partitions
+from penstock.spark.egress.delivery import AHEAD, BatchSender
+from penstock.spark.wire.gate import DoorAddress, DoorCall, Gate, GateError, Message, whole
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+LOOK = 0.1
+"""Seconds between two looks whether the subscriber is still there."""
+GRACE = 1.0
+"""Seconds that the partition whose turn it is may be without a task before others are taken."""
+ENDING = 10.0
+"""Seconds for a job to end whose rows are not wanted any more."""
+
+
+@dataclass(slots=True, eq=False)
+class PartitionState:
+    """How many rows of a partition were taken, which attempt may write, and what it holds out."""
+
+    rows: int = 0
+    attempt: int = -1
+    present: bool = False
+    finished: bool = False
+    offer: pa.RecordBatch | None = None
+    waits: list[threading.Event] = field(default_factory=list)
+
+
+class OrderedDoor:
+    """The door that tasks write to, one batch of each partition at a time."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._changed = threading.Condition()
+        self._now = now
+        self._states: dict[int, PartitionState] = {}
+        self._turn = 0
+        self._absent_since: float | None = None
+        self._refuses = False
+        self.over = False
+        """Whether the job has ended."""
+        self.error: Exception | None = None
+        self.most_held = 0
+        """The most batches that ever waited here at once."""
+
+    # What the gate calls.
+
+    def act(self, call: DoorCall, verb: str, body: Message, /) -> Message:
+        """Refuse: failures are reported elsewhere."""
+        raise GateError(f"stream: unknown verb {verb!r}")
+
+    def get(self, body: Message, /) -> Any:
+        """Refuse: there is nothing to read here."""
+        raise GateError("stream: there is nothing to read here")
+
+    def put(self, body: Message, reader: Any, writer: Any, /) -> None:
+        """Take the batches of one attempt, one at a time."""
+        number, attempt = whole(body, "partition"), whole(body, "attempt")
+        state, skip = self.begin(number, attempt)
+        writer.write(json.dumps({"skip": skip}).encode())
+        finished = False
+        try:
+            while True:
+                try:
+                    batch = reader.read_chunk().data
+                except StopIteration:
+                    finished = True
+                    return
+                if batch.num_rows:
+                    self.offer(state, attempt, batch)
+                writer.write(b"{}")
+        finally:
+            self.end(state, attempt, finished=finished)
+
+    def close(self) -> None:
+        """Refuse everything: the gate is closing."""
+        self.refuse()
+
+    # The tasks' side.
+
+    def begin(self, number: int, attempt: int) -> tuple[PartitionState, int]:
+        """Let an attempt write; return how many rows of its partition were taken already."""
+        with self._changed:
+            state = self._states.setdefault(number, PartitionState())
+            self._check(state, attempt)
+            state.attempt, state.present = attempt, True
+            state.offer = None  # an older attempt's, which was not counted
+            self._wake(state)
+            self._changed.notify_all()
+            return state, state.rows
+
+    def end(self, state: PartitionState, attempt: int, *, finished: bool) -> None:
+        """Note that an attempt writes no more."""
+        with self._changed:
+            if state.attempt == attempt:
+                state.present = False
+                state.finished = state.finished or finished
+                self._changed.notify_all()
+
+    def offer(self, state: PartitionState, attempt: int, batch: pa.RecordBatch) -> None:
+        """Wait until a batch is taken."""
+        settled = threading.Event()
+        with self._changed:
+            self._check(state, attempt)
+            state.offer = batch
+            state.waits.append(settled)
+            self.most_held = max(self.most_held, sum(each.offer is not None for each in self._states.values()))
+            self._changed.notify_all()
+        settled.wait()
+        with self._changed:
+            self._check(state, attempt)
+
+    def _check(self, state: PartitionState, attempt: int) -> None:
+        if self._refuses:
+            raise flight.FlightCancelledError("egress: the stream has ended")
+        if attempt < state.attempt:
+            raise flight.FlightCancelledError(f"egress: attempt {attempt} was replaced by attempt {state.attempt}")
+
+    @staticmethod
+    def _wake(state: PartitionState) -> None:
+        for settled in state.waits:
+            settled.set()
+        state.waits.clear()
+
+    # The taker's side.
+
+    def refuse(self) -> None:
+        """Refuse the tasks that wait and those that come later."""
+        with self._changed:
+            self._refuses = True
+            for state in self._states.values():
+                state.offer = None
+                self._wake(state)
+            self._changed.notify_all()
+
+    def ended(self, error: Exception | None) -> None:
+        """Note that the job is over."""
+        with self._changed:
+            self.over, self.error = True, error
+            self._changed.notify_all()
+
+    def take(self, seconds: float = LOOK) -> pa.RecordBatch | None:
+        """Take the next batch, waiting for it; None if there is none yet, or none any more."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._next() is not None or self.over, seconds)
+            state = self._next()
+            if state is None or state.offer is None:
+                return None
+            batch, state.offer = state.offer, None
+            state.rows += batch.num_rows
+            self._wake(state)
+            return batch
+
+    def _next(self) -> PartitionState | None:
+        """Return the partition whose batch is to be taken, if it has one; hold the lock."""
+        states = self._states
+        while self._turn in states and states[self._turn].finished:
+            self._turn += 1
+            self._absent_since = None
+        state = states.get(self._turn)
+        if state is not None and (state.present or state.offer is not None):
+            self._absent_since = None
+            return state if state.offer is not None else None
+        others = [each for each in states.values() if each.offer is not None]
+        if not others:
+            return None
+        if self._absent_since is None:
+            self._absent_since = self._now()
+        return others[0] if self._now() - self._absent_since >= GRACE else None
+
+
+def send_in_order(address: DoorAddress, schema: pa.Schema, batches: Iterable[bytes]) -> Iterator[Any]:
+    """Write a partition to the gate, a few batches ahead of what was taken; runs in an executor."""
+    from pyspark import TaskContext  # noqa: PLC0415  only a task has it
+
+    task = TaskContext.get()
+    assert task is not None
+    with address.connect() as caller:  # not one that is kept: what fails half-way must close its connection
+        sender = BatchSender(caller, task.partitionId(), task.taskAttemptId(), AHEAD)
+        sender.open(schema)
+        for batch in batches:
+            sender.send(pa.ipc.read_record_batch(pa.py_buffer(batch), schema))
+        sender.finish()
+    yield from ()
+
+
+def batches_in_order(gate: Gate, frame: DataFrame, gone: Callable[[], bool]) -> Generator[pa.RecordBatch, None, None]:
+    """Run the job of a DataFrame and return its batches as they are asked for, until the subscriber is `gone`."""
+    door = OrderedDoor()
+    address = gate.admit(door)
+
+    def work() -> None:
+        error: Exception | None = None
+        try:
+            parts, schema = arrow_partitions(frame)
+            parts.mapPartitions(lambda batches: send_in_order(address, schema, batches)).collect()
+        except Exception as raised:  # noqa: BLE001  it is raised by the thread that takes
+            error = raised
+        door.ended(error)
+
+    # It takes over what Spark knows of this thread: the query that may cancel its jobs, and where tasks report.
+    job = InheritableThread(target=work, name="penstock-microbatch", daemon=True)
+    job.start()
+    try:
+        while not gone():
+            batch = door.take()
+            if batch is not None:
+                yield batch
+            elif door.over:
+                if door.error is not None:
+                    raise door.error
+                return
+    finally:
+        door.refuse()
+        job.join(ENDING)
+        gate.dismiss(address)
+
+
+__all__ = ["OrderedDoor", "batches_in_order", "send_in_order"]

@@ -1,0 +1,170 @@
+"""together: the live streams that one query reads; they wake each other, and they end as one.
+
+Spark asks each source in turn for its latest offset, and ends a query that has an end when none of them has news. So
+the first that is asked in a round waits, for rows of any of them, and the others answer at once: a stream that is
+silent does not hold the others back, and no round is without news before all have ended.
+
+A watermark moves with the rows of a micro-batch, and what it closes comes out in the next one. If no rows come for
+that, an offset with a mark is the news for one without rows; Spark itself would do so only after this question.
+
+When all have ended and all their rows are committed, the query may be told so by one more micro-batch, without rows:
+the offset of one source gets a mark. It is in Spark's log like any other, so a restart knows of it, too.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from penstock.spark.ingest.intake import Intake
+from penstock.spark.ingest.supply import IngestError
+from penstock.spark.wire.gate import Message
+
+ENDED = "end"
+"""How the mark of an offset begins behind which nothing comes, and whose query has given out what it held back."""
+SHORT = 0.2
+"""Seconds to wait for rows before a micro-batch without any gives out what those before have closed."""
+SLICE = 0.02
+"""Seconds between two looks at the others while one waits."""
+
+
+@dataclass(slots=True)
+class _Member:
+    """One stream of a query, and up to where its rows were planned."""
+
+    intake: Intake
+    planned: int
+    committed: int = 0
+
+    @property
+    def ready(self) -> bool:
+        """Tell whether a question would be answered with rows, or with an error."""
+        return self.intake.ahead(self.planned) or self.failed
+
+    @property
+    def failed(self) -> bool:
+        """Tell whether nothing but an error is left; that is no end at which anything would be final."""
+        return self.over and self.intake.error is not None
+
+    @property
+    def over(self) -> bool:
+        return self.intake.over(self.planned)
+
+
+class Together:
+    """The live streams of one query.
+
+    `finish` is called when all have ended and have no more rows, before Spark plans its next micro-batch. It returns
+    the mark for another one, which is `ENDED` if that is the last, an empty one if none is wanted, or None if it is to
+    be asked again after the next.
+    """
+
+    def __init__(self, finish: Callable[[], str | None] = lambda: "") -> None:
+        self.doors: set[str] = set()
+        """The names by which the streams are known at the gate."""
+        self.size = 1
+        """How many there are, of which some may not have been asked yet."""
+        self.closes = False
+        """Whether the rows of one micro-batch may close what another one, without rows, gives out."""
+        self._fresh = False
+        """Whether there were rows since the last micro-batch without any."""
+        self._finish = finish
+        self._lock = threading.Lock()
+        self._members: dict[str, _Member] = {}
+        self._asked: set[str] = set()
+        self._ended = False
+
+    def poll(
+        self, run: str, intake: Intake, row: int, mark: object, most: int | None, seconds: float, *, waits: bool
+    ) -> Message:
+        """Answer the question for the rows of one stream after `row`; one that waits is asked again if it may not end.
+
+        The answer has where they end; whether the stream may be left alone now, `done`; whether its end is yet to be
+        told, `later`; and the `mark` of an offset that is news without having rows.
+        """
+        member, first = self._entered(run, intake, row, mark)
+        closes = first and self.closes and self._fresh
+        end, done = self._rows(member, row, most, SHORT if closes else seconds if first else 0.0)
+        if end > row:
+            self._fresh = True
+            if self._ended:
+                raise IngestError(
+                    f"frame: the checkpoint is at the end of its stream, row {row}, and what it held back was given"
+                    " out then; rows that come now would be late and dropped: give it another checkpoint"
+                )
+            return {"row": end, "done": done}
+        if not first or member.failed or self._others(member, lambda each: each.ready):
+            return {"row": row, "done": True}
+        if len(self._members) < self.size:
+            if not waits:
+                return {"row": row, "done": False}  # the others are asked next
+            kept = ENDED if self._ended else ""
+            return {"row": row, "done": True, "mark": kept + secrets.token_hex(4)}  # so that the others are asked, too
+        if not done or self._others(member, lambda each: not each.over):
+            if not closes:
+                return {"row": row, "done": False}
+            self._fresh = False
+            return {"row": row, "done": True, "mark": secrets.token_hex(4)}
+        mark = "" if self._ended else self._finish()
+        self._ended = self._ended or mark == ENDED
+        if mark is None:
+            return {"row": row, "done": True, "later": True}
+        return {"row": row, "done": True, **({"mark": mark} if mark else {})}
+
+    @property
+    def committed(self) -> int:
+        """Return how many rows of all of them Spark has committed."""
+        with self._lock:
+            return sum(each.committed for each in self._members.values())
+
+    @property
+    def over(self) -> bool:
+        """Tell whether all have ended, and all their rows are committed."""
+        with self._lock:
+            return len(self._members) >= self.size and all(
+                each.intake.over(each.committed) for each in self._members.values()
+            )
+
+    def _entered(self, run: str, intake: Intake, row: int, mark: object) -> tuple[_Member, bool]:
+        """Note where a stream is asked from; tell whether it is the first one of this round."""
+        with self._lock:
+            member = self._members.setdefault(run, _Member(intake, row))
+            member.planned = member.committed = row
+            self._ended = self._ended or str(mark).startswith(ENDED)
+            first = not self._asked or run in self._asked
+            if first:
+                self._asked.clear()
+            self._asked.add(run)
+            others = [each for each in self._members.values() if each is not member] if first else []
+        for each in others:
+            # A new round: the micro-batch before is committed. They are asked later, and may need the room now.
+            each.committed = each.planned
+            each.intake.commit(each.planned)
+        return member, first
+
+    def _rows(self, member: _Member, row: int, most: int | None, seconds: float) -> tuple[int, bool]:
+        """Wait for rows of this one, for others that have some, or for the end of all."""
+        alone = self.size == 1 and len(self._members) == 1
+        end, done = row, False
+        for _ in range(max(1, round(seconds / SLICE)) if not alone else 1):
+            end, done = member.intake.poll(row, most, seconds if alone else min(seconds, SLICE))
+            if end > row or (done and member.intake.error is not None) or alone:
+                break
+            if self._others(member, lambda each: each.ready) or len(self._members) < self.size:
+                break
+            if done and not self._others(member, lambda each: not each.over):
+                break
+            if done:
+                threading.Event().wait(min(seconds, SLICE))  # one that has ended does not wait by itself
+        member.planned = end
+        return end, done
+
+    def _others(self, member: _Member, holds: Callable[[_Member], bool]) -> bool:
+        with self._lock:
+            others = [each for each in self._members.values() if each is not member]
+        return any(map(holds, others))
+
+
+__all__ = ["ENDED", "Together"]

@@ -1,0 +1,263 @@
+"""modes: when the rows of a streaming DataFrame are given out, and how what is held back comes out at the end.
+
+Spark has three output modes. In `append` a row comes once, when it can no longer change; what has no watermark can
+change until the stream ends, so its rows come then. In `update` a row comes whenever a micro-batch has changed it, in
+`complete` all rows come with each micro-batch. The default is `append`: like in this process it gives each row once,
+and the same rows however Spark cuts the stream into micro-batches.
+
+Spark itself holds back the rows of windows, sessions and outer joins that no later row has closed. Here the end of all
+live sources moves the watermark to the end of time, and one more micro-batch gives them out.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import threading
+from collections.abc import Container, Iterator
+from typing import Any, Literal, TypeAlias, get_args
+
+from pyspark.sql import DataFrame, functions
+
+from penstock.errors import PenstockError
+from penstock.spark.ingest.together import ENDED
+from penstock.spark.stages.ends import EndDoor
+from penstock.spark.versions.query_ends import PREFIX, streaming_sources
+from penstock.spark.wire.gate import Gate
+
+Mode: TypeAlias = Literal["append", "update", "complete"]
+"""Spark's output modes."""
+MODES: tuple[str, ...] = get_args(Mode)
+END_OF_TIME = 253_402_300_799_000
+"""The last millisecond but some of the year 9999, the watermark of a stream that has ended."""
+PATIENCE = 10.0
+"""Seconds for a query to be known after it was started."""
+
+
+_END = f"{PREFIX}end_"
+_NAMED = re.compile(rf"{PREFIX}([0-9a-f]+)")
+_NAMED_END = re.compile(rf"{_END}([0-9a-f]+)")
+
+
+class PlanError(PenstockError):
+    """The error that a pipeline cannot run on Spark, with what can be done about it."""
+
+
+# What a plan of Spark's has in it. These names are those of PySpark's classic session.
+
+
+def _plan(frame: DataFrame) -> Any:
+    java: Any = frame._jdf
+    return java.queryExecution().analyzed()
+
+
+def _nodes(plan: Any) -> Iterator[Any]:
+    waiting = [plan]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        inner = node.children()
+        waiting.extend(inner.apply(at) for at in range(inner.size()))
+
+
+def live_sources(frame: DataFrame, doors: Container[str]) -> int:
+    """Return how many of the sources of a DataFrame are behind some doors; one that is read twice counts twice."""
+    return len({name for name in streaming_sources(frame) if _door(name) in doors})
+
+
+def ends_with(frame: DataFrame, doors: Container[str]) -> bool:
+    """Tell whether a streaming DataFrame has an end that is known: all its sources are behind some doors."""
+    names = [name for name in streaming_sources(frame) if not name.startswith(_END)]
+    return bool(names) and all(_door(name) in doors for name in names)
+
+
+def _door(name: str) -> str:
+    found = _NAMED.match(name)
+    return "" if found is None else found[1]
+
+
+def watermarked(frame: DataFrame) -> bool:
+    """Tell whether a DataFrame has a watermark, so that rows may be held back for it."""
+    return any(node.nodeName() == "EventTimeWatermark" for node in _nodes(_plan(frame)))
+
+
+_FORGETFUL = {
+    "CollectMetrics", "EventTimeWatermark", "Expand", "Filter", "Generate", "MapInArrow", "MapInPandas", "Project",
+    "PythonMapInArrow", "RebalancePartitions", "Repartition", "RepartitionByExpression", "ResolvedHint", "Sample",
+    "SubqueryAlias", "Union", "UnresolvedHint", "View",
+}  # fmt: skip
+"""Steps of Spark's that remember nothing from one micro-batch to the next; all others are taken to remember."""
+
+
+def stateful_steps(frame: DataFrame) -> int:
+    """Return how many steps of a streaming DataFrame may remember something from one micro-batch to the next."""
+    return sum(_remembers(node) for node in _nodes(_plan(frame)))
+
+
+def _remembers(node: Any) -> bool:
+    if not node.isStreaming() or not node.children().size() or node.nodeName() in _FORGETFUL:
+        return False
+    inner = node.children()
+    streams = [inner.apply(at).isStreaming() for at in range(inner.size())]
+    return node.nodeName() != "Join" or all(streams)  # a join with a table remembers nothing
+
+
+def works(frame: DataFrame, mode: str) -> str | None:
+    """Return why Spark cannot give out a streaming DataFrame in a mode, or None if it can."""
+    session = frame.sparkSession
+    jvm: Any = session._jvm
+    check = jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
+    modes = jvm.org.apache.spark.sql.streaming.OutputMode
+    try:
+        check.checkForStreaming(_plan(frame), getattr(modes, mode.capitalize())())
+    except Exception as error:  # noqa: BLE001  it is what Spark answers
+        return _reason(error)
+    return None
+
+
+def _reason(error: Exception) -> str:
+    """Return the sentence of Spark's that says why."""
+    text = str(getattr(error, "java_exception", None) or getattr(error, "desc", None) or error)
+    line = text.rsplit("AnalysisException:", maxsplit=1)[-1].strip().splitlines()[0]
+    return line.split("] ", 1)[-1].split(" SQLSTATE", 1)[0].rstrip(";. ")
+
+
+# The choice.
+
+
+def chosen(frame: DataFrame, said: str | None, *, ends: bool) -> tuple[str, bool]:
+    """Return the mode in which Spark gives out a streaming DataFrame, and whether rows come at the end only.
+
+    `ends` tells whether the stream has an end at which all is final.
+    """
+    if said is not None and said != "append":
+        why = works(frame, said)
+        if why is not None:
+            others = [mode for mode in MODES if mode != said and _possible(frame, mode, ends=ends)]
+            cure = f"say mode={' or '.join(map(repr, others))}" if others else _NO_MODE
+            raise PlanError(f"run: mode={said!r} cannot be had of this frame: {why}; {cure}")
+        return said, False
+    why = works(frame, "append")
+    if why is None:
+        return "append", False
+    if ends and works(frame, "complete") is None:
+        return "complete", True
+    others = [mode for mode in MODES[1:] if works(frame, mode) is None]
+    if not others:
+        raise PlanError(f"run: no output mode can be had of this frame: {why}; {_NO_MODE}")
+    never = "its source has no end" if not ends else "Spark keeps no table of it"
+    raise PlanError(
+        f"run: no row of this frame is ever final, since {never}: {why}; let it have a watermark,"
+        f" df.withWatermark(column, delay), or say frame(fn, mode={' or mode='.join(map(repr, others))})"
+    )
+
+
+def refuse_mode(frame: DataFrame, error: Exception) -> None:
+    """Say what can be done where Spark has refused a writer whose mode, perhaps the default, the frame cannot have."""
+    answers = {mode: works(frame, mode) for mode in MODES}
+    if _reason(error) not in answers.values():
+        return  # it is about something else
+    able = [mode for mode, why in answers.items() if why is None]
+    said = " or ".join(f'.outputMode("{mode}")' for mode in able)
+    cure = f"say {said} of the writer, or frame(fn, mode=...)" if able else _NO_MODE
+    raise PlanError(f"run: this frame cannot be written like that: {_reason(error)}; {cure}") from error
+
+
+_NO_MODE = (
+    "give each stream in it a watermark, df.withWatermark(column, delay), with the column in the grouping or in a time"
+    " bound of the join, or do the rest behind a sink"
+)
+
+
+def _possible(frame: DataFrame, mode: str, *, ends: bool) -> bool:
+    return works(frame, mode) is None or (mode == "append" and ends and works(frame, "complete") is None)
+
+
+# The end.
+
+
+class Closing:
+    """The end of one query: what has to be known to give out what it holds back.
+
+    Steps that have something to say at the end, on which `stages/ends.py` has more, say it in a micro-batch before.
+    """
+
+    def __init__(self, session: Any, gate: Gate, name: str) -> None:
+        self._session = session
+        self._gate = gate
+        self._ends: set[str] = set()
+        self._told = False
+        self.name = name
+        self._found: Any = None
+        self.wanted = False
+        """Whether anything may be held back."""
+
+    def marked(self, frame: DataFrame) -> DataFrame:
+        """Return a DataFrame by whose query this one is known; its rows are counted."""
+        found = (_NAMED_END.match(name) for name in streaming_sources(frame))
+        self._ends = {each[1] for each in found if each is not None}
+        return frame.observe(self.name, functions.count(functions.lit(1)).alias("rows"))
+
+    def final(self, frame: DataFrame) -> DataFrame | None:
+        """Return the rows of a micro-batch that are final, where only those of the last one are."""
+        if self.finished:
+            return frame
+        frame.write.format("noop").mode("overwrite").save()  # for Spark's states; no row is needed yet
+        return None
+
+    def finish(self) -> str | None:
+        """Move the watermark to the end of time, if that is wanted; return the mark of the next micro-batch, if any.
+
+        It is None while a step is yet to hear of the end.
+        """
+        if not self.wanted:
+            return ""
+        if not self._all_told():
+            return None
+        if self._ends and not self._told:
+            self._told = True  # perhaps just now, and their rows are yet to come
+            return secrets.token_hex(4)
+        self._tracker().setWatermark(END_OF_TIME)
+        return ENDED
+
+    def _all_told(self) -> bool:
+        """Tell whether all steps that wait for the end have heard of it."""
+        doors = [door for address, door in self._gate.admitted() if address.door in self._ends]
+        return all(told for door in doors if isinstance(door, EndDoor) for _, _, _, told in door.standing())
+
+    @property
+    def finished(self) -> bool:
+        """Tell whether the micro-batch that runs is the last one, in which all is final."""
+        return int(self._tracker().currentWatermark()) >= END_OF_TIME
+
+    def _tracker(self) -> Any:
+        pause = threading.Event()
+        for _ in range(int(PATIENCE * 100)):
+            query = self._query()
+            if query is not None and query.watermarkTracker() is not None:
+                return query.watermarkTracker()
+            pause.wait(0.01)  # it has only just been started
+        raise PlanError("run: the query cannot be found, so what it holds back at its end cannot be given out")
+
+    def _query(self) -> Any:
+        if self._found is None:
+            for each in self._session.streams.active:
+                java: Any = each._jsq.streamingQuery()
+                if self.name in java.analyzedPlan().toString():
+                    self._found = java
+        return self._found
+
+
+__all__ = [
+    "MODES",
+    "Closing",
+    "Mode",
+    "PlanError",
+    "chosen",
+    "ends_with",
+    "live_sources",
+    "refuse_mode",
+    "stateful_steps",
+    "watermarked",
+    "works",
+]

@@ -1,0 +1,249 @@
+"""keeper: the processor that Spark gives the rows of one bucket of keys after the other, and that has their states."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator
+from operator import itemgetter
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+
+from penstock.bridges.shared.columns import values_of
+from penstock.engine.places.clocks import SYSTEM_CLOCK
+from penstock.engine.runs.chain import Chain
+from penstock.engine.weaving.blame import add_note, describe
+from penstock.engine.weaving.stepping import SteppingRun
+from penstock.flow import Flow
+from penstock.spark.stages.executing import Turns
+from penstock.spark.stages.packing import packed
+from penstock.spark.stages.reading_states import read
+from penstock.spark.stages.refusals import StageError
+from penstock.spark.stages.states import written
+from penstock.spark.stages.timekeeping import Timekeeper, read_time
+from penstock.spark.stages.verdicts import in_line
+from penstock.spark.wire.failure import report
+from penstock.spark.wire.schema import Form, Schema
+from penstock.stage import Source, Step
+from penstock.stream import Stream
+
+AT_ONCE = 10_000
+"""Rows of a bucket that are sorted into their keys together."""
+_KEY = StructType([StructField("key", StringType(), False)])
+_STATE = StructType([StructField("state", BinaryType(), False)])
+_DONE = written(True, "a key")
+"""All that is kept of a key whose stream has ended by itself, as with take."""
+
+
+class Keeper(StatefulProcessor):
+    """A Flow that runs over the rows of one key after the other, piece by piece."""
+
+    def __init__(
+        self, flow: Flow[Any, Any], source: Schema, target: Schema, rows: Form | None, order: tuple[int, ...]
+    ) -> None:
+        self._flow = flow
+        self._source = source
+        self._target = target
+        self._reader = source.reader(rows)  # here, where the hints of a class of rows can be read
+        self._order = order
+
+    # What Spark calls.
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._kept = handle.getMapState("states", _KEY, _STATE)
+        first, steps = in_line(self._flow._chain)
+        clock = WallClock()
+        self._run = SteppingRun(_by_clock(step, clock) for step in steps)
+        self._times: Timekeeper | None = None
+        if self._run.shortest is not None:
+            clock.run = self._run
+            self._times = Timekeeper(handle)
+        self._names = list(map(describe, self._run.stages))
+        self._inputs = Turns()
+        flow: Flow[Any, Any] = Flow(Chain(first, self._run.steps))
+        self._outputs = flow(Stream.from_iterable(self._inputs))
+        self._carried = self._source.arrow.append(pa.field("", pa.string()))
+        self._beginning: bytes | None = None
+        if self._run.quiet:
+            self._run.begin()
+            self._beginning = self._state()
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803  Spark's names
+        """Let the rows of a bucket pass, key by key."""
+        self._key = ""
+        try:
+            passed = self._passed(rows) if self._times is None else self._in_time(rows, self._times)
+            for made in packed(passed, self._target):
+                yield Row(rows=made.serialize().to_pybytes())
+        except Exception as error:
+            if self._key:
+                add_note(error, f"in keyed_by, key {self._key}")
+            report(error)  # Spark itself may take long to tell
+            raise
+
+    def close(self) -> None:
+        """Do nothing: Spark keeps the states."""
+
+    # The rows of a bucket.
+
+    def _passed(self, rows: Iterator[Any]) -> Iterator[Any]:
+        ends, held, pieces = False, 0, list[Any]()
+        for row in rows:
+            if not row.rows:
+                ends = True
+                continue
+            batch = pa.ipc.read_record_batch(pa.py_buffer(row.rows), self._carried)
+            pieces.append(batch)
+            held += batch.num_rows
+            if held >= AT_ONCE and not self._order:
+                yield from self._each_key(pieces)
+                held, pieces = 0, []
+        yield from self._each_key(pieces)
+        if ends:
+            yield from self._ended()
+
+    def _in_time(self, rows: Iterator[Any], times: Timekeeper) -> Iterator[Any]:
+        """Wake the keys that are due, and let the rows pass after that, whatever the order they come in."""
+        told: float | None = None
+        ends, pieces = False, list[Any]()
+        for row in rows:
+            time_of = read_time(row.rows)
+            if time_of is not None:
+                told = time_of if told is None else max(told, time_of)
+            elif row.rows:
+                pieces.append(pa.ipc.read_record_batch(pa.py_buffer(row.rows), self._carried))
+            else:
+                ends = True
+        times.begin(told)
+        for key in times.due():
+            yield from self._woken(key, times)
+        self._run.now = times.now
+        yield from self._each_key(pieces)
+        if ends:
+            yield from self._ended()
+            times.forget()
+        times.leave()
+
+    def _woken(self, key: str, times: Timekeeper) -> Iterator[Any]:
+        """Let a key say what it has to say at each of the times that have come since, one after the other."""
+        self._key = key
+        kept = self._kept.getValue((key,))
+        self._take_up(kept)
+        before = due = self._run.due
+        while due is not None and due <= times.now and not self._run.ended:
+            self._run.now = due
+            self._inputs.turn = iter(())
+            yield from self._outputs
+            due = self._run.due
+        self._put_back(key, None if kept is None else kept[0])
+        times.note(key, before, None if self._run.ended else due)
+        self._key = ""
+
+    def _each_key(self, pieces: list[Any]) -> Iterator[Any]:
+        for key, elements in _by_key(pieces, self._reader, self._order).items():
+            self._key = key
+            kept = self._kept.getValue((key,))
+            if kept is not None and kept[0] == _DONE:
+                continue
+            self._take_up(kept)
+            before = None if kept is None else self._run.due
+            self._inputs.turn = iter(elements)
+            yield from self._outputs
+            self._put_back(key, None if kept is None else kept[0])
+            if self._times is not None:
+                self._times.note(key, before, None if self._run.ended else self._run.due)
+        self._key = ""
+
+    def _ended(self) -> Iterator[Any]:
+        """Let each key say what it has to say at the end, and forget it."""
+        for (key,) in list(self._kept.keys()):
+            self._key = key
+            kept = self._kept.getValue((key,))
+            if kept is not None and kept[0] != _DONE:
+                self._take_up(kept)
+                self._run.ending = True
+                self._inputs.turn = iter(())
+                yield from self._outputs
+            self._kept.removeKey((key,))
+        self._key = ""
+
+    # The state of a key.
+
+    def _take_up(self, kept: Any) -> None:
+        if kept is None:
+            self._run.begin()
+            return
+        signature, *parts = read(bytes(kept[0]), "a key")
+        if signature != self._run.signature:
+            raise StageError(
+                f"keyed_by: the checkpoint has the states of {signature}, and the flow has {self._run.signature};"
+                " give it another checkpoint"
+            )
+        self._run.put_back([read(part, name) for part, name in zip(parts, self._names, strict=True)])
+
+    def _put_back(self, key: str, before: bytes | None) -> None:
+        state = _DONE if self._run.ended else self._state()
+        if state == self._beginning:
+            if before is not None:
+                self._kept.removeKey((key,))
+        elif state != before:
+            self._kept.updateValue((key,), (state,))
+
+    def _state(self) -> bytes:
+        parts = [written(*one) for one in zip(self._run.taken_out(), self._names, strict=True)]
+        return written((self._run.signature, *parts), "a key")
+
+
+class WallClock:
+    """A clock that goes on in another process and on another machine, as the system's own does not."""
+
+    def __init__(self) -> None:
+        self.run: SteppingRun | None = None
+        """The run whose time it tells, where the time comes with the rows."""
+
+    def now(self) -> float:
+        """Return the seconds since 1970."""
+        return time.time() if self.run is None else self.run.now
+
+    def call_later(self, seconds: float, task: Callable[[], None], /) -> Callable[[], None]:
+        """Refuse: what waits for it would be lost between two micro-batches."""
+        raise StageError("keyed_by: no step can be called back between two micro-batches")
+
+
+def _by_clock(step: Step | Source[Any], clock: WallClock) -> Step | Source[Any]:
+    """Return a step that has another clock in the place of the system's, if it has that."""
+    given: Any = step
+    if isinstance(getattr(given, "clock", None), type(SYSTEM_CLOCK)):
+        given = dataclasses.replace(given, clock=clock)
+    return given  # type: ignore[no-any-return]
+
+
+def _by_key(pieces: list[Any], reader: Callable[[Any], Iterator[Any]], order: tuple[int, ...]) -> dict[str, list[Any]]:
+    """Sort rows into their keys, and those of a key in the order that Spark would give them."""
+    found: dict[str, list[Any]] = {}
+    for piece in pieces:
+        last = piece.num_columns - 1
+        keys = piece.column(last).to_pylist()
+        batch = pa.RecordBatch.from_arrays(piece.columns[:last], schema=pa.schema(list(piece.schema)[:last]))
+        elements = reader(batch)
+        if order:
+            ranks = zip(*(map(_rank, values_of(batch.column(place))) for place in order), strict=True)
+            elements = zip(ranks, elements, strict=True)
+        for key, element in zip(keys, elements, strict=True):
+            found.setdefault(key, []).append(element)
+    if order:
+        for key, ranked in found.items():
+            ranked.sort(key=itemgetter(0))
+            found[key] = [element for _, element in ranked]
+    return found
+
+
+def _rank(value: Any) -> tuple[bool, bool, Any]:
+    return (value is not None, value != value, value)  # None first and NaN last  # noqa: PLR0124
+
+
+__all__ = ["Keeper"]

@@ -1,0 +1,80 @@
+"""callbacks: the calls of a query into this process, and what PySpark leaves of them when the query has ended.
+
+Spark calls the function of `foreachBatch` by a separate connection for each query, and a thread serves it here. PySpark
+ends neither with the query. The function itself is held until the JVM collects what stands for it there, which it never
+does while this process holds the query by way of the function.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import PenstockError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_QUERY = "sql.streaming.queryId"
+"""The local property by which Spark tells a job's query."""
+_called: dict[str, BatchCall] = {}
+"""The functions of the queries that run, by the query's name."""
+
+
+class BatchCall:
+    """A function for `foreachBatch` that can be let go of, with the thread and the connection by which it is called."""
+
+    def __init__(self, fn: Callable[[DataFrame, int], object]) -> None:
+        self._fn: Callable[[DataFrame, int], object] | None = fn
+        self._connection: Any = None
+        self._query: str | None = None
+        self._raised: Exception | None = None
+
+    def __call__(self, frame: DataFrame, number: int, /) -> None:
+        """Call the function."""
+        fn = self._fn
+        if fn is None:  # rather than a micro-batch that seems to be written
+            raise PenstockError("foreachBatch: the query of this function has ended")
+        if self._query is None:
+            context: Any = frame.sparkSession.sparkContext
+            self._connection = _connection_of(context)
+            self._query = str(context.getLocalProperty(_QUERY))
+            _called[self._query] = self
+        try:
+            fn(frame, number)
+        except Exception as error:
+            self._raised = error
+            raise
+
+    def let_go(self) -> None:
+        """Forget the function and end its thread; the query has ended."""
+        self._fn = None
+        if self._raised is not None:
+            self._raised.__traceback__ = None  # PySpark keeps the error, and so all that its frames hold
+            self._raised = None
+        if self._query is not None and _called.get(self._query) is self:
+            del _called[self._query]
+        connection, self._connection = self._connection, None
+        line = getattr(connection, "socket", None)
+        if line is not None:
+            with suppress(OSError):
+                line.shutdown(socket.SHUT_RDWR)  # its thread reads the end, and closes it
+
+
+def _connection_of(context: Any) -> Any:
+    """Return the connection by which the JVM calls the thread that asks; None where it is not one of a query's own."""
+    find = getattr(context._gateway._gateway_client, "get_thread_connection", None)
+    found = None if find is None else find()
+    return None if found is None or found.initiated_from_client else found
+
+
+def let_go(query: Any) -> None:
+    """Let go of the function that a query has called, now that it has ended."""
+    call = _called.get(str(query.id))
+    if call is not None:
+        call.let_go()
+
+
+__all__ = ["BatchCall", "let_go"]

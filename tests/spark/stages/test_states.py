@@ -1,0 +1,185 @@
+"""states: what a key has to remember, as bytes and back, without pickle where there is another form."""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import math
+import re
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.spark import StageError
+from penstock.spark.stages import states
+from penstock.spark.stages.reading_states import read
+from penstock.spark.stages.states import written
+from penstock.spark.wire.rows import row_type
+
+
+class Colour(Enum):
+    RED = 1
+
+
+class Place(NamedTuple):
+    x: int
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    at: dt.datetime
+    values: list[float]
+    place: Place | None = None
+
+
+@dataclass
+class Grown:
+    n: int
+    more: list[int] = field(default_factory=list)
+    colour: Colour = Colour.RED
+
+
+PLAIN = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text()
+    | st.binary()
+    | st.datetimes()
+    | st.datetimes(timezones=st.just(dt.UTC))
+    | st.dates()
+    | st.times()
+    | st.timedeltas()
+    | st.decimals(allow_nan=False)
+    | st.uuids()
+)
+VALUES = st.recursive(
+    PLAIN,
+    lambda inner: (
+        st.lists(inner)
+        | st.lists(inner).map(tuple)
+        | st.lists(inner).map(lambda items: deque(items, 7))
+        | st.dictionaries(st.text() | st.integers(), inner)
+        | st.sets(PLAIN)
+        | st.frozensets(st.integers())
+    ),
+    max_leaves=20,
+)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Compare values and types, as deep as they go."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, list | tuple | deque):
+        kept = getattr(one, "maxlen", None) == getattr(other, "maxlen", None)
+        return kept and len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
+    return bool(one == other) and math.copysign(1, one if isinstance(one, float) else 1) == math.copysign(
+        1, other if isinstance(other, float) else 1
+    )
+
+
+@given(VALUES)
+def test_a_value_comes_back_as_it_was_and_needs_no_pickle(value: Any) -> None:
+    data = written(value, "scan")
+    assert data[:2] != b"\x01P"
+    assert same(read(data, "scan"), value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Reading(dt.datetime(2024, 1, 1, tzinfo=dt.UTC), [1.0, 2.0, -0.0], Place(1, 2.5)),
+        [Colour.RED, Place(1, 0.5), Place(2, 0.5)],
+        [Grown(1, [2, 3]), Grown(2)],
+        [row_type(("a b", "n"))("x", 1), row_type(("a b", "n"))("y", 2)],
+        {1, 2, 3, 1 << 70},
+        float("inf"),
+        UUID(int=7),
+        Decimal("1.50"),
+    ],
+)
+def test_classes_that_can_be_imported_are_written_by_name(value: Any) -> None:
+    data = written(value, "scan")
+    assert data[:2] != b"\x01P"
+    assert same(read(data, "scan"), value)
+    assert math.isnan(read(written(math.nan, "scan"), "scan"))
+
+
+def test_names_of_fields_are_written_once() -> None:
+    rows = [row_type(("temperature", "n"))(1.5, n) for n in range(10)]
+    assert written(rows, "buffer").count(b"temperature") == 1
+
+
+def test_a_class_may_gain_a_field_with_a_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass
+    class Before:
+        n: int
+
+    @dataclass
+    class After:
+        n: int
+        needed: int
+
+    Before.__qualname__ = After.__qualname__ = "Grown"
+    monkeypatch.setitem(globals(), "Grown", Before)
+    data = written(Before(5), "scan")
+    monkeypatch.undo()
+    assert read(data, "scan") == Grown(5)
+    monkeypatch.setitem(globals(), "Grown", After)
+    with pytest.raises(
+        StageError, match=r"^keyed_by: a state in the checkpoint is a Grown without 'needed', which has no default$"
+    ):
+        read(data, "scan")
+    monkeypatch.delitem(globals(), "Grown")
+    with pytest.raises(StageError, match=r"is a Grown of tests.spark.stages.test_states, which is not there any more$"):
+        read(data, "scan")
+
+
+def test_what_has_no_form_is_pickled_and_that_is_said_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(states, "_said", set())
+    shared = [1]
+    local = type("Local", (), {"__eq__": lambda self, other: type(other).__name__ == "Local", "__hash__": None})
+    for value in (Fraction(1, 3), [shared, shared], local(), Fraction(2, 3)):
+        with caplog.at_level(logging.WARNING, "penstock.spark"):
+            assert read(written(value, "scan(f)"), "scan(f)") == value
+    begins = "keyed_by: the state of scan(f) is pickled into the checkpoint: "
+    assert [record.getMessage() for record in caplog.records] == [
+        begins + "there is no form for a Fraction",
+        begins + "one list is in it twice",
+        begins + "there is no form for a Local",
+    ]
+    one, other = read(written([shared, shared], "scan"), "scan")
+    assert one is other
+
+
+def test_what_cannot_be_kept_or_read_is_named() -> None:
+    with pytest.raises(
+        StageError, match=r"^keyed_by: scan\(f\): its state must be one that pickle takes, got <unlocked _thread.lock"
+    ):
+        written(threading.Lock(), "scan(f)")
+    good = written([1, "x", Place(1, 2.0)], "scan")
+    for bad in (good[:-1], good + b"N", b"\x01?", b"\x01Pnonsense"):
+        with pytest.raises(StageError, match=r"^keyed_by: the state of scan in the checkpoint cannot be read: "):
+            read(bad, "scan")
+    message = (
+        "keyed_by: the state of scan in the checkpoint has the form 80, and this version of penstock reads 01;"
+        " give the query another checkpoint"
+    )
+    with pytest.raises(StageError, match=f"^{re.escape(message)}$"):
+        read(b"\x80\x04N.", "scan")

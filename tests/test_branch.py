@@ -1,0 +1,198 @@
+"""branch: several sinks take one stream, in one run of it."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import pickle
+import threading
+from typing import Any
+
+import pytest
+
+from penstock import RunCancelledError, Sink, Stream, branch, flow, thread
+
+WAIT = 60
+
+
+@flow
+def odd(numbers: Stream[int]) -> Stream[int]:
+    return numbers.filter(lambda n: n % 2)
+
+
+@flow
+def doubled(numbers: Stream[int]) -> Stream[int]:
+    return numbers.map(lambda n: n * 2)
+
+
+def counted(runs: list[int]) -> Stream[int]:
+    def numbers() -> Any:
+        runs.append(1)
+        yield from range(1000)
+
+    return Stream.defer(numbers)
+
+
+def test_each_sink_gets_the_whole_stream_of_one_run() -> None:
+    runs: list[int] = []
+    pipeline = counted(runs) | branch(Sink.to_list(), odd | Sink.count(), doubled | odd | Sink.count())
+    assert pipeline.run().wait(WAIT) == (list(range(1000)), 500, 0)
+    assert runs == [1]
+    assert pipeline.run().wait(WAIT)[1] == 500
+    assert runs == [1, 1]
+
+
+def test_branches_branch_again_and_the_result_shows_it() -> None:
+    inner = branch(Sink.count(), odd | Sink.to_list())
+    assert (Stream.range(6) | doubled | branch(Sink.to_list(), odd | inner)).run().wait(WAIT) == (
+        [0, 2, 4, 6, 8, 10],
+        (0, []),
+    )
+
+
+def test_a_stream_that_signals_is_branched_as_well() -> None:
+    numbers = Stream.range(5000).publish_on(thread())
+    assert (numbers | branch(Sink.count(), odd | Sink.count())).run().wait(WAIT) == (5000, 2500)
+
+
+def test_merged_streams_are_branched() -> None:
+    merged = (Stream.range(3) | doubled).merge(Stream.just(7))
+    assert [sorted(each) for each in (merged | branch(Sink.to_list(), odd | Sink.to_list())).run().wait(WAIT)] == [
+        [0, 2, 4, 7],
+        [7],
+    ]
+
+
+def test_a_sink_that_has_enough_leaves_the_others_alone() -> None:
+    first = Sink.of(lambda numbers: numbers.take(2).to_list())
+    assert (Stream.range(10_000) | branch(first, Sink.count())).run().wait(WAIT) == ([0, 1], 10_000)
+
+
+def test_the_stream_is_let_go_of_when_all_have_enough() -> None:
+    closed = threading.Event()
+
+    def endless() -> Any:
+        try:
+            yield from iter(int, 1)
+        finally:
+            closed.set()
+
+    first = Sink.of(lambda numbers: numbers.first())
+    assert (Stream.defer(endless) | branch(first, first)).run().wait(WAIT) == (0, 0)
+    assert closed.wait(WAIT)
+
+
+def test_a_failure_of_one_ends_the_others() -> None:
+    got: list[int] = []
+
+    def refuse(number: int) -> None:
+        if number == 3:
+            raise LookupError(number)
+
+    pipeline = Stream.defer(lambda: iter(range(10**9))) | branch(Sink.for_each(got.append), Sink.for_each(refuse))
+    with pytest.raises(LookupError):
+        pipeline.run().wait(WAIT)
+    assert len(got) < 1000
+
+
+def test_a_failure_of_the_stream_is_raised() -> None:
+    with pytest.raises(KeyError, match="lost"):
+        (Stream.just(1).concat(Stream.error(KeyError("lost"))) | branch(Sink.count(), Sink.count())).run().wait(WAIT)
+
+
+def test_a_slow_sink_holds_the_others_back() -> None:
+    ahead: list[int] = []
+    entered, go_on = threading.Event(), threading.Event()
+
+    def wait(_: int) -> None:
+        entered.set()
+        assert go_on.wait(WAIT)
+
+    slow = Sink.of(lambda numbers: numbers.publish_on(thread()).tap(wait).count())
+    run = (Stream.range(100_000) | branch(slow, Sink.for_each(ahead.append))).run()
+    assert entered.wait(WAIT)
+    with pytest.raises(TimeoutError):
+        run.wait(0.2)
+    assert len(ahead) < 2000
+    go_on.set()
+    assert run.wait(WAIT) == (100_000, 100_000)
+
+
+def test_stop_lets_what_is_inside_come_to_the_end_of_each() -> None:
+    arrived = threading.Event()
+    pipeline = Stream.defer(lambda: iter(range(10**9))) | branch(
+        Sink.count(), Sink.for_each(lambda n: arrived.set() if n > 100 else None)
+    )
+    run = pipeline.run()
+    assert arrived.wait(WAIT)
+    run.stop()
+    one, two = run.wait(WAIT)
+    assert one == two == run.now().rows_in
+
+
+def test_cancel_ends_all() -> None:
+    arrived = threading.Event()
+    run = (
+        Stream.defer(lambda: iter(range(10**9))) | branch(Sink.count(), Sink.for_each(lambda _: arrived.set()))
+    ).run()
+    assert arrived.wait(WAIT)
+    run.cancel()
+    with pytest.raises(RunCancelledError):
+        run.wait(WAIT)
+
+
+def test_it_is_awaited() -> None:
+    async def main() -> tuple[int, list[int]]:
+        return await (Stream.range(3) | branch(Sink.count(), Sink.to_list()))
+
+    assert asyncio.run(main()) == (3, [0, 1, 2])
+
+
+def test_it_is_a_value() -> None:
+    ends = branch(Sink.count(), Sink.to_list())
+    assert ends == branch(Sink.count(), Sink.to_list())
+    assert ends != branch(Sink.to_list(), Sink.count())
+    assert hash(ends) == hash(copy.copy(ends))
+    pipeline = Stream.range(3) | pickle.loads(pickle.dumps(ends))
+    assert pipeline.run().wait(WAIT) == (3, [0, 1, 2])
+
+
+def test_the_plan_is_a_graph() -> None:
+    pipeline = Stream.range(3) | doubled | branch(Sink.to_list(), odd | Sink.count())
+    assert str(pipeline.explain()).splitlines() == [
+        "in this process",
+        "  source ├─ 1. range",
+        "         │",
+        "    then ├─ 2. map(doubled.<lambda>)",
+        "         │",
+        "     end ├─ 3. to_list",
+        "         │    asks for all there is, one after the other",
+        "",
+        "    then ├─ 4. filter(odd.<lambda>), of 2",
+        "         │",
+        "     end ├─ 5. count",
+        "         │    asks for all there is, one after the other",
+    ]
+    assert pipeline.explain().mermaid().splitlines()[-4:] == [
+        "  p0 --> p1",
+        "  p1 --> p2",
+        "  p1 --> p3",
+        "  p3 --> p4",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((), "branch: ends must be at least two Sinks, got 0"),
+        ((Sink.count(),), "branch: ends must be at least two Sinks, got 1"),
+        (
+            (Sink.count(), odd),
+            "branch: ends must be Sinks, got Flow(hole | filter(odd.<lambda>)); end a Flow with one: flow | sink",
+        ),
+    ],
+)
+def test_refuses_what_does_not_fit(given: Any, message: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        branch(*given)
+    assert str(caught.value) == message
