@@ -36,6 +36,11 @@ def every_second(events: Stream[Event]) -> Stream[Event]:
 
 
 @flow
+def quiet(events: Stream[Event]) -> Stream[Event]:
+    return events.debounce(3600.0)
+
+
+@flow
 def parsed(lines: Stream[str]) -> Stream[int]:
     return lines.map(str.strip).map(int)
 
@@ -115,6 +120,15 @@ def test_what_a_state_of_a_key_says_at_the_end_is_not_late_for_the_windows_behin
     pipeline = events | entry(Event, capacity=4) | keyed_by(every_second, "name") | windows | Sink.to_list()
     found = pipeline.run(spark).wait(WAIT)
     assert [row[1] for row in sorted(found, key=lambda row: row[0]["start"])] == [1, 1, 3, 1]
+
+
+def test_what_a_key_holds_for_its_time_comes_at_the_end_and_counts_behind_it(spark):
+    events = Stream.range(10).map(lambda n: Event("ab"[n % 2], at(20 * n)))
+    counts = frame(lambda df: df.groupBy("name").agg(f.max("at").alias("at"), f.count("*").alias("count")))
+    pipeline = events | entry(Event, capacity=4) | keyed_by(quiet, "name") | counts | Sink.to_list()
+    found = sorted(pipeline.run(spark).wait(WAIT))
+    assert [(row[0], row[2]) for row in found] == [("a", 1), ("b", 1)]
+    assert [row[1] for row in found] == [at(160), at(180)]
 
 
 def test_what_is_open_when_a_source_fails_does_not_come_out(spark):

@@ -34,9 +34,9 @@ PATIENCE = 10.0
 """Seconds for a query to be known after it was started."""
 
 
-_END = f"{PREFIX}end_"
 _NAMED = re.compile(rf"{PREFIX}([0-9a-f]+)")
-_NAMED_END = re.compile(rf"{_END}([0-9a-f]+)")
+_NAMED_END = re.compile(rf"{PREFIX}(?:end|time)_([0-9a-f]+)")
+"""The sources that tell steps of the end, and some of the time as well."""
 
 
 class PlanError(PenstockError):
@@ -67,7 +67,7 @@ def live_sources(frame: DataFrame, doors: Container[str]) -> int:
 
 def ends_with(frame: DataFrame, doors: Container[str]) -> bool:
     """Tell whether a streaming DataFrame has an end that is known: all its sources are behind some doors."""
-    names = [name for name in streaming_sources(frame) if not name.startswith(_END)]
+    names = [name for name in streaming_sources(frame) if not _NAMED_END.match(name)]
     return bool(names) and all(_door(name) in doors for name in names)
 
 
