@@ -131,11 +131,12 @@ class TrialProbe:
 
     def stuck_in(self) -> tuple[str, str] | None:
         """Return the innermost call that has not returned, if a rule says that it must, after that rule."""
-        for thread, calls in list(self._calls.items()):
-            if calls and calls[-1] == "cancel()":
-                return "3.5", "cancel() did not return"
-            if calls and calls[-1].startswith("request") and thread in self._running:
-                return "3.2", f"{calls[-1]} inside on_{self._running[thread][-1]} did not return"
+        with self.environment.activity.changed:  # signals that begin or end now change both
+            for thread, calls in list(self._calls.items()):
+                if calls and calls[-1] == "cancel()":
+                    return "3.5", "cancel() did not return"
+                if calls and calls[-1].startswith("request") and thread in self._running:
+                    return "3.2", f"{calls[-1]} inside on_{self._running[thread][-1]} did not return"
         return None
 
     def abandon(self) -> None:

@@ -17,6 +17,8 @@ from penstock.engine.words.dropped import drop
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+PATIENCE = 10.0
+"""Seconds to wait until Spark has let go of a batch."""
 Write: TypeAlias = "Callable[[DataFrame, int], object]"
 """A function from a batch of rows and its number; the same batch comes with the same number again after a failure."""
 
@@ -35,17 +37,21 @@ def written(frame: DataFrame, write: Write | None, batch: int) -> Iterator[None]
         yield
     finally:
         if not held_by_others:
-            _let_go(frame)
+            let_go(frame)
 
 
-def _let_go(frame: DataFrame) -> None:
-    try:
-        frame.unpersist()
-    except Exception:  # noqa: BLE001  Spark interrupts this thread's work when its query is stopped, and this with it
-        threading.Thread(target=_let_go_again, args=(frame,), name="penstock-let-go", daemon=True).start()
+def let_go(frame: DataFrame) -> None:
+    """Stop holding a batch.
+
+    It is done on a separate thread. Spark interrupts that of a query which is stopped, and what was let go of by half
+    would be held for as long as the session lasts.
+    """
+    thread = threading.Thread(target=_unpersist, args=(frame,), name="penstock-let-go", daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
 
 
-def _let_go_again(frame: DataFrame) -> None:
+def _unpersist(frame: DataFrame) -> None:
     try:
         frame.unpersist()
     except Exception as error:  # noqa: BLE001  this thread has no caller, so it is only logged
@@ -53,4 +59,4 @@ def _let_go_again(frame: DataFrame) -> None:
             drop("also: a batch could not be let go of", error)
 
 
-__all__ = ["Write", "written"]
+__all__ = ["Write", "let_go", "written"]

@@ -7,6 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.spark.egress.batch_write import let_go
 from penstock.spark.pipeline.modes import PlanError, ends_with, stateful_steps
 from penstock.spark.pipeline.nodes import Executed, Live, Merged, Node, SparkPlan, shaped
 from penstock.spark.pipeline.steps import Also, Frame, SparkSource
@@ -106,7 +107,7 @@ class OfBatch:
     def let_go(self) -> None:
         """Forget what was held because several use it."""
         while self._held:
-            self._held.pop().unpersist()
+            let_go(self._held.pop())
 
 
 def applied(node: Node, inputs: list[DataFrame]) -> DataFrame:
