@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.spark import Spark
+from penstock.spark.versions.planner_threads import EVERY
 from tests.spark.processes import below, command
 
 _NUMBER = re.compile(r"[0-9a-f]{8,}|\d+")
@@ -95,7 +96,7 @@ def census(spark: Spark) -> dict[str, Any]:
 
 POOLS = ("-N", "process reaper", "Thread-N", "pool-N-thread-N", "Executor task launch worker")
 """What the names of threads end or begin with that Spark keeps for a minute, in pools with a bound."""
-SPARE = {"Java objects": 40, "daemon": 2}
+SPARE = {"Java objects": 40, "daemon": 2, "Idle Worker Monitor": EVERY}
 """How much more there may be of what is let go of late, or kept for the next task."""
 
 

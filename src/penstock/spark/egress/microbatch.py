@@ -27,7 +27,7 @@ from penstock.spark.egress.in_order import batches_in_order
 from penstock.spark.egress.numbering import NumberedByEnd, numbered_rows
 from penstock.spark.egress.task_failures import TaskFailures, report_to
 from penstock.spark.versions.callbacks import BatchCall
-from penstock.spark.versions.planner_threads import end_planner_threads
+from penstock.spark.versions.planner_threads import query_ended
 from penstock.spark.versions.query_ends import PREFIX, UNTIL_END, start, streaming_sources
 from penstock.spark.wire import failure
 from penstock.spark.wire.gate import DoorCall, Gate, GateError, Message
@@ -213,7 +213,7 @@ class _Run:
         else:
             self._call.let_go()
             self._outlet.complete()
-        end_planner_threads(self._context)
+        query_ended(self._context)
 
     def _stop(self) -> None:
         with self._changed:

@@ -24,7 +24,7 @@ from penstock.spark.pipeline.progress import Batches
 from penstock.spark.pipeline.steps import SparkSink
 from penstock.spark.session.held import HeldSession
 from penstock.spark.versions.callbacks import let_go
-from penstock.spark.versions.planner_threads import end_planner_threads
+from penstock.spark.versions.planner_threads import query_ended
 from penstock.spark.versions.query_ends import start
 from penstock.spark.wire import failure
 from penstock.spark.wire.gate import DoorCall, GateError, Message
@@ -185,6 +185,6 @@ class NativeEnd:
                 self._batches.look()
         finally:
             let_go(made)
-            end_planner_threads(self._context)
+            query_ended(self._context)
         self._batches.look()
         return self._batches.now().rows_out or 0

@@ -7,12 +7,27 @@ the other would have more and more of both.
 
 from __future__ import annotations
 
+import threading
 from contextlib import suppress
+from itertools import count
 from typing import Any
 
+EVERY = 16
+"""After how many queries their threads are ended."""
+_ended = count(1)
+_looking = threading.Lock()
 _NAME = "Idle Worker Monitor"
 _PLANS = "python_streaming_source_runner"
 """What the name of the module ends with that such a process runs."""
+
+
+def query_ended(context: Any) -> None:
+    """End such threads now and then: each look asks the JVM for all of its threads, which is a question for each."""
+    if next(_ended) % EVERY == 0 and _looking.acquire(blocking=False):
+        try:
+            end_planner_threads(context)
+        finally:
+            _looking.release()
 
 
 def end_planner_threads(context: Any) -> None:
@@ -32,8 +47,8 @@ def _threads(gateway: Any, jvm: Any) -> list[Any]:
     while (above := group.getParent()) is not None:
         group = above
     found = gateway.new_array(jvm.java.lang.Thread, 2 * group.activeCount() + 16)
-    count = group.enumerate(found, True)
-    return [found[at] for at in range(count)]
+    filled = group.enumerate(found, True)
+    return [found[at] for at in range(filled)]
 
 
 def _plans(thread: Any) -> bool:
@@ -55,4 +70,4 @@ def _quiet(jvm: Any) -> Any:
     return invoke.MethodHandleProxies.asInterfaceInstance(handler, invoke.MethodHandles.empty(takes))
 
 
-__all__ = ["end_planner_threads"]
+__all__ = ["EVERY", "end_planner_threads", "query_ended"]
