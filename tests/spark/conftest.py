@@ -15,6 +15,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Know the marks below, also where pytest-timeout is not installed."""
     config.addinivalue_line("markers", "timeout(seconds): fail a test that takes longer")
     config.addinivalue_line("markers", "session: it shares the one Spark session")
+    # py4j leaves a socket to the collector that did not reach a JVM which has ended; the next test would be blamed.
+    config.addinivalue_line("filterwarnings", r"ignore:unclosed <socket.*laddr=\('0\.0\.0\.0', \d+\)>:ResourceWarning")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
 
@@ -46,7 +47,7 @@ def test_the_demo_says_so_when_figures_differ(examples, tmp_path, capsys):
     (tmp_path / "batch=0").mkdir()
     report = next(iter(examples.flights.plain(table)))
     examples.demo.parquet.write_table(
-        examples.demo.pa.table({name: [value] for name, value in report._asdict().items()}), tmp_path / "batch=0" / "x"
+        pa.table({name: [value] for name, value in report._asdict().items()}), tmp_path / "batch=0" / "x"
     )
     board = examples.demo.Board(0.0)
     board.show(report)
