@@ -1,9 +1,10 @@
 """in_order: the record batches of a DataFrame, partition after partition, of which few are in this process at a time.
 
-The tasks of the job run side by side and write to the gate, each a few batches ahead. Taken are those of the first
-partition that is not through; the others stand still meanwhile. A task that fails is run again, and might not get a
-core while those behind it stand still on all of them: when the partition whose turn it is has had no task for a moment,
-what the others hold is taken, out of order.
+The tasks of the job run side by side and write to the gate, which holds a few batches of them all together, so that a
+small micro-batch leaves no task behind that waits on a core for a slow subscriber. Taken are those of the first
+partition that is not through; beyond what is held, the others stand still meanwhile. A task that fails is run again,
+and might not get a core while those behind it stand still on all of them: when the partition whose turn it is has had
+no task for a moment, what the others hold is taken, out of order.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -26,6 +28,8 @@ from penstock.spark.wire.gate import DoorAddress, DoorCall, Gate, GateError, Mes
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+HELD = 16
+"""Batches of all partitions together that wait here without holding their tasks up."""
 LOOK = 0.1
 """Seconds between two looks whether the subscriber is still there."""
 GRACE = 1.0
@@ -36,26 +40,26 @@ ENDING = 10.0
 
 @dataclass(slots=True, eq=False)
 class PartitionState:
-    """How many rows of a partition were taken, which attempt may write, and what it holds out."""
+    """How many rows of a partition were taken, which attempt may write, and what of it waits."""
 
     rows: int = 0
     attempt: int = -1
     present: bool = False
     finished: bool = False
-    offer: pa.RecordBatch | None = None
-    waits: list[threading.Event] = field(default_factory=list)
+    offers: deque[pa.RecordBatch] = field(default_factory=deque)
 
 
 class OrderedDoor:
-    """The door that tasks write to, one batch of each partition at a time."""
+    """The door that tasks write to, a few batches ahead of what is taken."""
 
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, now: Callable[[], float] = time.monotonic, held: int = HELD) -> None:
         self._changed = threading.Condition()
         self._now = now
         self._states: dict[int, PartitionState] = {}
         self._turn = 0
         self._absent_since: float | None = None
         self._refuses = False
+        self._held, self._most = 0, held
         self.over = False
         """Whether the job has ended."""
         self.error: Exception | None = None
@@ -73,7 +77,7 @@ class OrderedDoor:
         raise GateError("stream: there is nothing to read here")
 
     def put(self, body: Message, reader: Any, writer: Any, /) -> None:
-        """Take the batches of one attempt, one at a time."""
+        """Take the batches of one attempt."""
         number, attempt = whole(body, "partition"), whole(body, "attempt")
         state, skip = self.begin(number, attempt)
         writer.write(json.dumps({"skip": skip}).encode())
@@ -103,8 +107,9 @@ class OrderedDoor:
             state = self._states.setdefault(number, PartitionState())
             self._check(state, attempt)
             state.attempt, state.present = attempt, True
-            state.offer = None  # an older attempt's, which was not counted
-            self._wake(state)
+            if state.offers:  # an older attempt's, which were not counted
+                self._drop(state)
+                state.finished = False
             self._changed.notify_all()
             return state, state.rows
 
@@ -117,16 +122,16 @@ class OrderedDoor:
                 self._changed.notify_all()
 
     def offer(self, state: PartitionState, attempt: int, batch: pa.RecordBatch) -> None:
-        """Wait until a batch is taken."""
-        settled = threading.Event()
+        """Put a batch down; where there are too many, wait until those of this partition were taken."""
         with self._changed:
             self._check(state, attempt)
-            state.offer = batch
-            state.waits.append(settled)
-            self.most_held = max(self.most_held, sum(each.offer is not None for each in self._states.values()))
+            state.offers.append(batch)
+            self._held += 1
+            self.most_held = max(self.most_held, self._held)
             self._changed.notify_all()
-        settled.wait()
-        with self._changed:
+            self._changed.wait_for(
+                lambda: self._held <= self._most or not state.offers or self._refuses or attempt < state.attempt
+            )
             self._check(state, attempt)
 
     def _check(self, state: PartitionState, attempt: int) -> None:
@@ -135,11 +140,9 @@ class OrderedDoor:
         if attempt < state.attempt:
             raise flight.FlightCancelledError(f"egress: attempt {attempt} was replaced by attempt {state.attempt}")
 
-    @staticmethod
-    def _wake(state: PartitionState) -> None:
-        for settled in state.waits:
-            settled.set()
-        state.waits.clear()
+    def _drop(self, state: PartitionState) -> None:
+        self._held -= len(state.offers)
+        state.offers.clear()
 
     # The taker's side.
 
@@ -148,8 +151,7 @@ class OrderedDoor:
         with self._changed:
             self._refuses = True
             for state in self._states.values():
-                state.offer = None
-                self._wake(state)
+                self._drop(state)
             self._changed.notify_all()
 
     def ended(self, error: Exception | None) -> None:
@@ -163,29 +165,32 @@ class OrderedDoor:
         with self._changed:
             self._changed.wait_for(lambda: self._next() is not None or self.over, seconds)
             state = self._next()
-            if state is None or state.offer is None:
+            if state is None:
                 return None
-            batch, state.offer = state.offer, None
+            batch = state.offers.popleft()
+            self._held -= 1
             state.rows += batch.num_rows
-            self._wake(state)
+            self._changed.notify_all()
             return batch
 
     def _next(self) -> PartitionState | None:
         """Return the partition whose batch is to be taken, if it has one; hold the lock."""
+        if self.error is not None:
+            return None
         states = self._states
-        while self._turn in states and states[self._turn].finished:
+        while self._turn in states and states[self._turn].finished and not states[self._turn].offers:
             self._turn += 1
             self._absent_since = None
         state = states.get(self._turn)
-        if state is not None and (state.present or state.offer is not None):
+        if state is not None and (state.present or state.offers):
             self._absent_since = None
-            return state if state.offer is not None else None
-        others = [each for each in states.values() if each.offer is not None]
+            return state if state.offers else None
+        others = [each for _, each in sorted(states.items()) if each.offers]
         if not others:
             return None
         if self._absent_since is None:
             self._absent_since = self._now()
-        return others[0] if self._now() - self._absent_since >= GRACE else None
+        return others[0] if self.over or self._now() - self._absent_since >= GRACE else None
 
 
 def send_in_order(address: DoorAddress, schema: pa.Schema, batches: Iterable[bytes]) -> Iterator[Any]:
