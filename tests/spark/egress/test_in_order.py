@@ -12,7 +12,7 @@ from pyarrow import flight
 
 from penstock.spark import Spark
 from penstock.spark.egress.delivery import BatchSender
-from penstock.spark.egress.in_order import GRACE, HELD, OrderedDoor, batches_in_order
+from penstock.spark.egress.in_order import GRACE, OrderedDoor, batches_in_order
 from penstock.spark.wire.gate import Gate
 
 SCHEMA = pa.schema([("n", pa.int64())])
@@ -174,10 +174,11 @@ def test_a_micro_batch_is_not_held_whole(spark: Spark, monkeypatch: pytest.Monke
         doors.append(door)
 
     monkeypatch.setattr(OrderedDoor, "__init__", noted)
+    monkeypatch.setattr("penstock.spark.egress.in_order.HELD", 300)
     rate = spark.session.readStream.format("rate-micro-batch").option("rowsPerBatch", 20_000).option("numPartitions", 4)
     rows = list(spark.stream(rate.load().select("value"), rows="tuple").take(20_000))
     assert rows == [(n,) for part in range(4) for n in range(part, 20_000, 4)]  # as that source cuts them
-    assert doors[0].most_held <= HELD + 2  # of 200 batches; there are two tasks at a time
+    assert doors[0].most_held <= 300 + 2 * 100  # of 20,000; two tasks at a time have a batch more
     doors.clear()
     rate = spark.session.readStream.format("rate-micro-batch").option("rowsPerBatch", 50).option("numPartitions", 1)
     assert list(spark.stream(rate.load().select("value"), rows="tuple").take(150)) == [(n,) for n in range(150)]

@@ -1,6 +1,6 @@
 """in_order: the record batches of a DataFrame, partition after partition, of which few are in this process at a time.
 
-The tasks of the job run side by side and write to the gate, which holds a few batches of them all together, so that a
+The tasks of the job run side by side and write to the gate, which holds some rows of them all together, so that a
 small micro-batch leaves no task behind that waits on a core for a slow subscriber. Taken are those of the first
 partition that is not through; beyond what is held, the others stand still meanwhile. A task that fails is run again,
 and might not get a core while those behind it stand still on all of them: when the partition whose turn it is has had
@@ -28,8 +28,8 @@ from penstock.spark.wire.gate import DoorAddress, DoorCall, Gate, GateError, Mes
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-HELD = 16
-"""Batches of all partitions together that wait here without holding their tasks up."""
+HELD = 64_000
+"""Rows of all partitions together that wait here without holding their tasks up."""
 LOOK = 0.1
 """Seconds between two looks whether the subscriber is still there."""
 GRACE = 1.0
@@ -52,19 +52,19 @@ class PartitionState:
 class OrderedDoor:
     """The door that tasks write to, a few batches ahead of what is taken."""
 
-    def __init__(self, now: Callable[[], float] = time.monotonic, held: int = HELD) -> None:
+    def __init__(self, now: Callable[[], float] = time.monotonic, held: int | None = None) -> None:
         self._changed = threading.Condition()
         self._now = now
         self._states: dict[int, PartitionState] = {}
         self._turn = 0
         self._absent_since: float | None = None
         self._refuses = False
-        self._held, self._most = 0, held
+        self._held, self._most = 0, HELD if held is None else held
         self.over = False
         """Whether the job has ended."""
         self.error: Exception | None = None
         self.most_held = 0
-        """The most batches that ever waited here at once."""
+        """The most rows that ever waited here at once."""
 
     # What the gate calls.
 
@@ -126,7 +126,7 @@ class OrderedDoor:
         with self._changed:
             self._check(state, attempt)
             state.offers.append(batch)
-            self._held += 1
+            self._held += batch.num_rows
             self.most_held = max(self.most_held, self._held)
             self._changed.notify_all()
             self._changed.wait_for(
@@ -141,7 +141,7 @@ class OrderedDoor:
             raise flight.FlightCancelledError(f"egress: attempt {attempt} was replaced by attempt {state.attempt}")
 
     def _drop(self, state: PartitionState) -> None:
-        self._held -= len(state.offers)
+        self._held -= sum(batch.num_rows for batch in state.offers)
         state.offers.clear()
 
     # The taker's side.
@@ -168,7 +168,7 @@ class OrderedDoor:
             if state is None:
                 return None
             batch = state.offers.popleft()
-            self._held -= 1
+            self._held -= batch.num_rows
             state.rows += batch.num_rows
             self._changed.notify_all()
             return batch
