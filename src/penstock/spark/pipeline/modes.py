@@ -176,6 +176,11 @@ def _possible(frame: DataFrame, mode: str, *, ends: bool) -> bool:
 # The end.
 
 
+def keep_states(frame: DataFrame) -> None:
+    """Let Spark bring its states up to date with a micro-batch of which no row is needed yet."""
+    frame.write.format("noop").mode("overwrite").save()
+
+
 class Closing:
     """The end of one query: what has to be known to give out what it holds back.
 
@@ -202,7 +207,7 @@ class Closing:
         """Return the rows of a micro-batch that are final, where only those of the last one are."""
         if self.finished:
             return frame
-        frame.write.format("noop").mode("overwrite").save()  # for Spark's states; no row is needed yet
+        keep_states(frame)
         return None
 
     def finish(self) -> str | None:
@@ -255,6 +260,7 @@ __all__ = [
     "PlanError",
     "chosen",
     "ends_with",
+    "keep_states",
     "live_sources",
     "refuse_mode",
     "stateful_steps",

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, DataFrameWriter
 
 from penstock.spark.egress.decoding import Decode, decoder
 from penstock.spark.pipeline.build import Built, OfBatch
-from penstock.spark.pipeline.modes import Closing, chosen, stateful_steps, watermarked, works
+from penstock.spark.pipeline.modes import Closing, chosen, keep_states, stateful_steps, watermarked, works
 from penstock.spark.pipeline.nodes import End, Local, SparkPlan
 from penstock.spark.pipeline.steps import Also, Frame, SparkSink
 from penstock.spark.pipeline.tagged import pairs, tagged, untagged
@@ -190,7 +190,7 @@ class Serving:
         self._batch = None
         due = [portion for portion in self.local if self._due(portion)]
         if not due:
-            frame.write.format("noop").mode("overwrite").save()  # for Spark's states; no row is needed yet
+            keep_states(frame)
             return None
         if not self._several:
             return batch.frame(due[0].at)
