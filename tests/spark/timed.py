@@ -26,6 +26,12 @@ from tests.spark.stages.pieces import in_pieces
 Make = Callable[[Stream[Any], Clock], Stream[Any]]
 Batch = tuple[float, list[Given]]
 
+
+def asked(stream: Stream[Any], clock: Clock) -> Stream[Any]:
+    """Return a stream of which everything is asked at once, as Spark does; where it runs, nothing else can."""
+    return stream if clock is SYSTEM_CLOCK else stream.on_backpressure_buffer(1000)
+
+
 # The lengths have sums that differ, so that no two steps are due at once, where their order would be left open.
 WAITING: list[Make] = [
     lambda s, clock: s.debounce(1.3, clock=clock),
@@ -35,6 +41,12 @@ WAITING: list[Make] = [
     lambda s, clock: s.sample(1.71, clock=clock),
     lambda s, clock: s.timeout(4.37, clock=clock).on_error_return(-1, when=TimeoutError),
     lambda s, clock: s.timeout(3.91, clock=clock).on_error_resume(lambda error: [7, 8]),
+    lambda s, clock: asked(s.delay(2.89, clock=clock), clock),
+    lambda s, clock: asked(s.delay(0.43, clock=clock), clock),
+    lambda s, clock: asked(asked(s, clock).throttle(1, 1.39, clock=clock), clock),
+    lambda s, clock: asked(asked(s, clock).throttle(2, 3.29, clock=clock), clock),
+    lambda s, clock: asked(s.keep_alive(1.83, 9, clock=clock), clock),
+    lambda s, clock: asked(s.keep_alive(2.57, fn=lambda: 11, clock=clock), clock),
 ]
 OTHERS: list[Make] = [
     lambda s, _: s.map(lambda n: n + 1),
@@ -93,7 +105,7 @@ def here(make: Make, batches: Sequence[Batch], key: int) -> list[tuple[int, Any]
         clock.advance(now - clock.now())
         mine = [row.n for row in rows if row.k == key]
         if mine and probe is None:
-            stream = make(Stream.from_publisher(upstream), clock)
+            stream = make(asked(Stream.from_publisher(upstream), clock), clock)
             probe = subscribed(stream.map(lambda one: found.append((by[0], one)) or 1))
             probe.request()
         for n in mine:
@@ -102,6 +114,7 @@ def here(make: Make, batches: Sequence[Batch], key: int) -> list[tuple[int, Any]
     if probe is not None:
         if not upstream.cancelled:
             upstream.complete()
+        clock.advance(1000.0)  # what the end has to wait for in process
         assert probe.ended
         assert probe.error is None
     return found

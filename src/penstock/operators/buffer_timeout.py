@@ -15,40 +15,31 @@ from penstock.engine.grounds.timed import Timed
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint, MakeWaiting, Tie
+from penstock.stage import Holding, Joint, MakeWaiting, Tie
 
 T = TypeVar("T")
 
 
-class _OneList:
+class _OneList(Holding):
     """The rule, in pieces: one list is held until it is full or its time has come."""
 
-    __slots__ = ("_count", "due", "items", "seconds")
-    kept: ClassVar[tuple[str, ...]] = ("items", "due")
+    __slots__ = ("_count",)
 
     def __init__(self, step: BufferTimeout[Any]) -> None:
+        super().__init__(step.seconds)
         self._count = step.count
-        self.seconds = step.seconds
-        self.begin(0.0)
-
-    def begin(self, _: float, /) -> None:
-        self.items: list[Any] = []
-        self.due: float | None = None
 
     def came(self, element: Any, now: float, /) -> Iterable[Any]:
         self.items.append(element)
         if len(self.items) >= self._count:
-            return self.ended()
+            return self.let_go()
         if len(self.items) == 1:
             self.due = now + self.seconds
         return ()
 
-    def rang(self, now: float, /) -> Iterable[Any]:
-        return self.ended()
-
-    def ended(self) -> Iterable[Any]:
-        items, self.items, self.due = self.items, [], None
-        return [items] if items else ()
+    def let_go(self) -> list[Any]:
+        items = super().let_go()
+        return [items] if items else []
 
 
 @dataclass(frozen=True, slots=True)

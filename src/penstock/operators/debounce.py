@@ -15,35 +15,19 @@ from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.unbounded import Flood
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint, MakeWaiting, Tie
+from penstock.stage import Holding, Joint, MakeWaiting, Tie
 
 T = TypeVar("T")
 
 
-class _Quiet:
+class _Quiet(Holding):
     """The rule, in pieces: the latest element is held until its time has come."""
 
-    __slots__ = ("due", "items", "seconds")
-    kept: ClassVar[tuple[str, ...]] = ("items", "due")
-
-    def __init__(self, step: Debounce[Any]) -> None:
-        self.seconds = step.seconds
-        self.begin(0.0)
-
-    def begin(self, _: float, /) -> None:
-        self.items: list[Any] = []
-        self.due: float | None = None
+    __slots__ = ()
 
     def came(self, element: Any, now: float, /) -> Iterable[Any]:
         self.items, self.due = [element], now + self.seconds
         return ()
-
-    def rang(self, now: float, /) -> Iterable[Any]:
-        return self.ended()
-
-    def ended(self) -> Iterable[Any]:
-        items, self.items, self.due = self.items, [], None
-        return items
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +40,7 @@ class Debounce(Joint[T, T]):
     """
 
     tie: ClassVar[Tie] = Tie.TIME
-    waits: ClassVar[MakeWaiting | None] = _Quiet
+    waits: ClassVar[MakeWaiting | None] = lambda step: _Quiet(step.seconds)
     seconds: float
     clock: Clock = SYSTEM_CLOCK
 

@@ -7,6 +7,7 @@ Marble: a.delay(2, clock=clock) over -1-2-3-4-|
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -15,9 +16,43 @@ from penstock.engine.grounds.timed import Timed
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Gives, Joint, Tie
+from penstock.stage import Gives, Holding, Joint, MakeWaiting, Tie
 
 T = TypeVar("T")
+
+
+class _Line(Holding):
+    """The rule, in pieces: each element is held with its time, and the end behind them."""
+
+    __slots__ = ("last",)
+    kept: ClassVar[tuple[str, ...]] = ("items", "last", "due")
+    lingers: ClassVar[bool] = True
+
+    def begin(self, now: float, /) -> None:
+        super().begin(now)
+        self.last: float | None = None
+
+    def came(self, element: Any, now: float, /) -> Iterable[Any]:
+        if not self.seconds:
+            return (element,)
+        self.items.append((now + self.seconds, element))
+        self.due = self.items[0][0]
+        return ()
+
+    def rang(self, now: float, /) -> Iterable[Any]:
+        held = self.items
+        self.items = [one for one in held if one[0] > now]
+        if self.items:
+            self.due = self.items[0][0]
+        else:
+            self.due = self.last if self.last is not None and self.last > now else None
+        return [element for due, element in held if due <= now]
+
+    def ended(self, now: float, /) -> Iterable[Any]:
+        self.last = now + self.seconds
+        if self.due is None and self.seconds:
+            self.due = self.last
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +65,7 @@ class Delay(Joint[T, T]):
     """
 
     tie: ClassVar[Tie] = Tie.TIME
+    waits: ClassVar[MakeWaiting | None] = lambda step: _Line(step.seconds)
     seconds: float
     size: int = 256
     clock: Clock = SYSTEM_CLOCK

@@ -6,7 +6,7 @@ Marble: a.keep_alive(2, 'beat', clock=clock) over -1-2------3|
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -16,10 +16,24 @@ from penstock.engine.weaving.blame import blamed
 from penstock.engine.weaving.segment import no_element
 from penstock.engine.words.arguments import Missing, count_given, elements_given, function_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint, Tie
+from penstock.stage import Joint, MakeWaiting, Silence, Tie
 
 T = TypeVar("T")
 U = TypeVar("U")
+
+
+class _Beats(Silence):
+    """The rule, in pieces, where everything is asked for: silence is filled each time it has lasted so long."""
+
+    __slots__ = ("_step",)
+
+    def __init__(self, step: KeepAlive[Any, Any]) -> None:
+        super().__init__(step.seconds)
+        self._step = step
+
+    def rang(self, now: float, /) -> Iterable[Any]:
+        self.due = now + self.seconds
+        return (self._step.filler(),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +46,7 @@ class KeepAlive(Joint[T, T | U], Generic[T, U]):
     """
 
     tie: ClassVar[Tie] = Tie.TIME
+    waits: ClassVar[MakeWaiting | None] = _Beats
     seconds: float
     value: U | Literal[Missing.MISSING] = Missing.MISSING
     fn: Callable[[], U] | None = None
@@ -51,6 +66,15 @@ class KeepAlive(Joint[T, T | U], Generic[T, U]):
     def open(self, downstream: Subscriber[T | U], /) -> Subscriber[T]:
         """Put an outlet with a timer in front of what follows."""
         return _KeepAliveRun(self, downstream)
+
+    def filler(self) -> Any:
+        """Return what fills a silence."""
+        if self.fn is None:
+            return self.value
+        made = self.fn()
+        if made is None:
+            raise no_element()
+        return made
 
 
 class _KeepAliveRun(Timed):
@@ -93,16 +117,11 @@ class _KeepAliveRun(Timed):
                 self.alarm.set(self._step.seconds)
 
     def _fill(self) -> None:
-        fn = self._step.fn
-        filler: Any = self._step.value
-        if fn is not None:
-            try:
-                filler = fn()
-                if filler is None:
-                    raise no_element()
-            except Exception as error:  # noqa: BLE001  rule 1.4
-                self.fail(blamed(error, self._step, fn))
-                return
+        try:
+            filler = self._step.filler()
+        except Exception as error:  # noqa: BLE001  rule 1.4
+            self.fail(blamed(error, self._step, self._step.fn))
+            return
         with self.lock:
             hungry = self._hungry() and not self.done
             if hungry:

@@ -16,42 +16,28 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.words.part import Part, height_of
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import MakeWaiting, Source, Tie, Waiting
+from penstock.stage import Holding, MakeWaiting, Source, Tie, Waiting
+from penstock.stage.waiting import next_tick
 
 
-class _Ticks:
+class _Ticks(Holding):
     """The rule, in pieces, for ticks at a steady pace: the latest element is held until the next one.
 
     The pace begins with the run. Where nothing is held no tick is waited for.
     """
 
-    __slots__ = ("due", "items", "seconds", "start")
+    __slots__ = ("start",)
     kept: ClassVar[tuple[str, ...]] = ("items", "start", "due")
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self.begin(0.0)
-
     def begin(self, now: float, /) -> None:
-        self.items: list[Any] = []
+        super().begin(now)
         self.start = now
-        self.due: float | None = None
 
     def came(self, element: Any, now: float, /) -> Iterable[Any]:
         if self.due is None:
-            tick = (now - self.start) // self.seconds
-            self.due = self.start + (tick + 1) * self.seconds
-            if self.due <= now:  # by a rounding
-                self.due = self.start + (tick + 2) * self.seconds
+            self.due = next_tick(self.start, self.seconds, now)
         self.items = [element]
         return ()
-
-    def rang(self, now: float, /) -> Iterable[Any]:
-        return self.ended()
-
-    def ended(self) -> Iterable[Any]:
-        items, self.items, self.due = self.items, [], None
-        return items
 
 
 def _paced(step: Sample) -> Waiting | None:

@@ -7,6 +7,7 @@ Marble: a.throttle(1, 2, clock=clock) over (123)-------|
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
@@ -18,12 +19,54 @@ from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seco
 from penstock.engine.words.arguments import count_given
 from penstock.engine.words.demand import UNBOUNDED, add
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Joint, Tie
+from penstock.stage import Holding, Joint, MakeWaiting, Tie
 
 T = TypeVar("T")
 
 GRAIN = 1 / 64
 """What comes within this part of the time is counted as having come together, at the later moment."""
+
+
+class _Queue(Holding):
+    """The rule, in pieces, where elements come whether they are asked for or not: they wait for tickets."""
+
+    __slots__ = ("_count", "used")
+    kept: ClassVar[tuple[str, ...]] = ("items", "used", "due")
+    lingers: ClassVar[bool] = True
+
+    def __init__(self, step: Throttle[Any]) -> None:
+        super().__init__(step.per)
+        self._count = step.count
+
+    def begin(self, now: float, /) -> None:
+        super().begin(now)
+        self.used: list[list[Any]] = []
+
+    def came(self, element: Any, now: float, /) -> Iterable[Any]:
+        self.items.append(element)
+        return self.rang(now)
+
+    def rang(self, now: float, /) -> Iterable[Any]:
+        while self.used and self.used[0][1] + self.seconds <= now:
+            del self.used[0]
+        tickets = self._count - sum(count for _, _, count in self.used)
+        passed, self.items = self.items[:tickets], self.items[tickets:]
+        if passed:
+            use(self.used, now, len(passed), self.seconds * GRAIN)
+        self.due = self.used[0][1] + self.seconds if self.items else None
+        return passed
+
+    def ended(self, now: float, /) -> Iterable[Any]:
+        return ()
+
+
+def use(used: list[list[Any]] | deque[list[Any]], now: float, count: int, grain: float) -> None:
+    """Note that tickets were used; those that are used closely together are one group."""
+    if used and now - used[-1][0] < grain:
+        used[-1][1] = now
+        used[-1][2] += count
+    else:
+        used.append([now, now, count])
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +79,7 @@ class Throttle(Joint[T, T]):
     """
 
     tie: ClassVar[Tie] = Tie.TIME
+    waits: ClassVar[MakeWaiting | None] = _Queue
     count: int
     per: float = 1.0
     clock: Clock = SYSTEM_CLOCK
@@ -84,13 +128,8 @@ class _ThrottleRun(Relay[Any]):
     def arrived(self, element: Any) -> None:
         now = self._alarm.now()
         with self._guard:
-            used = self._used
-            first = not used
-            if used and now - used[-1][0] < self._grain:
-                used[-1][1] = now
-                used[-1][2] += 1
-            else:
-                used.append([now, now, 1])
+            first = not self._used
+            use(self._used, now, 1, self._grain)
         if first:
             self._alarm.at(now + self._step.per)
         super().arrived(element)

@@ -15,7 +15,7 @@ from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.relay import Relay
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Gives, Joint, MakeWaiting, Tie
+from penstock.stage import Gives, Joint, MakeWaiting, Silence, Tie
 
 T = TypeVar("T")
 
@@ -24,30 +24,14 @@ def _too_late(seconds: float) -> TimeoutError:
     return TimeoutError(f"timeout: no element within {seconds} seconds of being asked for")
 
 
-class _Patience:
+class _Patience(Silence):
     """The rule, in pieces, where everything is asked for: each element moves the time, and it ends in failure."""
 
-    __slots__ = ("due", "seconds")
-    kept: ClassVar[tuple[str, ...]] = ("due",)
-
-    def __init__(self, step: Timeout[Any]) -> None:
-        self.seconds = step.seconds
-        self.begin(0.0)
-
-    def begin(self, now: float, /) -> None:
-        self.due: float | None = now + self.seconds
-
-    def came(self, element: Any, now: float, /) -> Iterable[Any]:
-        self.due = now + self.seconds
-        return (element,)
+    __slots__ = ()
 
     def rang(self, now: float, /) -> Iterable[Any]:
         self.due = None
         raise _too_late(self.seconds)
-
-    def ended(self) -> Iterable[Any]:
-        self.due = None
-        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +43,7 @@ class Timeout(Joint[T, T]):
     """
 
     tie: ClassVar[Tie] = Tie.TIME
-    waits: ClassVar[MakeWaiting | None] = _Patience
+    waits: ClassVar[MakeWaiting | None] = lambda step: _Patience(step.seconds)
     seconds: float
     clock: Clock = SYSTEM_CLOCK
     gives: ClassVar[Gives] = Gives.ONE

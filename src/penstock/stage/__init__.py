@@ -5,7 +5,7 @@ from penstock.stage.body import Body
 from penstock.stage.gate import SIZED, InnerGate, LoopGate, used_up
 from penstock.stage.sight import Sight, Tie
 from penstock.stage.step import AsyncOpener, Joint, Opener, Source, Stage, Step
-from penstock.stage.waiting import MakeWaiting, Waiting
+from penstock.stage.waiting import Holding, MakeWaiting, Silence, Waiting
 
 __all__ = [
     "SIZED",
@@ -13,12 +13,14 @@ __all__ = [
     "AsyncOpener",
     "Body",
     "Gives",
+    "Holding",
     "InnerGate",
     "Joint",
     "LoopGate",
     "MakeWaiting",
     "Opener",
     "Sight",
+    "Silence",
     "Source",
     "Stage",
     "Step",

@@ -247,9 +247,9 @@ def test_what_cannot_go_on_between_micro_batches_is_refused(spark: Spark) -> Non
             rate.transform(step)
 
     refused(
-        lambda rows: rows.map(len).delay(1),
-        f"keyed_by: delay, step 2 of 2, {why}: what it waits for would be lost between them:"
-        " put it before or behind Spark, or use debounce, sample, buffer_timeout or timeout",
+        lambda rows: rows.map(len).delay_subscription(1),
+        f"keyed_by: delay_subscription {why}: what it waits for would be lost between them:"
+        " put it before or behind Spark",
     )
     refused(
         lambda rows: rows.map(len).concat(Stream.just(1)),

@@ -15,7 +15,9 @@ in place of a failure is watched through its `when`: where it has caught an erro
 
 A joint that time wakes has a rule (`stage/waiting.py`) whose variables are values as well. It runs as a stage: what is
 due comes before the first element of a piece, and what it holds behind the last, when nothing more is to come. `due`
-says when the run is to be woken, with a piece that has no elements, and `now` what time it is then.
+says when the run is to be woken, with a piece that has no elements, and `now` what time it is then. Where a rule
+lingers, as that of `delay` does, the end waits in it: what stands behind has not ended before, and which steps have
+had their end is kept with the state.
 
 Not everything in a body is state. A variable that is set from a field's attribute and never again, such as a clock's
 `now`, is set anew for each piece; one that each element sets before it is read is not kept either.
@@ -31,7 +33,7 @@ from textwrap import dedent
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from penstock.engine.weaving.blame import blamed, callable_of, function_name, operator_name
+from penstock.engine.weaving.blame import blamed, callable_of, describe, function_name, operator_name
 from penstock.engine.weaving.handled_errors import When
 from penstock.stage import Body, Source, Stage, Step, Tie, Waiting
 from penstock.stage.grammar import PLACEHOLDER
@@ -169,16 +171,26 @@ def _set_first(statements: Sequence[ast.stmt], name: str) -> bool:
 class _View:
     """What one stage is told of the run: whether it has just begun, and whether nothing more comes from before it."""
 
-    __slots__ = ("_place", "_run", "first")
+    __slots__ = ("_place", "_run", "first", "told")
 
     def __init__(self, run: SteppingRun, place: int) -> None:
         self._run = run
         self._place = place
         self.first = True
+        self.told = False
 
     def over(self) -> bool:
-        """Tell whether all elements from before the stage have come."""
-        return self._run.ending or self._run.ended_before(self._place)
+        """Tell whether all elements from before the stage have come; once, and not if its own have no use any more."""
+        run, place = self._run, self._place
+        if self.told or (run.lingers and run.ended_behind(place)):
+            return False
+        self.told = run.ended_before(place, run.ending)
+        return self.told
+
+    @property
+    def needless(self) -> bool:
+        """Tell whether what the stage would say has no use: a step behind it has ended."""
+        return self._run.lingers and self._run.ended_behind(self._place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +205,7 @@ class _Woken(Stage[Any, Any]):
     def due(self) -> Iterable[Any]:
         """Return what the rule gives when it is woken, if its time has come."""
         rule, now = self.rule, self.run.now
-        return rule.rang(now) if rule.due is not None and rule.due <= now else ()
+        return rule.rang(now) if rule.due is not None and rule.due <= now and not self.view.needless else ()
 
     def came(self, element: Any) -> Iterable[Any]:
         """Return what the rule makes of an element."""
@@ -201,7 +213,7 @@ class _Woken(Stage[Any, Any]):
 
     def last(self) -> Iterable[Any]:
         """Return what the rule holds, if nothing more is to come."""
-        return self.rule.ended() if self.view.over() else ()
+        return self.rule.ended(self.run.now) if self.view.over() else ()
 
 
 def _woken(step: Step | Source[Any], run: SteppingRun, view: _View) -> tuple[_Woken, SteppingBody]:
@@ -268,7 +280,9 @@ class SteppingRun:
         self.now = 0.0
         """What time it is for those that time wakes."""
         made: list[Step] = []
-        self._rules: list[Waiting] = []
+        self._rules: list[tuple[Waiting, _View]] = []
+        self.lingers = False
+        """Whether the end may have to wait for a time in one of the steps."""
         self._parts: list[tuple[Any, SteppingBody, Any, _View]] = []
         for step in steps:
             if not keeps_state(step):
@@ -280,7 +294,8 @@ class SteppingRun:
             if is_woken(step):
                 woken, known = _woken(step, self, view)
                 cell = woken.rule
-                self._rules.append(cell)
+                self._rules.append((cell, view))
+                self.lingers = self.lingers or cell.lingers
                 made.append(woken)
             elif isinstance(step, Stage):
                 known = stepping_body(step.body)
@@ -298,6 +313,11 @@ class SteppingRun:
             f"{operator_name(stage)}({','.join(known.kept)})" for stage, known, _, _ in self._parts
         )
         """What the state is made of, as text: each stage that has one, with the names of its variables."""
+        self.names = [describe(stage) for stage, _, _, _ in self._parts]
+        """Whose the parts of the state are, for messages."""
+        if self.lingers:
+            self.signature += " ends"
+            self.names.append("the ends")
         self.quiet = all(known.quiet for _, known, _, _ in self._parts)
         """Whether a run in the state it began with may be forgotten: it would say the same if it began again."""
         self.tailed = any(known.body is not None and known.body.tail is not None for _, known, _, _ in self._parts)
@@ -306,18 +326,20 @@ class SteppingRun:
     @property
     def shortest(self) -> float | None:
         """Return the shortest time that a step waits; None if time wakes none of them."""
-        return min((rule.seconds for rule in self._rules), default=None)
+        return min((rule.seconds for rule, _ in self._rules), default=None)
 
     @property
     def due(self) -> float | None:
         """Return when the run is to be woken; None if it need not be."""
-        return min((rule.due for rule in self._rules if rule.due is not None), default=None)
+        dues = [rule.due for rule, view in self._rules if rule.due is not None and not view.needless]
+        return min(dues, default=None)
 
     def begin(self) -> None:
         """Be as a run is before its first piece."""
         self.ending = False
         for stage, known, cell, view in self._parts:
             view.first = True
+            view.told = False
             try:
                 known.fresh(stage, cell)
             except Exception as error:  # noqa: BLE001  it is raised again, with its step named
@@ -326,26 +348,48 @@ class SteppingRun:
     def put_back(self, values: Sequence[Sequence[Any]]) -> None:
         """Be as the run was when these values were taken out."""
         self.begin()
-        for (_, known, cell, view), kept in zip(self._parts, values, strict=True):
+        ends: Sequence[Any] = [(False, False)] * len(self._parts)
+        if self.lingers:
+            *values, ends = values
+        for (_, known, cell, view), kept, (told, caught) in zip(self._parts, values, ends, strict=True):
             view.first = False
+            view.told = told
+            if known is _WATCHED:
+                cell.caught = caught
             for name, value in zip(known.kept, kept, strict=True):
                 setattr(cell, name, value)
 
     def taken_out(self) -> list[list[Any]]:
         """Return the state, of each stage that has one the values of its variables."""
-        return [[getattr(cell, name) for name in known.kept] for _, known, cell, _ in self._parts]
+        values = [[getattr(cell, name) for name in known.kept] for _, known, cell, _ in self._parts]
+        if self.lingers:
+            values.append([(view.told, known is _WATCHED and cell.caught) for _, known, cell, view in self._parts])
+        return values
 
     @property
     def ended(self) -> bool:
         """Tell whether a stage has ended, and with it the whole chain."""
-        return self.ended_before(len(self._parts))
+        return self.ended_before(len(self._parts), over=False)
 
-    def ended_before(self, place: int) -> bool:
-        """Tell whether one of the first stages has ended."""
-        for stage, known, cell, _ in self._parts[:place]:
+    @property
+    def closed(self) -> bool:
+        """Tell whether no further element is taken, since a stage has ended; one behind it may wait for a time."""
+        return self.ended_behind(-1)
+
+    def ended_before(self, place: int, over: bool) -> bool:
+        """Tell whether all has come to a place; `over` says whether it has to the first."""
+        for stage, known, cell, view in self._parts[:place]:
             if known.ended is not None and known.ended(stage, cell):
-                return True
-        return False
+                over = True
+            elif over and self.lingers and getattr(cell, "lingers", False):
+                over = view.told and cell.due is None
+        return over
+
+    def ended_behind(self, place: int) -> bool:
+        """Tell whether one of the stages behind a place has ended."""
+        return any(
+            known.ended is not None and known.ended(stage, cell) for stage, known, cell, _ in self._parts[place + 1 :]
+        )
 
 
 __all__ = ["SteppingRun", "is_woken", "keeps_state", "stepping_body"]

@@ -16,7 +16,7 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 from penstock.bridges.shared.columns import values_of
 from penstock.engine.places.clocks import SYSTEM_CLOCK
 from penstock.engine.runs.chain import Chain
-from penstock.engine.weaving.blame import add_note, describe
+from penstock.engine.weaving.blame import add_note
 from penstock.engine.weaving.stepping import SteppingRun
 from penstock.flow import Flow
 from penstock.spark.stages.executing import Turns
@@ -62,7 +62,7 @@ class Keeper(StatefulProcessor):
         if self._run.shortest is not None:
             clock.run = self._run
             self._times = Timekeeper(handle)
-        self._names = list(map(describe, self._run.stages))
+        self._names = self._run.names
         self._inputs = Turns()
         flow: Flow[Any, Any] = Flow(Chain(first, self._run.steps))
         self._outputs = flow(Stream.from_iterable(self._inputs))
@@ -151,7 +151,7 @@ class Keeper(StatefulProcessor):
                 continue
             self._take_up(kept)
             before = None if kept is None else self._run.due
-            self._inputs.turn = iter(elements)
+            self._inputs.turn = iter(() if self._run.lingers and self._run.closed else elements)
             yield from self._outputs
             self._put_back(key, None if kept is None else kept[0])
             if self._times is not None:
@@ -160,14 +160,19 @@ class Keeper(StatefulProcessor):
 
     def _ended(self) -> Iterator[Any]:
         """Let each key say what it has to say at the end, and forget it."""
+        now = self._run.now
         for (key,) in list(self._kept.keys()):
             self._key = key
             kept = self._kept.getValue((key,))
             if kept is not None and kept[0] != _DONE:
                 self._take_up(kept)
-                self._run.ending = True
-                self._inputs.turn = iter(())
-                yield from self._outputs
+                self._run.ending, self._run.now = True, now
+                due: float | None = now
+                while due is not None:  # nothing more can come, so that what waits for a time need not be waited for
+                    self._run.now = due
+                    self._inputs.turn = iter(())
+                    yield from self._outputs
+                    due = None if self._run.ended else self._run.due
             self._kept.removeKey((key,))
         self._key = ""
 

@@ -58,7 +58,7 @@ NO_VALUE: dict[Tie, tuple[str, str]] = {
     Tie.RUN: ("each micro-batch would be a run", "leave it out"),
     Tie.TIME: (
         "what it waits for would be lost between them",
-        "put it before or behind Spark, or use debounce, sample, buffer_timeout or timeout",
+        "put it before or behind Spark",
     ),
     Tie.DEMAND: ("Spark asks for all rows of a micro-batch at once", "leave it out"),
     Tie.INPUTS: ("its other inputs would begin anew with each", "join DataFrames, or keep a table in stateful_map"),
