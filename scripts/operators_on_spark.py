@@ -38,6 +38,8 @@ reason before anything runs, and a test runs everything else.
 - **timer**: as with state, and it is woken when its time has come, which the query looks at a few times in the shortest
   time that a step waits, and once a second at least. The time is that of the driver, and part of the checkpoint: a
   micro-batch that is done again is done at the same time again;
+- **parted**: the step behind it has to be `flat_map(fn, concurrency=n)` or `concat_map(fn)`. What the function makes of
+  each stream runs with a state and timers, which are part of those of the key;
 - any other word: it is refused, for a reason that stands below the table.
 
 Per partition on a stream means a partition of one micro-batch.
@@ -95,7 +97,7 @@ def page() -> str:
     lines.append("|---|---|---|---|---|---|---|")
     for row in everything:
         kind = next(base.__name__.lower() for base in (Stage, Joint, Source) if issubclass(row.kind, base))
-        title = f"`{row.name}`" if names.count(row.name) == 1 else f"`{row.name}` ({kind})"
+        title = f"`{row.name}`" if names.count(row.name) == 1 else f"`{row.name}` ({_told_apart(row, kind)})"
         words = (word if why is None else f"[{word}](#{word})" for word, why in row.cells)
         lines.append(f"| {title} | {' | '.join(words)} |")
     lines.append("\n## Why not\n")
@@ -116,11 +118,17 @@ def page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def _told_apart(row: Row, kind: str) -> str:
+    """Return what a class of an operator is told apart by: what its name says beyond the operator's, or its kind."""
+    whole = "".join(word.title() for word in row.name.split("_"))
+    return row.kind.__name__.removeprefix(whole).lower() or kind
+
+
 def _quoted(text: str) -> str:
     """Put code between backquotes."""
     for code in ("concat_map(lambda one: Stream.just(one).map(fn).…(...))", "per_partition(flow)",
                  'keyed_by(flow, "key")', "spark.frame", "stateful_map", "split_when", "debounce", "sample",
-                 "buffer_timeout"):  # fmt: skip
+                 "buffer_timeout", "window(count)", "window(seconds=...)", "window(gap=...)", "group_by"):  # fmt: skip
         text = text.replace(code, f"`{code}`")
     return text
 

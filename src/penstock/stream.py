@@ -165,7 +165,7 @@ from penstock.operators.to_dict import ToDict
 from penstock.operators.to_list import ToList
 from penstock.operators.to_set import ToSet
 from penstock.operators.using import Using
-from penstock.operators.window import Window, WindowSeconds, WindowUntil
+from penstock.operators.window import Window, WindowGap, WindowSeconds, WindowUntil
 from penstock.operators.with_context import WithContext
 from penstock.operators.with_latest_from import WithLatestFrom
 from penstock.operators.zip import Zip
@@ -1054,27 +1054,33 @@ class Stream(Iterated, Generic[T_co]):
         count: int | None = None,
         *,
         seconds: float | timedelta | None = None,
+        gap: float | timedelta | None = None,
         until: Publisher[object] | None = None,
         size: int = 256,
         patience: float | timedelta = 5.0,
         clock: Clock = SYSTEM_CLOCK,
     ) -> Stream[Stream[T_co]]:
-        """Split into streams that follow one another: of `count` elements, of `seconds`, or `until` another emits.
+        """Split into streams that follow one another.
+
+        A window has `count` elements, lasts `seconds`, lasts until none has come for `gap` seconds (a session), or
+        lasts `until` another stream emits.
 
         >>> list(Stream.range(5).window(2).flat_map(lambda window: window.to_list(), concurrency=1))
         [[0, 1], [2, 3], [4]]
         """
         wait = seconds_of("window", "patience", patience)
-        if [count, seconds, until].count(None) != 2:
+        if [count, seconds, gap, until].count(None) != 3:
             raise TypeError(
-                "window: one of count, seconds and until must be given, "
-                f"got count={count!r}, seconds={seconds!r}, until={until!r}"
+                "window: one of count, seconds, gap and until must be given, "
+                f"got count={count!r}, seconds={seconds!r}, gap={gap!r}, until={until!r}"
             )
         if count is not None:
             return self._then(Window(count, Stream, size, wait, clock))
         if seconds is not None:
             length = seconds_of("window", "seconds", seconds, zero=False)
             return self._then(WindowSeconds(length, Stream, size, wait, clock))
+        if gap is not None:
+            return self._then(WindowGap(seconds_of("window", "gap", gap, zero=False), Stream, size, wait, clock))
         return Stream(Chain(WindowUntil(self._chain, _chain_of("window", until), Stream, size, wait, clock)))
 
     def group_by(

@@ -453,6 +453,11 @@ def window_seconds(bench: Bench) -> None:
 
 
 @part(FRESH, ("down.ask", "a.next"), ("down.all", "a.next", "in1.all"), loose=True, ends=("PenstockError",))
+def window_gap(bench: Bench) -> None:
+    _take_windows(bench, bench.feed("a").window(gap=1.0, size=2, clock=bench.virtual_clock()))
+
+
+@part(FRESH, ("down.ask", "a.next"), ("down.all", "a.next", "in1.all"), loose=True, ends=("PenstockError",))
 def window_until(bench: Bench) -> None:
     _take_windows(bench, bench.feed("a").window(until=bench.feed("b"), size=2, clock=bench.virtual_clock()))
 

@@ -649,6 +649,12 @@ OPERATORS: dict[str, list[Entry]] = {
             ahead=256,
         ),
         entry(
+            lambda s: s.window(gap=1, clock=CLOCK).flat_map(lambda window: window.to_list(), concurrency=1),
+            lambda xs: [xs] if xs else [],
+            overtakes=True,
+            ahead=256,
+        ),
+        entry(
             lambda s: s.window(until=Stream.never(), clock=CLOCK).flat_map(
                 lambda window: window.to_list(), concurrency=1
             ),

@@ -57,6 +57,12 @@ def test_laws_of_time_that_stands_still() -> None:
         examples=5,
     )
     check_joint(
+        lambda stream: listed(stream.window(gap=1, clock=VirtualClock())),
+        lambda xs: [xs] if xs else [],
+        st.integers(),
+        examples=5,
+    )
+    check_joint(
         lambda stream: listed(stream.window(until=Stream.never(), clock=CLOCK)),
         lambda xs: [xs] if xs else [],
         st.integers(),
@@ -92,6 +98,20 @@ def test_windows_of_time_lie_on_a_grid_and_are_never_empty(seconds: float | time
     clock = VirtualClock()
     windows = marble("ab--c------d-e|", clock=clock).window(seconds=seconds, clock=clock)
     assert drawn(windows, clock) == [(0, 3, "ab"), (4, 6, "c"), (11, 12, "d"), (13, 14, "e")]
+    assert clock.pending == 0
+
+
+def test_windows_that_last_until_nothing_has_come_for_a_while() -> None:
+    clock = VirtualClock()
+    windows = marble("ab--c------d-e|", clock=clock).window(gap=timedelta(seconds=3), clock=clock)
+    assert drawn(windows, clock) == [(0, 7, "abc"), (11, 14, "de")]
+    assert clock.pending == 0
+
+
+def test_what_is_left_of_a_window_that_was_left_early_is_dropped_until_the_gap() -> None:
+    clock = VirtualClock()
+    windows = marble("abc---d-e|", clock=clock).window(gap=2, clock=clock)
+    assert record(windows.flat_map(lambda window: window.take(1), concurrency=2), clock) == "a-----d--|"
     assert clock.pending == 0
 
 
@@ -259,16 +279,20 @@ def test_a_failure_of_upstream_is_told_to_all() -> None:
         (
             {},
             TypeError,
-            "window: one of count, seconds and until must be given, got count=None, seconds=None, until=None",
+            (
+                "window: one of count, seconds, gap and until must be given,"
+                " got count=None, seconds=None, gap=None, until=None"
+            ),
         ),
         (
             {"count": 1, "seconds": 2},
             TypeError,
-            "window: one of count, seconds and until must be given, got count=1, seconds=2, until=None",
+            "window: one of count, seconds, gap and until must be given, got count=1, seconds=2, gap=None, until=None",
         ),
         ({"count": 0}, ValueError, "window: count must be >= 1, got 0"),
         ({"count": 1.0}, TypeError, "window: count must be a whole number, got 1.0"),
         ({"seconds": 0}, ValueError, "window: seconds must be > 0 and finite, got 0"),
+        ({"gap": 0}, ValueError, "window: gap must be > 0 and finite, got 0"),
         ({"seconds": "1"}, TypeError, "window: seconds must be seconds or a timedelta, got '1'"),
         (
             {"until": 5},

@@ -45,13 +45,20 @@ WAITING: list[Make] = [
     lambda s, clock: asked(s.delay(0.43, clock=clock), clock),
     lambda s, clock: asked(asked(s, clock).throttle(1, 1.39, clock=clock), clock),
     lambda s, clock: asked(asked(s, clock).throttle(2, 3.29, clock=clock), clock),
+    lambda s, clock: s.window(seconds=3.47, clock=clock).concat_map(lambda w: w.count()),
+    lambda s, clock: s.window(seconds=2.23, clock=clock).flat_map(lambda w: w.scan(operator.add, 0), concurrency=3),
+    lambda s, clock: s.window(gap=2.77, clock=clock).concat_map(lambda w: w.to_list().map(sum)),
+    lambda s, clock: s.window(gap=3.11, clock=clock).concat_map(
+        lambda w: asked(w, clock).window(2, clock=clock).concat_map(lambda v: v.max())
+    ),
+    lambda s, clock: s.window(5, clock=clock).concat_map(lambda w: asked(w, clock).debounce(0.53, clock=clock)),
     lambda s, clock: asked(s.keep_alive(1.83, 9, clock=clock), clock),
     lambda s, clock: asked(s.keep_alive(2.57, fn=lambda: 11, clock=clock), clock),
 ]
 OTHERS: list[Make] = [
     lambda s, _: s.map(lambda n: n + 1),
     lambda s, _: s.filter(lambda n: n % 3 != 0),
-    lambda s, _: s.flat_map(lambda n: [n, n // 2][: n % 3]),
+    lambda s, _: s.flat_map(lambda n: [n, n // 2][: int(n) % 3]),
     lambda s, _: s.scan(operator.add, 0),
     lambda s, _: s.take(4),
     lambda s, _: s.skip(1),
@@ -61,6 +68,12 @@ OTHERS: list[Make] = [
     lambda s, _: s.end_with(6),
     lambda s, _: s.enumerate().starmap(operator.mul),
     lambda s, clock: s.throttle_first(1.19, clock=clock),
+    lambda s, clock: s.window(3, clock=clock).concat_map(lambda w: w.sum()),
+    lambda s, clock: s.window(2, clock=clock).flat_map(lambda w: w.take(1), concurrency=2),
+    lambda s, clock: s.group_by(lambda n: n % 3, clock=clock).flat_map(
+        lambda g: g.scan(operator.add, 0).map(lambda n: n + g.key), concurrency=9
+    ),
+    lambda s, clock: s.group_by(lambda n: n % 2, clock=clock).flat_map(lambda g: g.take(2).count(), concurrency=9),
     lambda s, clock: s.timestamp(clock=clock).starmap(lambda at, n: round(at, 6) * n),
 ]
 
@@ -69,8 +82,8 @@ def flow_of(number: int) -> tuple[Make, str]:
     """Return the steps of a flow by its number, one of which waits at least, and a name for it."""
     draw = random.Random(f"timed {number}")
     steps = [draw.choice(OTHERS) for _ in range(draw.randint(0, 3))]
-    for _ in range(draw.randint(1, 2)):
-        steps.insert(draw.randint(0, len(steps)), draw.choice(WAITING))
+    for step in draw.sample(WAITING, draw.randint(1, 2)):
+        steps.insert(draw.randint(0, len(steps)), step)
     places = [[*WAITING, *OTHERS].index(step) for step in steps]
 
     def make(stream: Stream[Any], clock: Clock) -> Stream[Any]:
@@ -116,7 +129,7 @@ def here(make: Make, batches: Sequence[Batch], key: int) -> list[tuple[int, Any]
             upstream.complete()
         clock.advance(1000.0)  # what the end has to wait for in process
         assert probe.ended
-        assert probe.error is None
+        assert probe.error is None, probe.error
     return found
 
 

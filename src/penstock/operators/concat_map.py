@@ -43,6 +43,11 @@ class ConcatMap(Joint[A, B]):
         """Tell that one publisher comes after the other; the function is taken to return the same for the same."""
         return True
 
+    @property
+    def reads(self) -> int:
+        """Return that it reads one publisher after the other."""
+        return 1
+
     def __post_init__(self) -> None:
         function_given("concat_map", "fn", self.fn)
 

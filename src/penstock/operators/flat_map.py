@@ -61,6 +61,11 @@ class FlatMapPublishers(Joint[A, B]):
     prefetch: int = 32
     sight: ClassVar[Sight] = Sight.ITEM
 
+    @property
+    def reads(self) -> int:
+        """Return how many publishers are open at a time."""
+        return self.concurrency
+
     def __post_init__(self) -> None:
         function_given("flat_map", "fn", self.fn)
         count_given("flat_map", "concurrency", self.concurrency, 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from math import inf
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 from penstock.engine.grounds.outlet import element_or_raise
@@ -19,10 +20,35 @@ from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import count_given, function_given, stays_here
 from penstock.errors import OverflowedError
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint, Source, Tie
+from penstock.stage import Joint, MakeDividing, Source, Tie
 
 T = TypeVar("T")
 G = TypeVar("G")
+
+
+class _ByKey:
+    """The rule, in pieces: an element goes to the group of its key, and groups end with upstream."""
+
+    __slots__ = ("_key", "due", "made", "most")
+    kept: ClassVar[tuple[str, ...]] = ()
+    timed: ClassVar[bool] = False
+    named: ClassVar[bool] = True
+    seconds: ClassVar[float] = inf
+
+    def __init__(self, step: GroupBy[Any, Any]) -> None:
+        self._key = step.key
+        self.made = step.make
+        self.most = step.groups
+        self.due: float | None = None
+
+    def begin(self, now: float, /) -> None:
+        pass
+
+    def into(self, element: Any, now: float, /) -> tuple[Hashable, bool]:
+        return self._key(element), False
+
+    def ended(self) -> None:
+        pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +64,7 @@ class GroupBy(Joint[T, G]):
     """
 
     tie: ClassVar[Tie] = Tie.STREAMS
+    divides: ClassVar[MakeDividing | None] = _ByKey
     key: Callable[[T], Hashable]
     make: Callable[[Any, Chain], G]
     groups: int = 1024

@@ -6,8 +6,9 @@ Marble: a.window(2) over -1-2-3-4-5|
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from math import inf
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 from penstock.engine.grounds.alarm import Alarm
@@ -19,7 +20,8 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.words.arguments import count_given, function_given, stays_here
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint, Source, Tie
+from penstock.stage import Joint, MakeDividing, Source, Tie
+from penstock.stage.waiting import next_tick
 
 T = TypeVar("T")
 W = TypeVar("W")
@@ -29,6 +31,70 @@ def _bounds_given(size: int, patience: float, clock: Clock) -> None:
     count_given("window", "size", size, 1)
     seconds_of("window", "patience", patience)
     clock_given("window", clock)
+
+
+class _OneAfterAnother:
+    """The rule, in pieces, of windows that follow one another; others say when one ends."""
+
+    __slots__ = ("due", "made", "seconds")
+    timed: ClassVar[bool] = True
+    named: ClassVar[bool] = False
+    kept: ClassVar[tuple[str, ...]] = ("due",)
+    most: ClassVar[int] = 1
+
+    def __init__(self, seconds: float, make: Callable[[Chain], Any]) -> None:
+        self.seconds = seconds
+        self.made: Callable[[Any, Any], Any] = lambda _, chain: make(chain)
+        self.begin(0.0)
+
+    def begin(self, now: float, /) -> None:
+        self.due: float | None = None
+
+    def ended(self) -> None:
+        self.due = None
+
+
+class _Counted(_OneAfterAnother):
+    __slots__ = ("_count", "left")
+    timed: ClassVar[bool] = False
+    kept: ClassVar[tuple[str, ...]] = ("left",)
+
+    def __init__(self, step: Window[Any, Any]) -> None:
+        self._count = step.count
+        super().__init__(inf, step.make)
+
+    def begin(self, now: float, /) -> None:
+        super().begin(now)
+        self.left = self._count
+
+    def into(self, element: Any, now: float, /) -> tuple[Hashable, bool]:
+        self.left -= 1
+        return 0, not self.left
+
+    def ended(self) -> None:
+        self.left = self._count
+
+
+class _OnAGrid(_OneAfterAnother):
+    __slots__ = ("start",)
+    kept: ClassVar[tuple[str, ...]] = ("start", "due")
+
+    def begin(self, now: float, /) -> None:
+        super().begin(now)
+        self.start = now
+
+    def into(self, element: Any, now: float, /) -> tuple[Hashable, bool]:
+        if self.due is None:
+            self.due = next_tick(self.start, self.seconds, now)
+        return 0, False
+
+
+class _UntilSilence(_OneAfterAnother):
+    __slots__ = ()
+
+    def into(self, element: Any, now: float, /) -> tuple[Hashable, bool]:
+        self.due = now + self.seconds
+        return 0, False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +109,7 @@ class Window(Joint[T, W]):
     """
 
     tie: ClassVar[Tie] = Tie.STREAMS
+    divides: ClassVar[MakeDividing | None] = _Counted
     count: int
     make: Callable[[Chain], W]
     size: int = 256
@@ -71,6 +138,7 @@ class WindowSeconds(Joint[T, W]):
     """
 
     tie: ClassVar[Tie] = Tie.STREAMS
+    divides: ClassVar[MakeDividing | None] = lambda step: _OnAGrid(step.seconds, step.make)
     seconds: float
     make: Callable[[Chain], W]
     size: int = 256
@@ -85,6 +153,35 @@ class WindowSeconds(Joint[T, W]):
     def open(self, downstream: Subscriber[W], /) -> Subscriber[T]:
         """Put the trunk of the windows in front of what follows."""
         return _TimedRun(self, downstream)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowGap(Joint[T, W]):
+    """Emit a stream of the elements that come closely together: it ends when none has come for `gap` seconds.
+
+    Emits a window when its first element comes. Backpressures when neither the current window nor another one is asked
+    for: at most `size` elements wait, for all windows together. Fails when all elements that wait are in windows that
+    get no subscriber within `patience` seconds. Completes when upstream completes, and a window when the gap is over.
+    Cancels upstream when the stream of windows and the current window are cancelled; windows without a subscriber by
+    then are gone.
+    """
+
+    tie: ClassVar[Tie] = Tie.STREAMS
+    divides: ClassVar[MakeDividing | None] = lambda step: _UntilSilence(step.gap, step.make)
+    gap: float
+    make: Callable[[Chain], W]
+    size: int = 256
+    patience: float = 5.0
+    clock: Clock = SYSTEM_CLOCK
+
+    def __post_init__(self) -> None:
+        seconds_of("window", "gap", self.gap, zero=False)
+        function_given("window", "make", self.make)
+        _bounds_given(self.size, self.patience, self.clock)
+
+    def open(self, downstream: Subscriber[W], /) -> Subscriber[T]:
+        """Put the trunk of the windows in front of what follows."""
+        return _GapRun(self, downstream)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +231,9 @@ class _Pane(Source[Any]):
 class _WindowRun(Trunk):
     """A run that puts elements into the current window, and opens one where there is none."""
 
-    def __init__(self, step: Window[Any, Any] | WindowSeconds[Any, Any] | WindowUntil, downstream: Any) -> None:
+    def __init__(
+        self, step: Window[Any, Any] | WindowSeconds[Any, Any] | WindowGap[Any, Any] | WindowUntil, downstream: Any
+    ) -> None:
         super().__init__("window", downstream, step.size, step.patience, step.clock)
         self._make: Callable[[Chain], Any] = step.make
         self._window: Branch | None = None
@@ -209,6 +308,23 @@ class _TimedRun(_WindowRun):
     def begun(self) -> None:
         passed = (self._timer.now() - self._start) // self._seconds
         self._timer.at(self._start + (passed + 1) * self._seconds)
+
+    def released(self) -> None:
+        self._timer.close()
+        super().released()
+
+
+class _GapRun(_WindowRun):
+    """A run that closes a window when nothing has come for a while; each element moves the timer."""
+
+    def __init__(self, step: WindowGap[Any, Any], downstream: Subscriber[Any]) -> None:
+        super().__init__(step, downstream)
+        self._gap = step.gap
+        self._timer = Alarm(step.clock, lambda _: self.cut(), self.fail)
+
+    def on_chunk(self, elements: list[Any], /) -> None:
+        self._timer.set(self._gap)
+        super().on_chunk(elements)
 
     def released(self) -> None:
         self._timer.close()

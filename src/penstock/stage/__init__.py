@@ -2,6 +2,7 @@
 
 from penstock.stage.again import Again, Gives
 from penstock.stage.body import Body
+from penstock.stage.dividing import Dividing, MakeDividing
 from penstock.stage.gate import SIZED, InnerGate, LoopGate, used_up
 from penstock.stage.sight import Sight, Tie
 from penstock.stage.step import AsyncOpener, Joint, Opener, Source, Stage, Step
@@ -12,11 +13,13 @@ __all__ = [
     "Again",
     "AsyncOpener",
     "Body",
+    "Dividing",
     "Gives",
     "Holding",
     "InnerGate",
     "Joint",
     "LoopGate",
+    "MakeDividing",
     "MakeWaiting",
     "Opener",
     "Sight",

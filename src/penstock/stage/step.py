@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from penstock.spec.interfaces import Subscriber
 from penstock.stage.again import Again, Gives
 from penstock.stage.body import Body
+from penstock.stage.dividing import MakeDividing
 from penstock.stage.gate import LoopGate
 from penstock.stage.sight import Sight, Tie
 from penstock.stage.waiting import MakeWaiting
@@ -77,6 +78,13 @@ class Joint(Generic[A_contra, B_co]):
     """What it makes of one element; it may look at the next before it gives that."""
     waits: ClassVar[MakeWaiting | None] = None
     """What makes its rule, where it is one that time wakes and that can run piece by piece."""
+    divides: ClassVar[MakeDividing | None] = None
+    """What makes its rule, where it gives streams, and the next step can make elements of these piece by piece."""
+
+    @property
+    def reads(self) -> int:
+        """Return how many of the streams that its function `fn` returns it reads at a time; 0 if it reads none."""
+        return 0
 
     @property
     def steady(self) -> bool:

@@ -15,9 +15,9 @@ import pyarrow as pa
 from penstock import Flow
 from penstock.engine.weaving.stepping import SteppingRun
 from penstock.spark.stages.keeper import Keeper
+from penstock.spark.stages.piecewise import folded
 from penstock.spark.stages.stateful import BUCKETS, _apart, _together
 from penstock.spark.stages.timekeeping import written_time
-from penstock.spark.stages.verdicts import in_line
 from penstock.spark.wire.schema import Form, Schema
 
 
@@ -109,7 +109,7 @@ def in_pieces(
     order = tuple(source.names.index(name) for name in order_by)
     held: dict[Any, dict[Any, Any]] = {} if states is None else states
     read = target.reader()
-    run = SteppingRun(in_line(flow._chain)[1])
+    run = SteppingRun(folded(flow._chain)[1])
     for number, batch in enumerate([*batches, None]):
         if batch is None and not ends:
             return

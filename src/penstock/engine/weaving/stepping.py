@@ -29,6 +29,7 @@ import ast
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from math import inf
 from textwrap import dedent
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -110,7 +111,7 @@ def _written(body: Body) -> SteppingBody:
     def maybe(text: str | None) -> str | None:
         return None if text is None else moved(text)
 
-    head = None if body.head is None else f"({moved(body.head)}) if {{stepping_run}}.first else ()"
+    head = None if body.head is None else f"({moved(body.head)}) if {{stepping_run}}.begins() else ()"
     tail = None if body.tail is None else f"({moved(body.tail)}) if {{stepping_run}}.over() else ()"
     woven = Body(
         moved(body.do), head=head, each=maybe(body.each), ends=maybe(body.ends), room=maybe(body.room),
@@ -179,6 +180,11 @@ class _View:
         self.first = True
         self.told = False
 
+    def begins(self) -> bool:
+        """Tell whether the run has just begun; once."""
+        first, self.first = self.first, False
+        return first
+
     def over(self) -> bool:
         """Tell whether all elements from before the stage have come; once, and not if its own have no use any more."""
         run, place = self._run, self._place
@@ -218,9 +224,9 @@ class _Woken(Stage[Any, Any]):
 
 def _woken(step: Step | Source[Any], run: SteppingRun, view: _View) -> tuple[_Woken, SteppingBody]:
     """Return a step that time wakes as a stage of the same name, for errors to say, and what is known about it."""
-    given = type(step)
-    rule = None if given.waits is None else given.waits(step)  # type: ignore[union-attr]
+    rule = type(step).waits(step)  # type: ignore[union-attr, misc]
     assert rule is not None
+    given = type(_shown(step))
     made = _classes.get(given)
     if made is None:
         names = {"__slots__": (), "__module__": given.__module__, "__qualname__": given.__qualname__}
@@ -230,6 +236,11 @@ def _woken(step: Step | Source[Any], run: SteppingRun, view: _View) -> tuple[_Wo
 
 
 _classes: dict[type, type] = {}
+
+
+def _shown(step: Any) -> Any:
+    """Return the step that is named in messages and states, where one is made of several."""
+    return getattr(step, "stands_for", step)
 
 
 def _class_of(given: type) -> type:
@@ -266,7 +277,7 @@ def keeps_state(step: Step | Source[Any]) -> bool:
     if isinstance(step, Source):
         return is_woken(step)
     if not isinstance(step, Stage):
-        return step.tie is Tie.FAILURE or is_woken(step)
+        return step.tie is Tie.FAILURE or is_woken(step) or step.divides is not None
     body = step.body
     return bool(body.state or body.head or body.tail or body.ends)
 
@@ -310,10 +321,10 @@ class SteppingRun:
         self.stages = tuple(stage for stage, _, _, _ in self._parts)
         """The steps that have a state, in order, as they were given."""
         self.signature = " ".join(
-            f"{operator_name(stage)}({','.join(known.kept)})" for stage, known, _, _ in self._parts
+            f"{operator_name(_shown(stage))}({','.join(known.kept)})" for stage, known, _, _ in self._parts
         )
         """What the state is made of, as text: each stage that has one, with the names of its variables."""
-        self.names = [describe(stage) for stage, _, _, _ in self._parts]
+        self.names = [describe(_shown(stage)) for stage, _, _, _ in self._parts]
         """Whose the parts of the state are, for messages."""
         if self.lingers:
             self.signature += " ends"
@@ -326,7 +337,7 @@ class SteppingRun:
     @property
     def shortest(self) -> float | None:
         """Return the shortest time that a step waits; None if time wakes none of them."""
-        return min((rule.seconds for rule, _ in self._rules), default=None)
+        return min((rule.seconds for rule, _ in self._rules if rule.seconds < inf), default=None)
 
     @property
     def due(self) -> float | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import time
 from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Any
@@ -14,22 +12,16 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from penstock.bridges.shared.columns import values_of
-from penstock.engine.places.clocks import SYSTEM_CLOCK
-from penstock.engine.runs.chain import Chain
 from penstock.engine.weaving.blame import add_note
-from penstock.engine.weaving.stepping import SteppingRun
 from penstock.flow import Flow
-from penstock.spark.stages.executing import Turns
 from penstock.spark.stages.packing import packed
+from penstock.spark.stages.piecewise import ChainInPieces, WallClock
 from penstock.spark.stages.reading_states import read
 from penstock.spark.stages.refusals import StageError
 from penstock.spark.stages.states import written
 from penstock.spark.stages.timekeeping import Timekeeper, read_time
-from penstock.spark.stages.verdicts import in_line
 from penstock.spark.wire.failure import report
 from penstock.spark.wire.schema import Form, Schema
-from penstock.stage import Source, Step
-from penstock.stream import Stream
 
 AT_ONCE = 10_000
 """Rows of a bucket that are sorted into their keys together."""
@@ -55,17 +47,14 @@ class Keeper(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._kept = handle.getMapState("states", _KEY, _STATE)
-        first, steps = in_line(self._flow._chain)
         clock = WallClock()
-        self._run = SteppingRun(_by_clock(step, clock) for step in steps)
+        self._pieces = ChainInPieces(self._flow._chain, clock)
+        self._run = self._pieces.run
         self._times: Timekeeper | None = None
         if self._run.shortest is not None:
             clock.run = self._run
             self._times = Timekeeper(handle)
         self._names = self._run.names
-        self._inputs = Turns()
-        flow: Flow[Any, Any] = Flow(Chain(first, self._run.steps))
-        self._outputs = flow(Stream.from_iterable(self._inputs))
         self._carried = self._source.arrow.append(pa.field("", pa.string()))
         self._beginning: bytes | None = None
         if self._run.quiet:
@@ -136,8 +125,7 @@ class Keeper(StatefulProcessor):
         before = due = self._run.due
         while due is not None and due <= times.now and not self._run.ended:
             self._run.now = due
-            self._inputs.turn = iter(())
-            yield from self._outputs
+            yield from self._pieces.fed()
             due = self._run.due
         self._put_back(key, None if kept is None else kept[0])
         times.note(key, before, None if self._run.ended else due)
@@ -151,8 +139,7 @@ class Keeper(StatefulProcessor):
                 continue
             self._take_up(kept)
             before = None if kept is None else self._run.due
-            self._inputs.turn = iter(() if self._run.lingers and self._run.closed else elements)
-            yield from self._outputs
+            yield from self._pieces.fed(() if self._run.lingers and self._run.closed else elements)
             self._put_back(key, None if kept is None else kept[0])
             if self._times is not None:
                 self._times.note(key, before, None if self._run.ended else self._run.due)
@@ -170,8 +157,7 @@ class Keeper(StatefulProcessor):
                 due: float | None = now
                 while due is not None:  # nothing more can come, so that what waits for a time need not be waited for
                     self._run.now = due
-                    self._inputs.turn = iter(())
-                    yield from self._outputs
+                    yield from self._pieces.fed()
                     due = None if self._run.ended else self._run.due
             self._kept.removeKey((key,))
         self._key = ""
@@ -201,30 +187,6 @@ class Keeper(StatefulProcessor):
     def _state(self) -> bytes:
         parts = [written(*one) for one in zip(self._run.taken_out(), self._names, strict=True)]
         return written((self._run.signature, *parts), "a key")
-
-
-class WallClock:
-    """A clock that goes on in another process and on another machine, as the system's own does not."""
-
-    def __init__(self) -> None:
-        self.run: SteppingRun | None = None
-        """The run whose time it tells, where the time comes with the rows."""
-
-    def now(self) -> float:
-        """Return the seconds since 1970."""
-        return time.time() if self.run is None else self.run.now
-
-    def call_later(self, seconds: float, task: Callable[[], None], /) -> Callable[[], None]:
-        """Refuse: what waits for it would be lost between two micro-batches."""
-        raise StageError("keyed_by: no step can be called back between two micro-batches")
-
-
-def _by_clock(step: Step | Source[Any], clock: WallClock) -> Step | Source[Any]:
-    """Return a step that has another clock in the place of the system's, if it has that."""
-    given: Any = step
-    if isinstance(getattr(given, "clock", None), type(SYSTEM_CLOCK)):
-        given = dataclasses.replace(given, clock=clock)
-    return given  # type: ignore[no-any-return]
 
 
 def _by_key(pieces: list[Any], reader: Callable[[Any], Iterator[Any]], order: tuple[int, ...]) -> dict[str, list[Any]]:

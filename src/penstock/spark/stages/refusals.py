@@ -16,9 +16,9 @@ from penstock.engine.weaving.stepping import is_woken
 from penstock.errors import PenstockError
 from penstock.flow import Elsewhere, Hole
 from penstock.spark.stages.scopes import Scoped
-from penstock.spark.stages.verdicts import BETWEEN, NO_VALUE, Extent, line_of, refusal
+from penstock.spark.stages.verdicts import BETWEEN, NO_VALUE, Extent, has_hole, line_of, refusal
 from penstock.spark.wire.schema import Schema
-from penstock.stage import Source, Step, Tie
+from penstock.stage import Joint, Source, Step, Tie
 
 
 class StageError(PenstockError):
@@ -58,17 +58,64 @@ def check_sight(chain: Chain, scope: Scoped | None) -> None:
 def check_pieces(chain: Chain) -> None:
     """Refuse what cannot go on from one micro-batch to the next."""
     _check(chain, "keyed_by", Extent.KEY_STREAM)
+    _check_streams(chain)
     for step, _, _ in line_of(chain):
         if is_woken(step) and (make := type(step).waits) is not None and make(step) is None:  # type: ignore[union-attr]
             why, cure = NO_VALUE[Tie.INPUTS]
             raise StageError(f"keyed_by: {operator_name(step)} {BETWEEN}: {why}: give it seconds, or {cure}")
 
 
+def _check_streams(chain: Chain) -> None:
+    """Refuse a step that divides a stream where the next one does not make elements of what it gives."""
+    steps = [step for step, _, _ in line_of(chain)]
+    for place, step in enumerate(steps):
+        behind = steps[place + 1] if place + 1 < len(steps) else None
+        if not isinstance(step, Joint) or step.divides is None:
+            continue
+        name = operator_name(step)
+        if not isinstance(behind, Joint) or not behind.reads:
+            raise StageError(
+                f"keyed_by: {name} gives streams, and these live no longer than a micro-batch:"
+                " let flat_map(fn, concurrency=n) or concat_map(fn) follow it, which make elements of each"
+            )
+        rule = type(step).divides(step)  # type: ignore[misc]
+        if rule.named and behind.reads == 1:
+            raise StageError(
+                f"keyed_by: {operator_name(behind)} reads one stream of {name} after the other, and they are open side"
+                " by side: let flat_map(fn, concurrency=n) with a greater n follow it"
+            )
+        if not rule.named:  # what a function makes of a name cannot be known before there is one
+            mapper: Any = behind
+            check_stream(mapper.fn(rule.made(0, Chain(Hole()))), step, behind)
+
+
+def check_stream(made: object, divider: Joint[Any, Any], mapper: Joint[Any, Any]) -> Chain:
+    """Return the chain that a function has made of a stream, refusing what cannot go on between micro-batches."""
+    name = operator_name(divider)
+    chain = getattr(made, "_chain", None)
+    found = line_of(chain) if isinstance(chain, Chain) else ()
+    if not isinstance(chain, Chain) or not has_hole(chain):
+        raise StageError(
+            f"keyed_by: the function of {operator_name(mapper)} behind {name} must return a Stream that is made of the"
+            f" one it is given, got {made!r}"
+        )
+    check_pieces(chain)
+    check_clocks(chain)
+    for step, _, _ in found:
+        if is_woken(step) and (rule := type(step).waits(step)) is not None and rule.lingers:  # type: ignore[union-attr, misc]
+            raise StageError(
+                f"keyed_by: {operator_name(step)} would hold what comes of a stream of {name} beyond its end:"
+                f" put it behind {operator_name(mapper)}"
+            )
+    return chain
+
+
 def check_clocks(chain: Chain) -> None:
     """Refuse a step that time wakes by a clock of the user's: the time of the query's checkpoint counts."""
     for step, _, _ in line_of(chain):
         clocks = [getattr(source, "clock", None) for source in (step, *(one.source for one in _inner(step)))]
-        if is_woken(step) and not all(clock is None or isinstance(clock, type(SYSTEM_CLOCK)) for clock in clocks):
+        timed = is_woken(step) or (isinstance(step, Joint) and step.divides is not None)
+        if timed and not all(clock is None or isinstance(clock, type(SYSTEM_CLOCK)) for clock in clocks):
             raise StageError(
                 f"keyed_by: {operator_name(step)} has a clock, and where Spark keeps its state the time comes with the"
                 " rows: leave clock out"
@@ -114,4 +161,13 @@ def check_columns(source: Schema, scope: Scoped) -> None:
             raise SchemaError(f"keyed_by: key {name!r} must not be a floating-point number", field=name)
 
 
-__all__ = ["StageError", "check_clocks", "check_columns", "check_pickles", "check_pieces", "check_sight", "scope_of"]
+__all__ = [
+    "StageError",
+    "check_clocks",
+    "check_columns",
+    "check_pickles",
+    "check_pieces",
+    "check_sight",
+    "check_stream",
+    "scope_of",
+]

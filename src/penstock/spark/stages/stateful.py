@@ -33,9 +33,9 @@ from penstock.spark.stages.ends import CARRIED, end_of
 from penstock.spark.stages.executing import stage_function
 from penstock.spark.stages.keeper import Keeper
 from penstock.spark.stages.packing import RecordBatches
+from penstock.spark.stages.piecewise import folded
 from penstock.spark.stages.refusals import StageError, check_clocks, check_pieces
 from penstock.spark.stages.scopes import Scoped
-from penstock.spark.stages.verdicts import in_line
 from penstock.spark.versions import stream_readers
 from penstock.spark.versions.arrow_types import arrow_schema
 from penstock.spark.versions.keyed_states import transform_with_state
@@ -66,7 +66,7 @@ def keyed_stream(
         if pa.types.is_nested(source.arrow.field(place).type):
             name = source.names[place]
             raise SchemaError(f"keyed_by: order_by {name!r} must be a plain column where rows stream", field=name)
-    run = SteppingRun(in_line(flow._chain)[1])
+    run = SteppingRun(folded(flow._chain)[1])
     tailed = run.tailed
     ticks = None if run.shortest is None else min(MOST_TICKS, max(LEAST_TICKS, run.shortest / 4))
     if ticks is not None:

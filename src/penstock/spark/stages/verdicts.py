@@ -12,7 +12,7 @@ from typing import Any
 from penstock.engine.runs.chain import Chain, inner_chains
 from penstock.engine.weaving.stepping import is_woken
 from penstock.flow import Hole
-from penstock.stage import Sight, Source, Stage, Step, Tie
+from penstock.stage import Joint, Sight, Source, Stage, Step, Tie
 
 
 class Extent(Enum):
@@ -64,7 +64,7 @@ NO_VALUE: dict[Tie, tuple[str, str]] = {
     Tie.INPUTS: ("its other inputs would begin anew with each", "join DataFrames, or keep a table in stateful_map"),
     Tie.STREAMS: (
         "the streams that it gives would be cut off at its end",
-        f"put what divides them into the key, use buffer or split_when, or {_WINDOWS}",
+        f"divide it by window(count), window(seconds=...), window(gap=...) or group_by, or {_WINDOWS}",
     ),
     Tie.PLACE: ("Spark decides where the rows of a key are", "leave it out"),
 }
@@ -82,6 +82,8 @@ def refusal(step: Step | Source[Any], extent: Extent, name: str = "it") -> tuple
         return None
     if extent is not Extent.ALONE and (isinstance(step, Stage) or tie is Tie.FAILURE or is_woken(step)):
         return None
+    if extent is Extent.KEY_STREAM and isinstance(step, Joint) and step.divides is not None:
+        return None
     if tie in _NEVER:
         why, cure = _NEVER[tie]
     elif extent is Extent.ALONE:
@@ -98,6 +100,8 @@ def manner(step: Step | Source[Any], extent: Extent) -> str:
     """Say how a step runs that is not refused."""
     if extent is not Extent.KEY_STREAM:
         return "stage"
+    if isinstance(step, Joint) and step.divides is not None:
+        return "parted"
     return "timer" if is_woken(step) else "state" if may_keep(step) else "stage"
 
 
@@ -124,7 +128,7 @@ def line_of(chain: Chain) -> Iterator[tuple[Step | Source[Any], int, int]]:
     while waiting:
         at = waiting.pop()
         chains.append(at)
-        waiting.extend(inner for inner in inner_chains(at.source) if _has_hole(inner))
+        waiting.extend(inner for inner in inner_chains(at.source) if has_hole(inner))
     for at in reversed(chains):
         if not isinstance(at.source, Hole):
             yield at.source, 0, len(at.steps)
@@ -132,7 +136,8 @@ def line_of(chain: Chain) -> Iterator[tuple[Step | Source[Any], int, int]]:
             yield step, number, len(at.steps)
 
 
-def _has_hole(chain: Chain) -> bool:
+def has_hole(chain: Chain) -> bool:
+    """Tell whether a chain reads the stream that it is to be given."""
     waiting = [chain]
     while waiting:
         source = waiting.pop().source
@@ -142,4 +147,4 @@ def _has_hole(chain: Chain) -> bool:
     return False
 
 
-__all__ = ["BETWEEN", "NO_VALUE", "PER_KEY_OR_PART", "Extent", "in_line", "line_of", "manner", "refusal"]
+__all__ = ["BETWEEN", "NO_VALUE", "PER_KEY_OR_PART", "Extent", "has_hole", "in_line", "line_of", "manner", "refusal"]
