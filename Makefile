@@ -29,6 +29,11 @@ spark-versions: $(VENV)/installed-test ## Run a share of the Spark tests with th
 fast: $(VENV)/installed-test ## Run the tests that need no Spark
 	$(BIN)/python -m pytest --ignore tests/spark --numprocesses auto --dist worksteal $(ARGS)
 
+.PHONY: spark
+spark: $(VENV)/installed-test ## Run the tests that need Spark
+	@scripts/ensure-java
+	scripts/test-spark $(BIN)/python $(ARGS)
+
 .PHONY: explore
 explore: $(VENV)/installed-test ## Run a million schedules of the engine's parts (ARGS="--part merge" for one)
 	$(BIN)/python -m tests.explore --schedules 1000000 --jobs $$(nproc) $(ARGS)

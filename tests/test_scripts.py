@@ -1,8 +1,9 @@
-"""scripts: no part of the tests hides another, and a newer Python is found where it is."""
+"""scripts: no part of the tests hides another, in CI neither, and a newer Python is found where it is."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -68,6 +69,41 @@ def test_what_failed_is_repeated_at_the_end(tmp_path: Path) -> None:
 def test_arguments_reach_every_part_whole(tmp_path: Path) -> None:
     done = run("scripts/test-all", program(tmp_path / "python", 'for last; do :; done; echo "[$last]"'), "a and b")
     assert done.stdout.splitlines()[:3] == ["[a and b]"] * 3
+
+
+MADE = """
+.venv/installed-%: ; @echo $@
+check: ; @{check}
+fast: ; @echo fast $(VENV) $(ARGS)
+docs: ; @echo docs
+spark: ; @{spark}
+spark-versions: ; @echo oldest
+"""
+
+
+@pytest.mark.parametrize(
+    ("check", "spark", "status"),
+    [
+        ("true", "true", 0),
+        ("false", "true", 1),
+        ("true", "false", 1),
+        ("true", "kill -9 $$(cut -d ' ' -f 4 /proc/$$PPID/stat)", 1),  # the shell that runs it
+    ],
+)
+def test_every_part_of_ci_runs_and_one_that_fails_is_seen(tmp_path: Path, check: str, spark: str, status: int) -> None:
+    for folder in (".ci", "scripts"):
+        (tmp_path / folder).mkdir()
+    shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci")
+    program(tmp_path / "scripts" / "newer-python", f"echo {sys.executable}")
+    (tmp_path / "Makefile").write_text(MADE.format(check=check, spark=spark), encoding="utf-8")
+    done = run(tmp_path / ".ci" / "run")
+    assert done.returncode == status, done.stdout + done.stderr
+    assert [line for line in done.stdout.splitlines() if line.startswith("fast")] == [
+        "fast",
+        f"fast .venv-{sys.version_info[0]}.{sys.version_info[1]} tests/engine tests/operators tests/stage",
+    ]
+    assert done.stdout.count(": failed after ") == 2 * status - done.stdout.count("before its end")
+    assert ("== all passed, after " in done.stdout) is (status == 0)
 
 
 def pretender(path: Path, version: str) -> Path:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from py4j.java_gateway import JavaClass
 
 from penstock.spark import Spark
 from tests.spark.processes import QUICK_JVM
@@ -41,7 +43,23 @@ def spark() -> Iterator[Spark]:
         "spark.driver.extraJavaOptions": QUICK_JVM,
     }
     with Spark(master="local[2]", conf=conf) as running:
+        write_checkpoints_quickly(running.session)
         yield running
+
+
+def write_checkpoints_quickly(session: Any) -> None:
+    """Let Spark write the files of checkpoints without other programs, and without files of checksums beside them.
+
+    What it takes by default for a local folder starts `readlink` and `chmod` for each of them, dozens in a micro-batch.
+    Sessions that tests start in processes of their own keep that default.
+    """
+    session.conf.set("spark.sql.streaming.checkpoint.fileChecksum.enabled", "false")
+    streaming = session._jvm.org.apache.spark.sql.execution.streaming
+    for package in (streaming.checkpointing, streaming):  # its name has changed since Spark 4.0
+        manager = package.FileSystemBasedCheckpointFileManager
+        if isinstance(manager, JavaClass):
+            session.conf.set("spark.sql.streaming.checkpointFileManagerClass", manager._fqn)
+            return
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=280,
+        timeout=580,
     )
     told = [line.removeprefix("SEEN ") for line in ran.stdout.splitlines() if line.startswith("SEEN ")]
     assert told, ran.stderr
