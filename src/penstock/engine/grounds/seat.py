@@ -106,7 +106,7 @@ class Lease:
 def leased(seats: Sequence[Seat]) -> Lease | None:
     """Keep the turns of seats from now on, where everything is asked for and nothing waits; return what keeps them."""
     for seat in seats:
-        if seat.asked < UNBOUNDED or not seat.idle:
+        if seat.asked < UNBOUNDED or not seat.turn:
             return None
     if not seats:
         return None
@@ -160,7 +160,7 @@ class Seat(Outlet[Any]):
 
     def flush(self) -> None:
         """Deliver what was queued, one by one and without the lock, unless another thread does already."""
-        turn, queue = self._turn, self.queue
+        turn, queue = self.turn, self.queue
         lease = self._lease
         if not turn:  # who has the turn looks at the queue after putting it back; a lease has to be told
             if lease is not None:
@@ -192,7 +192,7 @@ class Seat(Outlet[Any]):
     def lend(self, lease: Lease) -> bool:
         """Let a lease have the turn, if everything was asked for and there is nothing to do with it; tell whether."""
         try:
-            self._turn.pop()
+            self.turn.pop()
         except IndexError:
             return False
         self._lease = lease  # before the look: who changes anything from now on tells the lease
@@ -203,7 +203,7 @@ class Seat(Outlet[Any]):
         if self._lease is lease:
             self._lease = None
             self._stirred = True
-            self._turn.append(None)
+            self.turn.append(None)
             self._look()
 
     def wake(self) -> None:
