@@ -2032,8 +2032,8 @@ class Subject(Stream[T]):
         OK: all have got it, or it is kept. OVERFLOW: at least one has not. CANCELLED: there are no subscribers.
         TERMINATED: the subject has ended.
         """
-        source = self._source
-        return source.hot.emit(element, source.overflow, source.kept)
+        source: Any = self._chain.source  # not checked again for each element
+        return source.hot.emit(element, source.overflow, source.kept)  # type: ignore[no-any-return]
 
     def complete(self) -> EmitResult:
         """End the stream, for those who come later too."""

@@ -102,7 +102,8 @@ class _FlatMapRun(Gather):
             self._ask()
 
     def on_next(self, element: Any, /) -> None:
-        element_or_raise(element, "on_next")
+        if element is None:
+            element_or_raise(element, "on_next")
         if self.outlet.closed:
             return
         fn = self._step.fn

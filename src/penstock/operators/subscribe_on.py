@@ -15,7 +15,7 @@ from penstock.engine.places.context import worker_of
 from penstock.engine.places.executors import Executor, Worker
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
-from penstock.engine.words.part import Part, height_of
+from penstock.engine.words.part import Part, chunks_of, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Source, Tie
 
@@ -67,7 +67,7 @@ def _closing(signal: Callable[[Any], None], worker: Worker) -> Callable[[Any], N
 class _Elsewhere(Part):
     """The party before the subscriber: elements pass untouched, requests go by way of the worker."""
 
-    __slots__ = ("_downstream", "_failure", "_worker", "height", "on_next")
+    __slots__ = ("_downstream", "_failure", "_worker", "height", "on_chunk", "on_next")
 
     def __init__(self, downstream: Subscriber[Any], worker: Worker) -> None:
         self._downstream = downstream
@@ -75,8 +75,10 @@ class _Elsewhere(Part):
         self._failure: list[Exception] = []
         """What the worker raised, which is why upstream fails."""
         self.height = height_of(downstream) + 1
-        harmless = isinstance(downstream, Boundary)  # it only queues
-        self.on_next = downstream.on_next if harmless else _closing(downstream.on_next, worker)
+        self.on_next, self.on_chunk = downstream.on_next, chunks_of(downstream)
+        if not isinstance(downstream, Boundary):  # which only queues
+            self.on_next = _closing(self.on_next, worker)
+            self.on_chunk = None if self.on_chunk is None else _closing(self.on_chunk, worker)
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         _closing(self._downstream.on_subscribe, self._worker)(_Requests(subscription, self._failure, self._worker))

@@ -167,8 +167,7 @@ class _SwitchMapRun(Part):
                 return
             inner.owed -= 1
             self._outlet.queue.append(element)  # before the next one can become the newest
-        if self._outlet.idle:
-            self._outlet.wake()
+        self._outlet.wake()
 
     def _taken(self, _: int) -> None:
         newest = self.newest

@@ -73,6 +73,8 @@ def _side_by_side(openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator
 
 def _rows(iterators: list[Iterator[Any]]) -> Iterator[tuple[Any, ...]]:
     """Pair them; those that know what they have left are read first, so that nothing is read in vain of the others."""
+    if all([type(iterator) in SIZED for iterator in iterators]):
+        return builtins.zip(*iterators, strict=False)
     places = sorted(builtins.range(len(iterators)), key=lambda place: type(iterators[place]) not in SIZED)
     rows = builtins.zip(*[iterators[place] for place in places], strict=False)
     if places == sorted(places):

@@ -58,7 +58,11 @@ def missing_methods(candidate: object, methods: tuple[str, ...], /) -> tuple[str
     """Return those of `methods` that `candidate` cannot be called by; a class lacks them all."""
     if isinstance(candidate, type):
         return methods
-    return tuple([name for name in methods if not callable(getattr(candidate, name, None))])
+    missing: tuple[str, ...] = ()
+    for name in methods:  # and no comprehension: every subscription asks
+        if not callable(getattr(candidate, name, None)):
+            missing = (*missing, name)
+    return missing
 
 
 def _is(candidate: object, shapes: dict[str | None, tuple[tuple[str, ...], ...]], dialect: str | None) -> bool:

@@ -23,13 +23,13 @@ class _OnNext(Protocol):
 
 def _queueing(outlet: Outlet[Any]) -> _OnNext:
     """Return `on_next` for the busiest place of all: a closure, so that nothing is looked up twice."""
-    append, wake = outlet.queue.append, outlet.wake
+    append, wake, turn = outlet.queue.append, outlet.wake, outlet.turn
 
     def on_next(element: Any, /) -> None:
         if element is None:
             element_or_raise(element, "on_next")
         append(element)
-        if outlet.idle:
+        if turn:
             wake()
 
     return on_next

@@ -141,13 +141,12 @@ class Gather(Part):
         if source.cancelled:
             return
         outlet = self.outlet
-        if outlet.idle and outlet.hand_on(self._pass_on, element, source.credit):
+        if outlet.hand_on(self._pass_on, element, source.credit):
             return
         with self.lock:
             source.queued += 1
         outlet.queue.append((source, element))
-        if outlet.idle:
-            outlet.wake()
+        outlet.wake()
 
     def arrived_together(self, source: Input, elements: list[Any]) -> None:
         """Deliver several elements at once, or queue them together with the input they came from."""
@@ -156,8 +155,7 @@ class Gather(Part):
         with self.lock:
             source.queued += len(elements)
         self.outlet.queue.extend([(source, element) for element in elements])
-        if self.outlet.idle:
-            self.outlet.wake()
+        self.outlet.wake()
 
     def passes(self, elements: list[Any]) -> bool:
         """Deliver elements that lie ready, if all of them are asked for and nothing is in their way; tell whether."""
@@ -165,7 +163,7 @@ class Gather(Part):
 
     def _handed_on(self, elements: list[Any], taken: Callable[[int], None] | None = None) -> bool:
         outlet, pass_chunk = self.outlet, self._pass_chunk
-        return outlet.idle and pass_chunk is not None and outlet.hand_on(pass_chunk, elements, taken, len(elements))
+        return pass_chunk is not None and outlet.hand_on(pass_chunk, elements, taken, len(elements))
 
     def delivered(self, source: Input) -> None:
         """Count an element as delivered; an input that has ended is used up with its last one."""

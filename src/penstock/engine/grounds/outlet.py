@@ -3,7 +3,7 @@
 Joints that gather elements from elsewhere (threads, tasks, callbacks, several inputs) put them here. The drain runs on
 the thread that offers or requests, or on a worker where `submit` is given.
 
-The turn. A subscriber is signalled only by the thread that has taken the one token out of `_turn`, so signals are
+The turn. A subscriber is signalled only by the thread that has taken the one token out of `turn`, so signals are
 serial (rule 1.3). Taking it and putting it back are atomic, with the GIL and without. A thread that changes something
 (an element in the queue, demand, an end, a cancel) does so first and then tries to take the turn. The thread that has
 the turn puts it back first and then looks for such a change. So if the first thread did not get the turn, the second
@@ -43,8 +43,8 @@ class Outlet(Part, Generic[T]):
 
     __slots__ = (
         "_cancelled", "_clear", "_done", "_downstream", "_error", "_on_chunk", "_refusal", "_stirred", "_submit",
-        "_taken", "_turn", "also_held", "asked", "chunk", "closed", "lock", "on_cancel", "on_close", "on_request",
-        "on_taken", "queue",
+        "_taken", "also_held", "asked", "chunk", "closed", "lock", "on_cancel", "on_close", "on_request",
+        "on_taken", "queue", "turn",
     )  # fmt: skip
 
     def __init__(self, downstream: Subscriber[T] | None, submit: Submit | None = None) -> None:
@@ -64,7 +64,8 @@ class Outlet(Part, Generic[T]):
         self.asked = 0
         """How many elements were ever asked for."""
         self._taken = 0
-        self._turn: list[None] = []
+        self.turn: list[None] = []
+        """The one token; none while a thread drains."""
         self._stirred = True
         """Whether a drain was asked for since an element was handed on; if not, there is nothing to look at."""
         self._clear = False
@@ -85,11 +86,6 @@ class Outlet(Part, Generic[T]):
     def pending(self) -> int:
         """Return how many elements wait, here and in the joint that it belongs to."""
         return len(self.queue) + self.also_held()
-
-    @property
-    def idle(self) -> bool:
-        """Tell whether no thread drains."""
-        return bool(self._turn)
 
     @property
     def demand(self) -> int:
@@ -141,7 +137,7 @@ class Outlet(Part, Generic[T]):
         self, deliver: Callable[[Any], None], what: Any, taken: Callable[[int], None] | None = None, count: int = 1
     ) -> bool:
         """Deliver an element, or `count` as one, past the queue, if asked for and no thread drains; tell whether."""
-        turn, queue = self._turn, self.queue
+        turn, queue = self.turn, self.queue
         if queue or not turn:  # an exception costs more than to look
             return False
         try:
@@ -204,9 +200,9 @@ class Outlet(Part, Generic[T]):
     def wake(self) -> None:
         """Drain, unless another thread does already."""
         self._stirred = True
-        if self._turn:  # an exception costs more than to look
+        if self.turn:  # an exception costs more than to look
             try:
-                self._turn.pop()
+                self.turn.pop()
             except IndexError:
                 return
             self._schedule()
@@ -256,11 +252,11 @@ class Outlet(Part, Generic[T]):
         if self._done and not queue:
             self._end()
             return True
-        self._turn.append(None)
+        self.turn.append(None)
         if not ((queue and self.asked > self._taken) or (self._done and not queue) or self._cancelled):
             return True
         try:
-            self._turn.pop()
+            self.turn.pop()
         except IndexError:
             return True  # another thread drains by now
         return False

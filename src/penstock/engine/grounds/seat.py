@@ -1,44 +1,136 @@
-"""seat: the outlet of one among several subscribers.
+"""seat: the outlet of one among several subscribers, and the lease by which elements go past its queue.
 
-Its subscriber may come later than its elements (`serve`), and brings its own context: whatever is signalled to it is
-signalled there, whichever thread brings it. A copy of a context costs as much as a call, two copies are never in each
-other's way, and nothing is paid where the contexts are alike.
+A seat's subscriber may come later than its elements (`serve`), and brings its own context: whatever is signalled to it
+is signalled there, whichever thread brings it. A copy of a context costs as much as a call, two copies are never in
+each other's way, and nothing is paid where the contexts are alike.
 
-The lease. Where one giver feeds a seat (`give`; its calls are serial) and everything was asked for, it keeps the turn
-between two elements, and delivers without looking at anything. Another thread that needs the turn says `_wanted` first
-and then looks whether the giver is `_busy`: if not, the turn is put back; if it is, that is left to the giver. The
-giver says `_busy` first and then looks whether the turn is wanted, and looks again when it is busy no more. So no two
-have it at a time, and a wish is not forgotten. A lease begins and ends under the lock, and not while there is anything
-to do.
+The lease. Where everything was asked for and nothing waits, those who give elements to a seat, or the same elements to
+several, keep the turns between two elements, and deliver without looking at anything. One token says who may give.
+Another thread that needs a turn says `_wanted` first and then tries to take the token. If it gets it, it puts all
+turns back; if not, the one who gives does so, who puts the token back first and then looks whether a turn is wanted. So
+a wish is not forgotten, and no two threads have a turn at a time. The token of a lease that is over is never put back.
+What changes meanwhile waits for the subscriber that an element is being given to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from contextvars import Context, copy_context
+from functools import partial
 from typing import Any
 
 from penstock.engine.grounds.cold_paths import nobody, rejected
 from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.places.context import alike, run_in
+from penstock.engine.words.demand import UNBOUNDED
+from penstock.engine.words.trampoline import run_all
 from penstock.spec.interfaces import Subscriber
+
+Taker = tuple["Seat", Callable[[Any], None]]
+
+
+class Lease:
+    """The turns of some seats whose subscribers have asked for everything; made by `leased`."""
+
+    __slots__ = ("_context", "_takers", "_token", "_wanted", "seats")
+
+    def __init__(self, seats: Sequence[Seat]) -> None:
+        self.seats: Sequence[Seat] = seats
+        """Whose turns are kept; none when it is over."""
+        self._context: Context | None = None
+        """Where all subscribers are at home; elements are carried there once for all of them."""
+        self._takers: tuple[Taker, ...] = ()
+        self._token: list[None] = []
+        self._wanted = False
+
+    def begin(self) -> None:
+        """Take the turns, or put them back if there is something to do with any of them."""
+        seats = self.seats
+        lent = [seat.lend(self) for seat in seats]
+        context = seats[0].context
+        together = context is not None and all(alike(context, seat.context) for seat in seats)
+        self._context = context if together else None
+        self._takers = tuple([(seat, seat.on_next if together else seat.pass_on) for seat in seats])
+        self._token.append(None)
+        if not all(lent) or self._wanted:
+            self.let_go()
+
+    def let_go(self) -> bool:
+        """Put the turns back, or leave that to the thread that is giving an element; tell which."""
+        self._wanted = True
+        try:
+            self._token.pop()
+        except IndexError:
+            return False
+        seats, self.seats, self._takers = self.seats, (), ()
+        run_all(deque(partial(seat.take_back, self) for seat in seats))
+        return True
+
+    def give(self, element: Any, at_home: bool = False) -> bool:
+        """Give an element to all, unless another thread does or a turn is wanted; tell whether it was given."""
+        if self._context is not None and not at_home:
+            return self._context.copy().run(self.give, element, True)
+        token = self._token
+        try:
+            token.pop()
+        except IndexError:
+            return False
+        seat, wanted, returned = None, self._wanted, False
+        try:
+            if not wanted:
+                for seat, take in self._takers:
+                    if not seat.closed:
+                        take(element)
+            returned = True
+        except Exception as error:  # noqa: BLE001  rule 2.13
+            rejected("on_next", error)
+        finally:
+            try:
+                if not returned and seat is not None:
+                    self._leave_behind(seat, element)
+            finally:
+                token.append(None)
+                if self._wanted:
+                    self.let_go()
+        return not wanted
+
+    def _leave_behind(self, raised: Seat, element: Any) -> None:
+        """Leave nothing open behind a subscriber that raised, or was interrupted; those after it get the element."""
+        self._wanted = True
+        for seat in self.seats[self.seats.index(raised) + 1 :]:
+            seat.queue.appendleft(element)  # it is delivered when the turn is put back
+        raised._abandon()
+
+
+def leased(seats: Sequence[Seat]) -> Lease | None:
+    """Keep the turns of seats from now on, where everything is asked for and nothing waits; return what keeps them."""
+    for seat in seats:
+        if seat.asked < UNBOUNDED or not seat.turn:
+            return None
+    if not seats:
+        return None
+    lease = Lease(seats)
+    lease.begin()
+    return lease if lease.seats else None
 
 
 class Seat(Outlet[Any]):
     """The outlet of a subscriber that has its own context."""
 
-    __slots__ = ("_busy", "_context", "_leased", "_wanted", "pass_on", "taken")
+    __slots__ = ("_lease", "context", "on_next", "pass_on", "taken")
 
     def __init__(self, downstream: Subscriber[Any] | None = None) -> None:
         super().__init__(None)
-        self._context: Context | None = None
+        self.context: Context | None = None
+        """Where its subscriber is at home; None if elements come there."""
         self.taken = False
         """Whether its subscriber has come."""
+        self.on_next: Callable[[Any], None] = nobody
         self.pass_on: Callable[[Any], None] = nobody
-        """What takes an element that is handed on."""
-        self._leased = False
-        self._busy = False
-        self._wanted = False
+        """What takes an element that is handed on, in the subscriber's context."""
+        self._lease: Lease | None = None
+        """What keeps the turn."""
         if downstream is not None:
             self.serve(downstream)
 
@@ -47,46 +139,32 @@ class Seat(Outlet[Any]):
         super().serve(downstream)
         self.taken = True
         context, on_next = copy_context(), downstream.on_next
-        self._context = context
+        self.context, self.on_next = context, on_next
         self.pass_on = lambda element: context.copy().run(on_next, element)
 
     def joins(self, run: Context) -> None:
         """Be told in which context elements come: if it is no other, they need not be carried."""
-        if self._context is not None and self._downstream is not None and alike(run, self._context):
-            self._context = None
-            self.pass_on = self._downstream.on_next
+        if self.context is not None and alike(run, self.context):
+            self.context = None
+            self.pass_on = self.on_next
 
     def give(self, element: Any) -> bool:
         """Deliver an element past the queue, if it was asked for and no other thread delivers; tell whether it was."""
-        if not self._leased:
-            given = self.hand_on(self.pass_on, element)
-            if given and self._clear:
-                self._lease()
-            return given
-        self._busy = True
-        if self._wanted:
-            self._busy = False
-            self._give_back()
-            return self.hand_on(self.pass_on, element)
-        returned = False
-        try:
-            self.pass_on(element)
-            returned = True
-        except Exception as error:  # noqa: BLE001  rule 2.13
-            rejected("on_next", error)
+        lease = self._lease
+        if lease is not None and lease.give(element):
             return True
-        finally:
-            if not returned:
-                self._abandon()
-        self._busy = False
-        if self._wanted:
-            self._give_back()
-        return True
+        given = self.hand_on(self.pass_on, element)
+        if given and self._clear:
+            leased((self,))
+        return given
 
     def flush(self) -> None:
         """Deliver what was queued, one by one and without the lock, unless another thread does already."""
-        turn, queue = self._turn, self.queue
-        if not turn:  # who has the turn looks at the queue after putting it back
+        turn, queue = self.turn, self.queue
+        lease = self._lease
+        if not turn:  # who has the turn looks at the queue after putting it back; a lease has to be told
+            if lease is not None:
+                lease.let_go()
             return
         try:
             turn.pop()
@@ -111,43 +189,36 @@ class Seat(Outlet[Any]):
         if queue or self._done or self._cancelled:
             self._look()
 
-    def _lease(self) -> None:
-        """Keep the turn from now on, if there is nothing to do with it."""
-        with self.lock:
-            if self._turn and not (self.queue or self._done or self.closed):
-                try:
-                    self._turn.pop()
-                except IndexError:
-                    return
-                self._wanted = False
-                self._leased = True
+    def lend(self, lease: Lease) -> bool:
+        """Let a lease have the turn, if everything was asked for and there is nothing to do with it; tell whether."""
+        try:
+            self.turn.pop()
+        except IndexError:
+            return False
+        self._lease = lease  # before the look: who changes anything from now on tells the lease
+        return self.asked >= UNBOUNDED and not (self.queue or self._done or self.closed)
 
-    def _give_back(self) -> None:
-        with self.lock:
-            if self._leased:
-                self._leased = False
-                self._turn.append(None)
-        self._look()
+    def take_back(self, lease: Lease) -> None:
+        """Have the turn again, if it was lent, and do what others have left to do."""
+        if self._lease is lease:
+            self._lease = None
+            self._stirred = True
+            self.turn.append(None)
+            self._look()
 
     def wake(self) -> None:
         """Drain, unless another thread does already."""
-        if self._leased:
-            with self.lock:
-                if self._leased:
-                    self._wanted = True
-                    if self._busy:
-                        return
-                    self._leased = False
-                    self._turn.append(None)
-        super().wake()
+        lease = self._lease
+        if lease is None or lease.let_go():  # else who gives looks when the turn is back
+            super().wake()
 
     def _schedule(self) -> None:
-        context = self._context
+        context = self.context
         if context is None:
             self._drain()
         else:
             run_in(context, self._drain)
 
     def _let_go(self) -> Subscriber[Any] | None:
-        self.pass_on = nobody  # rule 3.13
+        self.pass_on = self.on_next = nobody  # rule 3.13
         return super()._let_go()

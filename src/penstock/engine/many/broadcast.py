@@ -15,6 +15,7 @@ from threading import Lock
 from typing import Any
 
 from penstock.engine.grounds.outlet import element_or_raise
+from penstock.engine.grounds.seat import Lease, leased
 from penstock.engine.many.shared_run import WAIT, Member, SharedRun, Slow
 from penstock.engine.runs.chain import Chain
 from penstock.errors import OverflowedError, RunCancelledError
@@ -43,6 +44,7 @@ class _Broadcast(SharedRun):
         super().__init__(terms.size, terms.slow, 0)
         self.begun = False
         self._terms = terms
+        self._lease: Lease | None = None
         self._kept: deque[Any] = deque(maxlen=terms.kept)
         self._error: Exception | None = None
 
@@ -66,11 +68,15 @@ class _Broadcast(SharedRun):
     def on_next(self, element: Any, /) -> None:
         if element is None:
             element_or_raise(element, "on_next")
-        for member in self._keep(element) if self._terms.kept else self.members:
-            if member.give(element):
-                member.came += 1
-            else:
-                self.queue(member, element)
+        members = self._keep(element) if self._terms.kept else self.members
+        lease = self._lease
+        if lease is None or lease.seats is not members or not lease.give(element):
+            for member in members:
+                if member.hand_on(member.pass_on, element):
+                    member.came += 1
+                else:
+                    self.queue(member, element)
+            self._lease = leased(members)  # under which it does not matter how many have come: all are asked for
         self.sent += 1  # only now: until all have it, it counts as still to come, and is not asked for again
         if self.asked - self.sent <= self.half:
             self.ask()

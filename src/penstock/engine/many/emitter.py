@@ -68,6 +68,11 @@ class Emitter(Generic[T]):
         return max(0, self._seat.demand - len(self._seat.queue))
 
     @property
+    def seat(self) -> Seat:
+        """Return where its subscriber sits."""
+        return self._seat
+
+    @property
     def cancelled(self) -> bool:
         """Tell whether the subscriber is gone."""
         return self._seat.closed and not self._terminated

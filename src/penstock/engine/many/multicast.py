@@ -16,10 +16,11 @@ from functools import partial
 from threading import Lock
 from typing import Any, NoReturn
 
-from penstock.engine.grounds.seat import Seat
+from penstock.engine.grounds.seat import Lease, Seat, leased
 from penstock.engine.many.emitter import (
     BUFFER,
     CANCELLED,
+    DROP,
     ERROR,
     OK,
     OVERFLOW,
@@ -49,12 +50,13 @@ def _tell(emitters: Iterator[Emitter[Any]]) -> None:
 class Hot:
     """The subscribers of the moment, the latest elements, and the end."""
 
-    __slots__ = ("_emitters", "_error", "_kept", "_lock", "_terminated")
+    __slots__ = ("_emitters", "_error", "_kept", "_lease", "_lock", "_terminated")
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._emitters: tuple[Emitter[Any], ...] = ()
         self._kept: deque[Any] = deque()
+        self._lease: Lease | None = None
         self._terminated = False
         self._error: Exception | None = None
 
@@ -78,6 +80,9 @@ class Hot:
             terminated, error = self._terminated, self._error
             if not terminated:
                 self._emitters = (*self._emitters, emitter)
+            lease, self._lease = self._lease, None
+        if lease is not None:
+            lease.let_go()
         if terminated:
             seat.complete(error)
         seat.open()
@@ -90,6 +95,13 @@ class Hot:
         """Pass an element on to all, or say why not."""
         if element is None:
             raise TypeError("emit: None is not an element (rule 2.13)")
+        lease = self._lease
+        if lease is not None:
+            if lease.give(element):
+                return OK
+            lease.let_go()
+            if not lease.seats:
+                self._lease = None
         emitters = self._emitters
         # Where one listens there is no order to agree on.
         if len(emitters) == 1 and not kept and emitters[0].hand_on(element):
@@ -111,7 +123,19 @@ class Hot:
                     one for one, result in zip(emitters, results, strict=True) if result is not OVERFLOW
                 )
         _tell(iter(emitters))
+        if not kept and self._lease is None and overflow is not DROP:
+            self._keep_turns(emitters)
         return OVERFLOW if missed else OK if kept or OK in results else CANCELLED
+
+    def _keep_turns(self, emitters: tuple[Emitter[Any], ...]) -> None:
+        """Give what comes from now on to all at once, where that is possible."""
+        lease = leased([emitter.seat for emitter in emitters])
+        with self._lock:
+            late = self._emitters is not emitters
+            if not late:
+                self._lease = lease
+        if late and lease is not None:
+            lease.let_go()
 
     def end(self, error: Exception | None) -> EmitResult:
         """End the stream for all, and for those who come later."""

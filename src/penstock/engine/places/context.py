@@ -45,9 +45,11 @@ def run_in(context: Context, task: Task) -> None:
     context.copy().run(task)
 
 
-def alike(one: Context, other: Context) -> bool:
+def alike(one: Context, other: Context | None) -> bool:
     """Tell whether two contexts hold the very same, so that nothing has to be carried from one to the other."""
-    return len(one) == len(other) and all(other.get(variable, one) is value for variable, value in one.items())
+    if other is None or len(one) != len(other):
+        return False
+    return all(other.get(variable, one) is value for variable, value in one.items())
 
 
 def worker_of(executor: Executor) -> Worker:

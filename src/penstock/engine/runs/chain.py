@@ -65,10 +65,10 @@ class Chain:
     @property
     def head(self) -> Segment:
         """Return the leading stages."""
+        if not (self.steps or self.places) and self.watch is None:
+            return _BARE
         found = self._segments.get(_HEAD)
         if found is None:
-            if not (self.steps or self.places) and self.watch is None:
-                return _BARE
             steps = self.steps
             stop = next((index for index, step in enumerate(steps) if isinstance(step, Joint)), len(steps))
             stop = cuts(steps[:stop])[0]  # type: ignore[arg-type]

@@ -244,7 +244,8 @@ class _Tail(DrainRun):
     __slots__ = ()
 
     def __init__(self, tails: Callable[[], Iterator[Any]], subscriber: Subscriber[Any], demand: int) -> None:
-        super().__init__(_ALONE, lambda _: tails(), 0, subscriber)  # so that its end is looked for without demand
+        super().__init__(_ALONE, lambda _: iter(()), 0, subscriber)  # so that its end is looked for without demand
+        self._iterator = self._loop = tails()  # a loop itself, so no other is needed around it
         self._demand = demand
 
     def begin(self) -> None:

@@ -51,7 +51,9 @@ def chain_of(given: object) -> Chain | None:
 
 def at_hand(given: object, most: int) -> list[Any] | None:
     """Return the elements of what a user's function returned, if they lie ready and are no more than `most`."""
-    if type(given) not in _SEQUENCES:
+    if type(given) in _SEQUENCES:
+        size, items = len(given), iter(given)  # type: ignore[arg-type, call-overload]
+    else:
         chain = chain_of(given)
         if chain is None or chain.steps or chain.places or chain.watch is not None:
             return None
@@ -59,13 +61,11 @@ def at_hand(given: object, most: int) -> list[Any] | None:
         opener = None if size is None or size > most else chain.source.opener()
         if opener is None:
             return None
-        given = opener(None)
-        if type(given) not in READY:
-            return None
-    elif len(given) > most:  # type: ignore[arg-type]
+        items = opener(None)
+    if size > most or type(items) not in READY:
         return None
-    elements = list(given)  # type: ignore[call-overload]
-    return None if any(element is None for element in elements) else elements
+    elements = list(items)
+    return None if READY[type(items)] and any(element is None for element in elements) else elements
 
 
 def connect_to(operator: str, given: object, subscriber: Subscriber[Any]) -> None:

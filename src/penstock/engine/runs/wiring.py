@@ -30,18 +30,20 @@ MOST_NESTED = 12
 
 
 def _parts(chain: Chain, start: int, stop: int) -> list[int]:
-    """Return where each of the runs ends that these stages need behind a joint.
+    """Return where each of the runs begins that these stages need behind a joint, the last one first.
 
     A loop that is fed does not tell how its stages stand, so those that count stand in front of it.
     """
     whole = chain.segment(start, stop)
+    if len(whole.stages) == 1:
+        return [start]
     ends = cuts(whole.stages)
     if whole.expands and (whole.gathers or whole.capped):
         at = next(index for index, stage in enumerate(whole.stages) if stage.body.each is not None)
         front = chain.segment(start, start + at)
         if at and (front.gathers or front.capped or whole.stages[at].demand(1) > 1):
-            return sorted({at, *ends})
-    return ends
+            ends = sorted({at, *ends})
+    return [start + end for end in reversed([0, *ends[:-1]])]
 
 
 class _Depth(threading.local):
@@ -54,28 +56,31 @@ _depth = _Depth()
 
 def _opener_of(source: Source[Any]) -> Opener[Any] | None:
     """Return how to iterate over a source; sources nested too deep are left to signals."""
-    if _depth.pulls >= MOST_NESTED:
+    pulls = _depth.pulls
+    if pulls >= MOST_NESTED:
         return None
-    _depth.pulls += 1
+    _depth.pulls = pulls + 1
     try:
         return source.opener()
     finally:
-        _depth.pulls -= 1
+        _depth.pulls = pulls
 
 
 def reads_nothing(chain: Chain) -> bool:
     """Tell whether a chain is known to end, or to fail, without reading anything; its steps may add elements."""
-    if _depth.pulls >= MOST_NESTED:
+    pulls = _depth.pulls
+    if pulls >= MOST_NESTED:
         return False
-    _depth.pulls += 1
+    _depth.pulls = pulls + 1
     try:
         source: Any = chain.source
-        head = chain.head
-        if source.length() == 0 or head.never_asks or (source.passes and reads_nothing(source.stream)):
+        if source.length() == 0 or (source.passes and reads_nothing(source.stream)):
             return True
-        return any(isinstance(step, Stage) and step.cap == 0 for step in chain.steps[len(head.stages) :])
+        head = chain.head
+        behind = chain.steps[len(head.stages) :]
+        return head.never_asks or any([isinstance(step, Stage) and step.cap == 0 for step in behind])
     finally:
-        _depth.pulls -= 1
+        _depth.pulls = pulls
 
 
 def is_empty(chain: Chain) -> bool:
@@ -153,20 +158,21 @@ def pull_async(chain: Chain) -> AsyncOpener[Any] | None:
 
 def connect(chain: Chain, subscriber: Subscriber[Any]) -> None:
     """Start a run of the chain that signals `subscriber`."""
-    if here.connects >= MOST_NESTED:
+    nested = here.connects
+    if nested >= MOST_NESTED:
         # Who is no part of ours has no height, so it is not known how far a signal goes from there in one call.
         front = subscriber if isinstance(subscriber, Part) else Landing(subscriber)
         here.deferred.append(lambda: _connect(chain, front))
         return
-    here.connects += 1
+    here.connects = nested + 1
     try:
         _connect(chain, subscriber)
     finally:
         try:
-            if here.connects == 1:
+            if not nested and here.deferred:
                 run_all(here.deferred)
         finally:
-            here.connects -= 1
+            here.connects = nested
 
 
 def refuse(subscriber: Subscriber[Any], error: Exception) -> None:
@@ -244,7 +250,7 @@ def _wire(chain: Chain, first: int, subscriber: Subscriber[Any]) -> Subscriber[A
         start = stop
         while start > first and isinstance(steps[start - 1], Stage):
             start -= 1
-        for part in reversed([start, *[start + cut for cut in _parts(chain, start, stop)[:-1]]]):
+        for part in _parts(chain, start, stop):
             if seen:
                 subscriber = _seen(chain, part, stop, subscriber)
             segment = chain.segment(part, stop)

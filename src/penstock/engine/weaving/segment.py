@@ -167,7 +167,7 @@ class Segment:
     @property
     def one_loop(self) -> bool:
         """Whether the stages fit into one loop."""
-        return len(weave.pieces([stage.body for stage in self.stages])) == 1
+        return len(self.stages) == 1 or len(weave.pieces([stage.body for stage in self.stages])) == 1
 
     def open(self, source: Opener[Any], gate: LoopGate | None, *, clean: bool = False) -> Iterator[Any]:
         """Open one run over a synchronous source, one without None if it is `clean`.

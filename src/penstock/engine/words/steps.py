@@ -37,6 +37,8 @@ class Steps:
 
 def numbers_given(start: Any, stop: Any, step: Any, count: int | None) -> builtins.range | Steps:
     """Return the numbers of a range, as the built-in one has them, or a count of them; refuse what is no number."""
+    if count is None and type(start) is type(step) is int and (stop is None or type(stop) is int):
+        return builtins.range(start) if stop is None else builtins.range(start, stop, step)
     if count is not None:
         count_given("range", "count", count, 0)
         if stop is not None:
