@@ -1,4 +1,4 @@
-"""killed_graph: a driver to be killed while it runs a graph: two sources, windows and a join, and two sinks."""
+"""killed_graph: a graph to be killed while it runs: two sources, windows and a join, and two sinks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import datetime as dt
 import sqlite3
 import sys
 import threading
+from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -63,17 +65,34 @@ def joined(left: Any, right: Any) -> Any:
     return left.join(others, near, "leftOuter").select("n", "m")
 
 
-class Life:
-    """One of the lives of the driver: the rows of its sources, and when it says that it may be killed."""
+def _unchanged(df: Any) -> Any:
+    return df
 
-    def __init__(self, folder: Path, rows: int, moment: int | None) -> None:
+
+class Life:
+    """One of the lives of the graph: the rows of its sources, and when it says that its driver may be killed.
+
+    The rows are the numbers below `rows`, or those that `numbers` gives, from one on; `step` is put behind each source.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        rows: int,
+        moment: int | None = None,
+        *,
+        numbers: Callable[[int], Iterable[int]] | None = None,
+        step: Callable[[Any], Any] = _unchanged,
+    ) -> None:
         self._folder = folder
         self._rows = rows
         self._moment = moment
+        self._numbers = numbers
+        self._step = step
         self.ledger = Ledger(folder / "ledger")
 
     def _source(self, delay: int) -> Stream[Any]:
-        moment = self._moment
+        moment, numbers, step = self._moment, self._numbers, self._step
 
         def row(n: int) -> tuple[int, dt.datetime]:
             if moment is not None and n == moment:
@@ -82,8 +101,9 @@ class Life:
                 threading.Event().wait()  # the kill is on its way
             return n, NOON + dt.timedelta(seconds=n + delay)
 
-        source = Stream.range(self._rows).map(row) | entry("n long, at timestamp", capacity=500, latency=0.1)
-        return source | frame(lambda df: df.withWatermark("at", "5 seconds"))
+        given = Stream.range(self._rows) if numbers is None else Stream.resumable(numbers, counted=True)
+        source = given.map(row) | entry("n long, at timestamp", capacity=500, latency=0.1)
+        return source | frame(lambda df: step(df).withWatermark("at", "5 seconds"))
 
     def run(self, spark: Spark) -> Any:
         """Start the graph."""
@@ -94,6 +114,28 @@ class Life:
             frame(joined, right) | spark_sink(lambda df: df.writeStream.format("parquet").option("path", out)),
         )
         return graph.run(spark, checkpoint=self._folder / "checkpoint")
+
+    def told(self, spark: Spark) -> dict[str, Any]:
+        """Return what both sinks hold: the windows, and the numbers that have met another and those that have not."""
+        pairs = [tuple(row) for row in spark.session.read.parquet(str(self._folder / "out")).collect()]
+        return {
+            "windows": [list(window) for window in self.ledger.windows()],
+            "met": sorted(n for n, m in pairs if n == m),
+            "alone": sorted(n for n, m in pairs if m is None),
+            "pairs": len(pairs),
+        }
+
+
+def once(rows: int) -> dict[str, Any]:
+    """Return what is told if no row is lost and none is there twice."""
+    noon = int(NOON.timestamp())
+    counts = Counter(noon + second // 60 * 60 for second in [*range(rows), *range(5, rows + 5)])
+    return {
+        "windows": [list(each) for each in sorted(counts.items())],
+        "met": [n for n in range(rows) if n % 3],
+        "alone": [n for n in range(rows) if n % 3 == 0],
+        "pairs": rows,
+    }
 
 
 def main(folder: Path, rows: int, moment: int) -> None:

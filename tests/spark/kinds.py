@@ -101,8 +101,16 @@ def live_partitions(spark: Spark) -> None:
     assert len(list(spark.stream(shards))) == 6
 
 
+def live_frame(spark: Spark) -> None:
+    """Read a live stream by a query of Spark's own, outside of any pipeline."""
+    frame = spark.frame(Stream.range(5).map(lambda n: (n,)), "n long")
+    query = frame.selectExpr("n + 1 AS n").writeStream.format("noop").trigger(availableNow=True).start()
+    assert query.awaitTermination(WAIT)
+    assert sum(each.numInputRows for each in query.recentProgress) == 5
+
+
 KINDS: dict[Callable[[Spark], None], int] = {
-    live: 4, with_checkpoint: 1, cancelled: 4, failing: 2, keyed: 2, left_early: 40, whole_batch: 24,
-    failing_batch: 1, partitions: 20, live_partitions: 2,
+    live: 4, with_checkpoint: 1, cancelled: 4, failing: 2, keyed: 2, left_early: 36, whole_batch: 24,
+    failing_batch: 1, partitions: 20, live_partitions: 2, live_frame: 4,
 }  # fmt: skip
 """How often each is run; together a hundred times."""

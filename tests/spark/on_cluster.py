@@ -10,6 +10,7 @@ import threading
 import traceback
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from penstock.spark.wire import failure
 from tests.spark.asker import Asker
 from tests.spark.chains import chained
 from tests.spark.cluster import kill_worker_of
+from tests.spark.killed_graph import Life
 from tests.spark.processes import QUICK_JVM
 
 WAIT = 120
@@ -278,9 +280,39 @@ def killed_parts(spark: Spark, rows: int, parts: int, folder: str) -> dict[str, 
     return {**told(found), "killed": killed[0], "attempts": max(attempts), "written": count}
 
 
+def held_at(row: int, sign: Path) -> Callable[[Any], Iterator[Any]]:
+    """Return a step whose first attempt at a row writes down its process and waits to be killed."""
+
+    def step(batches: Iterator[Any]) -> Iterator[Any]:
+        for each in batches:
+            if row in each.column(0).to_pylist():
+                with suppress(FileExistsError):  # several tasks come to this row, one of them waits
+                    sign.with_suffix(".taken").touch(exist_ok=False)
+                    sign.with_suffix(".new").write_text(str(os.getpid()))
+                    sign.with_suffix(".new").rename(sign)
+                    threading.Event().wait()
+            yield each
+
+    return step
+
+
+def killed_graph(spark: Spark, rows: int, row: int, folder: str) -> dict[str, Any]:
+    """End an executor in the middle of a graph of two sources, windows, a join and two sinks."""
+    sign, killed = Path(folder) / "graph", list[int]()
+    step = held_at(row, sign)
+    life = Life(Path(folder), rows, step=lambda df: df.mapInArrow(step, df.schema))
+    killer = threading.Thread(target=lambda: killed.append(kill_holder(sign)))
+    killer.start()
+    try:
+        life.run(spark).wait()
+    finally:
+        killer.join()
+    return {**life.told(spark), "killed": killed[0]}
+
+
 VERBS = (
     item, keyed, files, chains, retried_egress, retried_ingest, hopeless, executors, killed_egress, killed_ingest,
-    killed_parts,
+    killed_parts, killed_graph,
 )  # fmt: skip
 
 
@@ -290,7 +322,7 @@ def zipped(folder: Path) -> Path:
     with zipfile.ZipFile(target, "w") as archive:
         for package in ("tests", "tests/spark"):
             archive.writestr(f"{package}/__init__.py", "")
-        for name in ("on_cluster.py", "asker.py", "chains.py", "cluster.py", "processes.py"):
+        for name in ("on_cluster.py", "asker.py", "chains.py", "cluster.py", "processes.py", "killed_graph.py"):
             archive.write(Path(__file__).parent / name, f"tests/spark/{name}")
     return target
 

@@ -35,6 +35,10 @@ class Progress:
     """Seconds since the run began."""
     done: bool = False
     """Whether this is the last report."""
+    state_rows: int | None = None
+    """Rows that Spark keeps as states, of all steps that remember something."""
+    watermark: str | None = None
+    """The event time, in ISO 8601, before which rows are late; of several queries the one that is furthest behind."""
 
 
 class ProgressSource(Protocol):

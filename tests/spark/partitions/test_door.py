@@ -8,7 +8,7 @@ import pytest
 from pyarrow import flight
 
 from penstock.spark.partitions.door import PartsDoor
-from penstock.spark.wire.gate import Gate
+from penstock.spark.wire.gate import DoorCall, Gate
 
 
 def test_the_planner_hears_what_readers_tell_once_and_merged() -> None:
@@ -67,3 +67,31 @@ def test_closing_ends_what_waits() -> None:
     gate.close()
     waiting.join(30)
     assert len(failures) == 1
+
+
+class Left:
+    """A call of a planner that goes away when it is told to."""
+
+    def __init__(self) -> None:
+        self.over = False
+
+    def gone(self) -> bool:
+        return self.over
+
+
+def test_a_door_that_retires_waits_for_the_runs_that_read_there() -> None:
+    door, idle, planner = PartsDoor(), threading.Event(), Left()
+    door.act(DoorCall(planner.gone), "begin", {"run": "r"})
+    lease = threading.Thread(target=door.act, args=(DoorCall(planner.gone), "lease", {"run": "r"}))
+    lease.start()
+    door.retire(idle.set)
+    assert not idle.is_set()
+    planner.over = True
+    lease.join(30)
+    assert idle.is_set()
+
+
+def test_a_door_that_no_run_reads_retires_at_once() -> None:
+    door, idle = PartsDoor(), threading.Event()
+    door.retire(idle.set)
+    assert idle.is_set()

@@ -370,7 +370,9 @@ def test_sources_and_queries_go_on_from_their_places_in_the_checkpoint(spark, tm
     def run(left, right):
         merged = (Stream.from_iterable(left) | doubled).merge(Stream.from_iterable(right) | entry("value long"))
         parquet = spark_sink(lambda df: df.writeStream.format("parquet").option("path", out))
-        rows, count = (merged | branch(Sink.to_list(), parquet)).run(spark, ck).wait(WAIT)
+        going = (merged | branch(Sink.to_list(), parquet)).run(spark, ck)
+        rows, count = going.wait(WAIT)
+        assert going.now().rows_in == count, "a row that two queries read was counted twice"
         return sorted(row.value for row in rows), count
 
     assert run([1, 2, 3], [10]) == ([2, 4, 6, 10], 4)

@@ -1,37 +1,18 @@
-"""Runs in one session leave nothing behind, in this process and in the JVM."""
+"""Runs in one session leave nothing behind, in this process and in the JVM.
+
+A share of a hundred runs is run here; `python -m tests.spark.hundred` runs all of them and prints figures.
+"""
 
 from __future__ import annotations
 
-import gc
-import threading
-
 from penstock.spark import Spark
-from tests.spark.census import Jvm, census, grown
-from tests.spark.kinds import cancelled, left_early, live, whole_batch
-
-TIMES = {live: 4, cancelled: 3, left_early: 10, whole_batch: 10}
-ROUNDS = 100
-"""Looks before something counts as left; both collectors must see an object before it has gone from both sides."""
+from tests.spark.hundred import left_by
+from tests.spark.kinds import cancelled, left_early, live, live_frame, live_partitions, whole_batch
 
 
 def test_runs_leave_nothing_behind(spark: Spark) -> None:
-    for kind in TIMES:
-        kind(spark)
-    jvm, pause = Jvm(spark), threading.Event()
-    for _ in range(5):
-        gc.collect()
-        jvm.heap()
-        pause.wait(0.2)
-    before = census(spark)
-    for kind, times in TIMES.items():
-        for _ in range(times):
-            kind(spark)
-    left = {}
-    for _ in range(ROUNDS):
-        gc.collect()
-        jvm.heap()
-        left = grown(before, census(spark))
-        if not left:
-            break
-        pause.wait(0.2)
-    assert left == {}
+    assert left_by(spark, {live: 4, cancelled: 3, left_early: 10, whole_batch: 10}) == {}
+
+
+def test_frames_outside_of_pipelines_leave_no_door_behind(spark: Spark) -> None:
+    assert left_by(spark, {live_frame: 3, live_partitions: 3}) == {}

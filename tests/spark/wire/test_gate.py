@@ -205,3 +205,18 @@ def test_a_busy_port_is_named():
 def test_the_token_stays_out_of_what_is_printed(gate):
     address = gate.admit(Echo())
     assert address.token not in repr(address)
+
+
+def test_what_is_no_longer_wanted_leaves_once_at_the_next_look(gate):
+    wanted, left = {"a", "b"}, []
+    for name in ("a", "b"):
+        gate.leave_when(lambda name=name: name not in wanted, lambda name=name: left.append(name))
+    gate.look()
+    assert left == []
+    wanted.discard("a")
+    gate.look()
+    gate.look()
+    assert left == ["a"]
+    wanted.clear()
+    gate.look()
+    assert left == ["a", "b"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from penstock.bridges.shared.columns import SchemaError, short, values_of
+from penstock.bridges.shared.columns import SchemaError, kinds_of, short, values_of
 from penstock.bridges.shared.hints import hints_of, reviver
 
 TOGETHER = 500
@@ -27,15 +27,20 @@ def _fields(kind: type[Any]) -> tuple[str, ...] | None:
     return None
 
 
-def columns_of(names: tuple[str, ...], rows: Sequence[Any], first: int) -> Sequence[Sequence[Any]]:
-    """Take rows apart into columns; rows of one class, as they mostly are, are looked at together."""
+def columns_of(
+    names: tuple[str, ...], rows: Sequence[Any], first: int, kinds: set[type] | None = None
+) -> Sequence[Sequence[Any]]:
+    """Take rows apart into columns; rows of one class, as they mostly are, are looked at together.
+
+    `kinds` are the classes that occur, where they are known.
+    """
     if not rows:
         return [()] * len(names)
-    kinds = set(map(type, rows))
+    kinds = kinds_of(rows) if kinds is None else kinds
     if len(kinds) > 1:
         parts = [columns_of(names, (row,), index) for index, row in enumerate(rows, first)]
         return [[part[index][0] for part in parts] for index in range(len(names))]
-    kind: type[Any] = kinds.pop()
+    (kind,) = kinds
     if issubclass(kind, tuple) and all(hasattr(row, "__fields__") for row in rows):
         return columns_of(names, [row.asDict() for row in rows], first)  # of Spark, each with its own names
     if issubclass(kind, Mapping):

@@ -38,7 +38,7 @@ from penstock.spark.ingest.supply import (
 from penstock.spark.ingest.together import Together
 from penstock.spark.session.held import HeldSession
 from penstock.spark.versions.query_ends import check_trigger
-from penstock.spark.versions.registrations import live_frame
+from penstock.spark.versions.registrations import forgotten, live_frame
 from penstock.spark.wire.failure import KEPT, described
 from penstock.spark.wire.gate import DoorCall, Gate, Message, whole
 from penstock.spark.wire.places import NamedFolder, folder
@@ -359,7 +359,11 @@ def frame(
     if not spark.is_remote:
         door.before_first = partial(check_trigger, session, address.door)
     source = source_for(address, schema.struct, partitions or session.sparkContext.defaultParallelism)
-    return live_frame(session, source)
+    found = live_frame(session, source)
+    spark.gate.look()
+    if together is None:  # or else the run whose streams they are lets go of it
+        spark.gate.leave_when(forgotten(found), partial(door.retire, partial(spark.gate.dismiss, address)))
+    return found
 
 
 def _check_spooled(feed: FrameFeed) -> None:

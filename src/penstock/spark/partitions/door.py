@@ -7,7 +7,7 @@ plans it goes away; a reader that tells something after that is told that it is 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -43,6 +43,15 @@ class PartsDoor:
         self._changed = threading.Condition()
         self._runs: dict[str, _Reports] = {}
         self._closed = False
+        self._idle: Callable[[], None] | None = None
+
+    def retire(self, idle: Callable[[], None]) -> None:
+        """Call `idle` once no query reads here any more; none will begin."""
+        with self._changed:
+            self._idle = idle
+            now = not self._runs
+        if now:
+            idle()
 
     def act(self, call: DoorCall, verb: str, body: Message, /) -> Message:
         """Hear a reader, or answer a planner."""
@@ -90,6 +99,9 @@ class PartsDoor:
             while not self._closed and not call.gone():
                 self._changed.wait(0.1)
             self._runs.pop(run, None)
+            idle = None if self._runs else self._idle
+        if idle is not None:
+            idle()
         return {}
 
     def get(self, body: Message, /) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:

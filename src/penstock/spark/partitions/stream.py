@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from penstock.engine.weaving.blame import function_name
@@ -17,7 +18,7 @@ from penstock.spark.session.connect import PARTS
 from penstock.spark.session.held import HeldSession
 from penstock.spark.session.java import SparkSetupError
 from penstock.spark.versions import stream_readers
-from penstock.spark.versions.registrations import live_frame
+from penstock.spark.versions.registrations import forgotten, live_frame
 from penstock.spark.wire.schema import Schema
 
 if TYPE_CHECKING:
@@ -76,8 +77,12 @@ def partitioned_stream(
     tasks = PARTS if spark.is_remote else session.sparkContext.defaultParallelism
     begin = start if callable(start) else Always(start)
     settings = PartSettings(parts, begin, latest, live, capacity, float(latency), tasks)
-    source = source_for(spark.gate.admit(PartsDoor()), settings, open, schema, commit)
-    return live_frame(session, source)
+    door = PartsDoor()
+    address = spark.gate.admit(door)
+    found = live_frame(session, source_for(address, settings, open, schema, commit))
+    spark.gate.look()
+    spark.gate.leave_when(forgotten(found), partial(door.retire, partial(spark.gate.dismiss, address)))
+    return found
 
 
 __all__ = ["CAPACITY", "LATENCY", "partitioned_stream"]

@@ -94,6 +94,46 @@ class _Through:
         return opened if self.valve is None else Stream(Chain(Valved(opened._chain, self.valve, iterates=False)))
 
 
+class Inlet:
+    """The way of one live source into a run.
+
+    It has one valve, or one for each query that reads the source by itself; each of those sees the same rows, so they
+    are not added up.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._valves: list[Valve] = []
+        self._closed = False
+
+    def valve(self, *, another: bool = False) -> Valve:
+        """Return the valve, or another one for a query of its own."""
+        with self._lock:
+            if another or not self._valves:
+                self._valves.append(Valve())
+                if self._closed:
+                    self._valves[-1].close()
+            return self._valves[-1]
+
+    @property
+    def rows(self) -> int:
+        """Return how many elements have come, by the query that is furthest ahead."""
+        return max((each.rows for each in self._valves), default=0)
+
+    @property
+    def demand(self) -> int:
+        """Return how many elements are asked for and have not come, by the query that asks for most."""
+        return max((each.demand for each in self._valves), default=0)
+
+    def close(self) -> None:
+        """Let nothing more in."""
+        with self._lock:
+            self._closed = True
+            valves = list(self._valves)
+        for each in valves:
+            each.close()
+
+
 def _left_out(_: Rejected) -> None:
     """Do nothing with a row that another query tells of."""
 
@@ -101,10 +141,12 @@ def _left_out(_: Rejected) -> None:
 class Inlets:
     """The live sources of one run."""
 
-    def __init__(self, plan: SparkPlan, entries: dict[int, Valve]) -> None:
+    def __init__(self, plan: SparkPlan, entries: dict[int, Inlet]) -> None:
         self._plan = plan
         self._entries = entries
         self._meetings: dict[int, _Meeting] = {}
+        self._apart: set[int] = set()
+        """The sources that several queries read, each by itself."""
         self._lettered: set[int] = set()
         """The sources whose rows that do not fit are told of by one query, and left out by the others."""
         self._leave: list[Callable[[], None]] = []
@@ -124,8 +166,9 @@ class Inlets:
             assert isinstance(live, Live)
             if apart:
                 check_apart(live)
+                self._apart.add(at)
             else:
-                chain = Chain(Valved(live.stream._chain, entry, iterates=False))
+                chain = Chain(Valved(live.stream._chain, entry.valve(), iterates=False))
                 self._meetings[at] = _Meeting(Publish(chain, AHEAD, Slow.WAIT), count)
 
     def opened(self, spark: HeldSession, work: Work) -> OpenLive:
@@ -133,7 +176,7 @@ class Inlets:
 
         def open_live(at: int, live: Live) -> DataFrame:
             meeting = self._meetings.get(at)
-            through = _Through(self._entries[at] if meeting is None else None)
+            through = _Through(self._entries[at].valve(another=at in self._apart) if meeting is None else None)
             self._leave.append(partial(retire, spark.gate, through))
             place = list(self._entries).index(at)
             spool: Folder | None = None
@@ -172,4 +215,4 @@ class Inlets:
             meeting.end()
 
 
-__all__ = ["Inlets"]
+__all__ = ["Inlet", "Inlets"]

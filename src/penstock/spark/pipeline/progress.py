@@ -7,6 +7,9 @@ from typing import Any
 
 from penstock.run import Progress
 
+_NO_TIMES = ("1970-01-01T00:00:00.000", "9999-12-31T23:59:59")
+"""The watermarks before the first row and behind the last one."""
+
 
 class Batches:
     """The sums over the micro-batches of a query, which is known by the name under which its rows are counted.
@@ -21,6 +24,8 @@ class Batches:
         self._last = -1
         self._rows_in = self._rows_out = self._count = 0
         self._seconds: float | None = None
+        self._state_rows: int | None = None
+        self._watermark: str | None = None
         self.query: Any = None
 
     def look(self) -> None:
@@ -42,7 +47,12 @@ class Batches:
             if not self._count:
                 return Progress()
             return Progress(
-                rows_in=self._rows_in, rows_out=self._rows_out, batches=self._count, batch_seconds=self._seconds
+                rows_in=self._rows_in,
+                rows_out=self._rows_out,
+                batches=self._count,
+                batch_seconds=self._seconds,
+                state_rows=self._state_rows,
+                watermark=self._watermark,
             )
 
     def _found(self) -> Any:
@@ -55,6 +65,7 @@ class Batches:
     def _add(self, report: Any) -> None:
         if report.batchId <= self._last:
             return
+        self._note_states(report)
         counted = (report.observedMetrics or {}).get(self._name)
         if not report.numInputRows and counted is None:
             return  # a query without news repeats itself
@@ -63,3 +74,11 @@ class Batches:
         self._rows_out += counted["rows"] if counted is not None else 0
         self._count += 1
         self._seconds = report.durationMs.get("triggerExecution", 0) / 1000
+
+    def _note_states(self, report: Any) -> None:
+        """Note what is kept, and up to which time; the times of no rows and of the end are not told."""
+        if report.stateOperators:
+            self._state_rows = sum(each.numRowsTotal for each in report.stateOperators)
+        time = report.eventTime.get("watermark")
+        if time is not None and not time.startswith(_NO_TIMES):
+            self._watermark = time

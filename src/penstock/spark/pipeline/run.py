@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from penstock.flow import Pipeline
-from penstock.run import InProcess, Plan, Progress, Run, Valve
+from penstock.run import InProcess, Plan, Progress, Run
 from penstock.run.result import Settle
 from penstock.spark.pipeline.build import Built
 from penstock.spark.pipeline.checkpoint import claim, is_spooled
-from penstock.spark.pipeline.inlets import Inlets
+from penstock.spark.pipeline.inlets import Inlet, Inlets
 from penstock.spark.pipeline.modes import PlanError
 from penstock.spark.pipeline.nodes import Live, SparkPlan
 from penstock.spark.pipeline.plan import plan
@@ -84,11 +84,13 @@ class OnSpark:
         self._close_spark = close_spark
         self._given = checkpoint
         self._checkpoint: Folder | None = None
-        self._entries = {at: Valve() for at, node in enumerate(found.nodes) if isinstance(node.work, Live)}
+        self._entries = {at: Inlet() for at, node in enumerate(found.nodes) if isinstance(node.work, Live)}
         self._inlets = Inlets(found, self._entries)
         self._lock = threading.Lock()
         self._spark: HeldSession | None = None
         self._works: list[Work] = []
+        self._reads: list[set[int]] = []
+        """The live sources that each of them reads."""
         self._ready = False
         """Whether the queries can be started, stopped and cancelled."""
         self._ended = 0
@@ -128,18 +130,19 @@ class OnSpark:
                 raise ValueError("run: checkpoint is for streaming DataFrames, and this one is a batch")
             claim(self._checkpoint, self._plan, [output(built, query) for query in queries])
         builts = [built]
+        self._reads = [self._read(query) for query in queries]
         if len(queries) > 1:
             self._inlets.close()  # they were opened to see what there is to do
             works = [Work(spark, self._plan, at, self._checkpoint, self._goes_on) for at in range(len(queries))]
-            self._inlets.share([self._read(query) for query in queries], apart=self._checkpoint is not None)
+            self._inlets.share(self._reads, apart=self._checkpoint is not None)
             builts = [
                 Built(self._plan, spark.session, self._inlets.opened(spark, each), each.together.doors)
                 for each in works
             ]
         self._works = works  # from now on they are closed with the run
-        for work, each, query in zip(works, builts, queries, strict=True):
+        for work, each, query, read in zip(works, builts, queries, self._reads, strict=True):
             work.prepare(each, query, partial(self._settled, settle, work))
-            if len(works) > 1 and self._checkpoint is None and work.lives > len(self._read(query)):
+            if len(works) > 1 and self._checkpoint is None and work.lives > len(read):
                 raise PlanError(
                     "run: a live stream that several queries share is read twice by one of them, as by a join with"
                     " itself; let all branches end in this process or in also(write), so that there is one query"
@@ -200,11 +203,20 @@ class OnSpark:
         found = Progress() if not reports else _summed(reports)
         if len(self._entries) == len(self._plan.sources):
             entries = self._entries.values()
-            rows = sum(entry.rows for entry in entries)
-            done = [work.committed for work in self._works if work.committed is not None]
-            behind = 0 if self._well else None if found.batches is None or not done else max(0, rows - min(done))
-            found = replace(found, rows_in=rows, demand=sum(entry.demand for entry in entries), lag=behind)
+            rows, demand = sum(entry.rows for entry in entries), sum(entry.demand for entry in entries)
+            found = replace(found, rows_in=rows, demand=demand, lag=self._lag(found))
         return found
+
+    def _lag(self, found: Progress) -> int | None:
+        """Return by how many rows the slowest query is behind the sources that it reads; None before the first."""
+        if self._well or found.batches is None:
+            return 0 if self._well else None
+        behind = [
+            sum(self._entries[at].rows for at in read) - work.committed
+            for work, read in zip(self._works, self._reads, strict=True)
+            if work.committed is not None
+        ]
+        return max(0, *behind) if behind else None
 
     def close(self) -> None:
         """Close Spark if it was started for this run."""
@@ -224,11 +236,14 @@ def _summed(reports: list[Progress]) -> Progress:
     out = [each.rows_out for each in reports if each.rows_out is not None]
     batches = [each.batches for each in reports if each.batches is not None]
     seconds = [each.batch_seconds for each in reports if each.batch_seconds is not None]
+    kept = [each.state_rows for each in reports if each.state_rows is not None]
     return Progress(
         rows_in=max(each.rows_in for each in reports),
         rows_out=sum(out) if out else None,
         batches=sum(batches) if batches else None,
         batch_seconds=max(seconds) if seconds else None,
+        state_rows=sum(kept) if kept else None,
+        watermark=min((each.watermark for each in reports if each.watermark is not None), default=None),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from penstock.bridges.shared.columns import kinds_of
 from penstock.spark.wire.rows import Columns
 from penstock.spark.wire.schema import Schema
 
@@ -54,9 +55,10 @@ def _filled(iterator: Iterator[Any], size: int, schema: Schema, first: int) -> t
     columns = Columns(schema.names)
     while columns.count < size:
         rows = list(islice(iterator, min(CHUNK, size - columns.count)))
-        if any(issubclass(kind, pa.RecordBatch | pa.Table) for kind in set(map(type, rows))):
+        kinds = kinds_of(rows)
+        if any(issubclass(kind, pa.RecordBatch | pa.Table) for kind in kinds):
             return columns, rows
-        columns.add(rows, first)
+        columns.add(rows, first, kinds)
         if not rows:
             break
     return columns, []

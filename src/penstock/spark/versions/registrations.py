@@ -7,6 +7,7 @@ DataFrame is used, so there it stays until the session ends.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -36,4 +37,27 @@ def _forget(java: Any, name: str) -> None:
             field.get(sources).remove(name)
 
 
-__all__ = ["live_frame"]
+def forgotten(frame: DataFrame) -> Callable[[], bool]:
+    """Return what tells whether Spark has forgotten a live DataFrame, all that were made of it, and their queries.
+
+    All of their plans have one object in common, the table that is read. Where a session lets no one look inside, the
+    answer is that it has not.
+    """
+    try:
+        java: Any = frame._jdf
+        table = java.queryExecution().analyzed().collectLeaves().head().table()
+        jvm: Any = frame.sparkSession._jvm
+        known = jvm.java.lang.ref.WeakReference(table)
+    except Exception:  # noqa: BLE001  then it stays until the session ends
+        return lambda: False
+    return lambda: _refers_to_nothing(known)
+
+
+def _refers_to_nothing(known: Any) -> bool:
+    try:
+        return bool(known.refersTo(None))
+    except Exception:  # noqa: BLE001  a session that is closed answers no more, and its gate closes all doors
+        return False
+
+
+__all__ = ["forgotten", "live_frame"]

@@ -241,6 +241,7 @@ class Gate:
         self._token = secrets.token_urlsafe(32)
         self._doors: dict[str, Door] = {}
         self._lock = threading.Lock()
+        self._leaving: list[tuple[Callable[[], bool], Callable[[], None]]] = []
         self._closed = False
         try:
             _free(host, port)
@@ -285,6 +286,22 @@ class Gate:
         with self._lock:
             self._doors.pop(address.door, None)
 
+    def leave_when(self, unwanted: Callable[[], bool], leave: Callable[[], None]) -> None:
+        """Call `leave` once something is `unwanted`; that is found out whenever `look` is called."""
+        with self._lock:
+            self._leaving.append((unwanted, leave))
+
+    def look(self) -> None:
+        """Let go of what is no longer wanted."""
+        with self._lock:
+            looked, self._leaving = self._leaving, []
+        over = [unwanted() for unwanted, _ in looked]
+        with self._lock:
+            self._leaving.extend(each for each, done in zip(looked, over, strict=True) if not done)
+        for (_, leave), done in zip(looked, over, strict=True):
+            if done:
+                leave()
+
     def close(self) -> None:
         """Close the doors, then the port; closing twice does nothing."""
         with self._lock:
@@ -293,6 +310,7 @@ class Gate:
             self._closed = True
             doors = list(self._doors.values())
             self._doors.clear()
+            self._leaving.clear()
         for door in reversed(doors):  # a query's end came later than the streams it reads, and is to end first
             try:
                 door.close()

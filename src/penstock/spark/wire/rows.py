@@ -27,9 +27,9 @@ class Columns:
         self.values: list[list[Any]] = [[] for _ in names]
         self.count = 0
 
-    def add(self, rows: Sequence[Any], first: int) -> None:
-        """Take rows apart; `first` is the number of the first row that was ever added."""
-        for column, more in zip(self.values, columns_of(self._names, rows, first + self.count), strict=True):
+    def add(self, rows: Sequence[Any], first: int, kinds: set[type]) -> None:
+        """Take rows of some classes apart; `first` is the number of the first row that was ever added."""
+        for column, more in zip(self.values, columns_of(self._names, rows, first + self.count, kinds), strict=True):
             column.extend(more)
         self.count += len(rows)
 
