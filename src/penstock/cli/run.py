@@ -1,4 +1,4 @@
-"""cli_run: `penstock run file.py`, which runs the pipeline of a file and shows how far it is.
+"""run: `penstock run file.py`, which runs the pipeline of a file and shows how far it is.
 
 Exit status: 0 the pipeline has ended well, 1 it failed, 2 it could not be started (no such file, no pipeline in it, a
 wrong option, no Spark), 130 it was stopped by SIGINT, after what was inside had come to its end.

@@ -1,11 +1,11 @@
-"""cli: the `penstock` command."""
+"""command: the `penstock` command with its subcommands."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
 
-from penstock import cli_run as running
+from penstock.cli import run as running
 from penstock.tck.cli import verify as verification
 
 
