@@ -21,7 +21,7 @@ from penstock.spark.pipeline.plan import plan
 from penstock.spark.pipeline.queries import Query, divided, output
 from penstock.spark.pipeline.work import Work
 from penstock.spark.session.held import HeldSession
-from penstock.spark.wire.places import folder, here
+from penstock.spark.wire.places import check_writable, folder, here
 from penstock.spark.wire.storage import Folder
 
 
@@ -62,7 +62,7 @@ def _started(
             raise ValueError("run: checkpoint is for pipelines on Spark, and this one has nothing that Spark could do")
         return Run(InProcess(pipeline._chain))
     if checkpoint is not None:
-        here(checkpoint, "run: checkpoint")  # before Spark starts
+        check_writable(here(checkpoint, "run: checkpoint"), "run: checkpoint")  # before Spark starts
         for source in found.sources:
             if isinstance(source, Live):
                 is_spooled(source)  # refuses here what could not be restarted
@@ -205,6 +205,10 @@ class OnSpark:
             behind = 0 if self._well else None if found.batches is None or not done else max(0, rows - min(done))
             found = replace(found, rows_in=rows, demand=sum(entry.demand for entry in entries), lag=behind)
         return found
+
+    def explain(self) -> Plan:
+        """Return what runs where."""
+        return self._plan.described("being started" if self._spark is None else self._spark._place)
 
     def close(self) -> None:
         """Close Spark if it was started for this run."""
