@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from penstock.cli import run as running
-from penstock.tck.cli import verify as verification
+from penstock.cli.checks import version
+from penstock.cli.doctor import add_doctor
+from penstock.cli.explain import add_explain
+from penstock.cli.prepare import add_prepare
+from penstock.cli.run import add_run
+from penstock.tck.cli.verify import add_verify
+from penstock.tck.cli.verify import run as verify
+
+_NAMES = "verify|run|explain|prepare|doctor"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
-    0 all is well; 1 a rule was broken or a pipeline failed; 2 it could not be run; 130 SIGINT stopped a pipeline.
+    0 all is well; 1 a rule was broken, a pipeline failed or something is missing; 2 it could not be run; 130 SIGINT
+    and 143 SIGTERM stopped a pipeline.
     """
     parser = argparse.ArgumentParser(prog="penstock", description="Reactive Streams for Python.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="verify|run|prepare")
-    verification.add_verify(commands)
-    running.add_run(commands)
-    running.add_prepare(commands)
+    parser.add_argument("--version", action="version", version=f"penstock {version()}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar=_NAMES)
+    add_verify(commands)
+    add_run(commands)
+    add_explain(commands)
+    add_prepare(commands)
+    add_doctor(commands)
     given = parser.parse_args(arguments)
-    if given.command == "prepare":
-        return running.prepare()
-    return running.run(given) if given.command == "run" else verification.run(given)
+    carry_out: Callable[[argparse.Namespace], int] = getattr(given, "run", verify)
+    return carry_out(given)
