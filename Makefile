@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The second name is the one that newer versions of pip read for the build backend.
 PIP_INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 \
-	PIP_ROOT_USER_ACTION=ignore $(BIN)/python -m pip install --quiet
+	PIP_ROOT_USER_ACTION=ignore $(BIN)/python scripts/install.py
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -101,8 +101,7 @@ clean: ## Remove .venv and everything built or cached
 
 # One file per group of dependencies says when it was installed, so that later runs start at once.
 $(VENV)/installed-%: pyproject.toml constraints.txt | $(BIN)/python
-	@echo "Installing penstock[$*] into $(VENV)"
-	@$(PIP_INSTALL) --editable '.[$*]'
+	@$(PIP_INSTALL) "Installing penstock[$*] into $(VENV)" $(BIN)/python -m pip install --editable '.[$*]'
 	@touch $@
 
 $(BIN)/python:

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "penstock"
 
 # What Stream offers besides its operators: ways to run it, and composition.
-NOT_OPERATORS = {"apply", "from_source", "get", "open", "subscribe", "via"}
+NOT_OPERATORS = {"apply", "explain", "from_source", "get", "open", "subscribe", "via"}
 # The operators that treat each element alone; for all others order or neighbours matter.
 ITEM = {
     "cast", "checkpoint", "concat_map", "expand", "filter", "flat_map", "flatten", "limit_rate", "log", "map",

@@ -33,3 +33,7 @@ class EmptyError(PenstockError):
 
 class RunCancelledError(PenstockError):
     """The error of a run that was cancelled before it had a result."""
+
+
+class SetupError(PenstockError):
+    """The error that something a run needs is not installed here or cannot be used, with what to do about it."""

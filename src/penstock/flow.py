@@ -20,8 +20,10 @@ from penstock.engine.runs.graft import graft
 from penstock.engine.runs.wiring import connect
 from penstock.engine.watching.observe import observed
 from penstock.engine.weaving.blame import describe, operator_name
-from penstock.run import InProcess, Plan, PlannedPart, Run
+from penstock.plan import Plan, PlannedPart
+from penstock.run import InProcess, Run
 from penstock.run.branches import Branches, Hole, fill
+from penstock.run.explained import explained
 from penstock.spec.interfaces import Processor
 from penstock.stage import Joint, Source, Stage
 from penstock.stream import Inputs, Stream
@@ -42,6 +44,7 @@ Y = TypeVar("Y")
 
 
 _HOLE = Chain(Hole())
+_INPUT = PlannedPart("input", "a stream", after=())
 
 
 def _has_hole(chain: Chain) -> bool:
@@ -76,6 +79,13 @@ class Flow(Generic[A_contra, B_co]):
 
     def __repr__(self) -> str:
         return f"Flow({self._chain})"
+
+    def explain(self) -> Plan:
+        """Return what it does to the stream that it gets; print it to read it, or draw it with `svg()`."""
+        return explained((_INPUT,), pieces(self), "behind a stream", end=False)
+
+    def _repr_html_(self) -> str:
+        return self.explain()._repr_html_()
 
     def __call__(self, stream: Stream[A_contra]) -> Stream[B_co]:
         return Stream(fill(self._chain, stream._chain), pieces(stream) + pieces(self))
@@ -156,6 +166,13 @@ class Sink(Generic[A_contra, R_co]):
 
     def __repr__(self) -> str:
         return f"Sink({self._chain})"
+
+    def explain(self) -> Plan:
+        """Return what it does to the stream that it gets; print it to read it, or draw it with `svg()`."""
+        return explained((_INPUT,), pieces(self), "behind a stream")
+
+    def _repr_html_(self) -> str:
+        return self.explain()._repr_html_()
 
     def follow(self, stream: Stream[A_contra]) -> Pipeline[R_co]:
         """Return the pipeline that ends in this sink; what `|` does."""
@@ -265,9 +282,6 @@ class Elsewhere(Protocol):
     engine: ClassVar[EngineName]
 
 
-_UNHURRIED = "asks for all there is, one after the other"
-
-
 def text_of(part: Any) -> str:
     """Return a part of a pipeline as people write it, without the source that it does not have."""
     if isinstance(part, Stage | Joint):
@@ -275,21 +289,6 @@ def text_of(part: Any) -> str:
     steps = [describe(step) for step in part._chain.steps]
     source = part._chain.source
     return " | ".join(steps if isinstance(source, Hole) and steps else [operator_name(source), *steps])
-
-
-def _laid_out(parts: tuple[Any, ...], places: list[PlannedPart], after: int | None) -> list[PlannedPart]:
-    """Add parts, and what they branch into, to those that are there, behind one of them."""
-    for number, part in enumerate(parts, 1):
-        source = None if isinstance(part, Stage | Joint) else part._chain.source
-        if isinstance(source, Branches):
-            for end in source.ends:
-                _laid_out(pieces(end), places, after)
-            continue
-        where = "source" if after is None else "end" if number == len(parts) else "then"
-        bound = _UNHURRIED if where == "end" else ""
-        places.append(PlannedPart(where, text_of(part), bound, () if after is None else (after,)))
-        after = len(places) - 1
-    return places
 
 
 def _elsewhere(parts: tuple[Any, ...]) -> Iterator[Elsewhere]:
@@ -318,6 +317,9 @@ class Pipeline(Generic[R_co]):
 
     def __repr__(self) -> str:
         return f"Pipeline({self._chain})"
+
+    def _repr_html_(self) -> str:
+        return self.explain()._repr_html_()
 
     def run(self, spark: Engine | None = None, checkpoint: str | Path | None = None) -> Run[R_co]:
         """Start it and return a handle: `.wait()` blocks for the result.
@@ -348,7 +350,7 @@ class Pipeline(Generic[R_co]):
         engine = self._engine(spark)
         if engine is not None:
             return engine.explain(self)
-        return Plan(tuple(_laid_out(self._parts or (Stream(self._chain),), [], None)), "in this process")
+        return explained((), self._parts or (self,), "in this process")
 
     def _engine(self, given: Engine | None) -> Engine | None:
         """Return the engine that was given, or the one that a part needs, or None for this process."""

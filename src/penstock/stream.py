@@ -169,6 +169,8 @@ from penstock.operators.window import Window, WindowGap, WindowSeconds, WindowUn
 from penstock.operators.with_context import WithContext
 from penstock.operators.with_latest_from import WithLatestFrom
 from penstock.operators.zip import Zip
+from penstock.plan import Plan
+from penstock.plan.chains import explained
 from penstock.spec.dialects.strangers import cure_for, library_of
 from penstock.spec.interfaces import Processor, Publisher, Subscriber
 from penstock.spec.predicates import SUBSCRIBER_METHODS, is_publisher, missing_methods
@@ -290,6 +292,9 @@ class Stream(Iterated, Generic[T_co]):
     def __repr__(self) -> str:
         return f"Stream({self._chain})"
 
+    def _repr_html_(self) -> str:
+        return self.explain()._repr_html_()
+
     def _then(self, step: Step) -> Stream[Any]:
         return Stream(self._chain.then(step), (*self._parts, step) if self._parts else ())
 
@@ -304,6 +309,21 @@ class Stream(Iterated, Generic[T_co]):
             elements_given(operator, default)
             return stream._then(DefaultIfEmpty((default,)))
         return stream._then(Required(operator)) if required else stream
+
+    def explain(self) -> Plan:
+        """Return what this stream consists of and what bounds it; print it to read it, or draw it with `svg()`.
+
+        Nothing is run for it, and nothing but this process is needed.
+
+        >>> from penstock import thread
+        >>> print(Stream.range(3).map(str).publish_on(thread()).explain())
+        in this process
+          source ├─ range | map(str)
+                 │
+            then ├─ publish_on
+                 │    at most 256 elements wait here
+        """
+        return explained(self._chain)
 
     # Running it.
 

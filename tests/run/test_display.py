@@ -1,4 +1,4 @@
-"""display: a live panel on a terminal, lines on one without rich, one last line elsewhere."""
+"""display: a live panel on a terminal, lines on one without rich, a line every ten seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from penstock import RunCancelledError, Sink, Stream
+from penstock import Run, RunCancelledError, Sink, Stream
 from penstock.run import Progress
 from penstock.run.display import WIDE, Recent, display, line, panel
 
@@ -68,13 +68,38 @@ def test_a_line_says_what_is_known():
     assert line(Progress(rows_in=1, demand=2**63 - 1)) == "in 1  rows/s 0  demand all  time 0 s"
 
 
-def test_elsewhere_than_on_a_terminal_there_is_one_line_at_the_end():
-    out = io.StringIO()
-    run = (Stream.range(200_000) | Sink.count()).run()
+def test_elsewhere_than_on_a_terminal_there_is_a_line_now_and_then_and_one_at_the_end():
+    seen, go_on = threading.Event(), threading.Event()
+
+    class Watched(io.StringIO):
+        def write(self, text):
+            if len(self.getvalue().splitlines()) >= 2:
+                go_on.set()
+            return super().write(text)
+
+    out = Watched()
+
+    def held(n):
+        seen.set()
+        assert go_on.wait(WAIT)
+        return n
+
+    run = (Stream.range(3).map(held) | Sink.count()).run()
+    assert seen.wait(WAIT)
     display(run, out, every=0.001)
-    (last,) = out.getvalue().splitlines()
-    assert last.startswith("in 200,000  rows/s ")
-    assert run.wait(WAIT) == 200_000
+    first, *_, last = out.getvalue().splitlines()
+    assert first.startswith("in 1  rows/s ")
+    assert last.startswith("in 3  rows/s ")
+    assert run.wait(WAIT) == 3
+
+
+def test_elsewhere_than_on_a_terminal_a_line_comes_every_ten_seconds(terminal, no_rich, monkeypatch):
+    asked = []
+    every = Run.progress_every
+    monkeypatch.setattr(Run, "progress_every", lambda run, seconds: asked.append(seconds) or every(run, seconds))
+    for out in (io.StringIO(), terminal):
+        display(three(), out)
+    assert asked == [10.0, 1.0]
 
 
 def test_a_terminal_without_rich_gets_lines(terminal, no_rich):

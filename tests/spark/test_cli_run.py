@@ -1,4 +1,4 @@
-"""`penstock run`: a pipeline of a file, its result, its exit status, and how SIGINT ends it."""
+"""`penstock run`: a pipeline of a file, its result, its exit status, and how SIGINT and SIGTERM end it."""
 
 from __future__ import annotations
 
@@ -26,8 +26,18 @@ failing = Stream.range(3).map(lambda n: 1 // n) | Sink.count()
 number = 5
 """
 ENDLESS = """
-import itertools, sys
+import atexit, itertools
 from penstock import Sink, Stream, flow
+
+taken, ended = [0], [0]
+
+def numbers():
+    try:
+        for n in itertools.count():
+            taken[0] += 1
+            yield n
+    finally:
+        atexit.register(lambda: print(taken[0], ended[0]))
 
 @flow
 def same(numbers: Stream[int]) -> Stream[int]:
@@ -36,8 +46,9 @@ def same(numbers: Stream[int]) -> Stream[int]:
 def seen(n):
     if n == 0:
         print("first", flush=True)
+    ended[0] += 1
 
-pipeline = Stream.from_iterable(itertools.count()) | same | Sink.for_each(seen)
+pipeline = Stream.from_iterable(numbers()) | same | Sink.for_each(seen)
 """
 
 
@@ -75,7 +86,10 @@ def test_a_pipeline_is_chosen_by_name(file, capsys):
 
 def test_a_failure_is_shown_and_is_status_1(file, capsys):
     assert main(["run", str(file), "--name", "failing", "--quiet"]) == 1
-    assert "ZeroDivisionError" in capsys.readouterr().err
+    assert capsys.readouterr().err == (
+        "penstock run: the pipeline failed: ZeroDivisionError: integer division or modulo by zero;"
+        " in map(<lambda>), step 1 of 2, good.py:10\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -101,9 +115,7 @@ def test_a_file_that_fails_is_status_2(tmp_path, capsys):
     path = tmp_path / "bad.py"
     path.write_text("1 / 0")
     assert main(["run", str(path)]) == 2
-    assert capsys.readouterr().err.splitlines()[-1] == (
-        f"penstock run: {path} failed: ZeroDivisionError: division by zero"
-    )
+    assert capsys.readouterr().err == f"penstock run: {path}, line 1, failed: ZeroDivisionError: division by zero\n"
 
 
 def test_it_explains(file, capsys):
@@ -114,8 +126,15 @@ def test_it_explains(file, capsys):
 QUICK = ["--conf", f"spark.driver.extraJavaOptions={QUICK_JVM}"]
 
 
-@pytest.mark.parametrize("options", [[], ["--master", "local[1]", "--conf", "spark.driver.memory=512m", *QUICK]])
-def test_sigint_stops_cleanly(tmp_path, options):
+ON_SPARK = ["--master", "local[1]", "--conf", "spark.driver.memory=512m", *QUICK]
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "options"),
+    [(signal.SIGINT, 130, []), (signal.SIGINT, 130, ON_SPARK), (signal.SIGTERM, 143, ON_SPARK)],
+    ids=["SIGINT here", "SIGINT on Spark", "SIGTERM on Spark"],
+)
+def test_a_signal_stops_cleanly(tmp_path, number, status, options):
     path = tmp_path / "endless.py"
     path.write_text(ENDLESS)
     process = subprocess.Popen(
@@ -129,14 +148,20 @@ def test_sigint_stops_cleanly(tmp_path, options):
     assert process.stdout is not None
     try:
         assert process.stdout.readline() == "first\n"
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: Spark's processes get it too
-        _, err = process.communicate(timeout=200)
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)  # as a terminal does: Spark's processes get it too
+        else:
+            process.send_signal(number)  # as docker and Kubernetes do
+        out, err = process.communicate(timeout=200)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)  # it has no end of its own
-    assert process.returncode == 130, err
+    assert process.returncode == status, err
     assert "penstock run: stopped" in err
     assert "/penstock/" not in err  # no traceback of ours; a daemon of Spark may say that its pipe is broken
+    assert "incubator" not in err
+    taken, ended = map(int, out.split())
+    assert taken == ended  # rows inside have come to their end
 
 
 def test_a_part_that_needs_spark_starts_it_and_ends_it(tmp_path):

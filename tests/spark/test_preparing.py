@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -55,7 +57,7 @@ def test_a_jvm_starts_from_the_archive_and_says_nothing_about_it(
     made = prepare()
     used = subprocess.run([sys.executable, "-c", STARTED, "on"], capture_output=True, text=True, check=True)
     assert used.stdout == f"[{str(made)!r}]\n"
-    assert re.fullmatch(r"(WARNING: Using incubator modules: .*\n)?", used.stderr)
+    assert used.stderr == ""  # not even that Spark asks for a module that Java warns of
 
 
 def test_nothing_is_used_that_is_not_there_or_not_whole(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,4 +105,78 @@ def test_the_command_line_prepares(
     assert capsys.readouterr().err == told
     monkeypatch.setattr(preparing, "_BUILD", SMALL)
     assert main(["prepare"]) == 0
-    assert capsys.readouterr().out == f"{cache / names(cache)[0]}\n"
+    out, err = capsys.readouterr()
+    assert out == f"{cache / names(cache)[0]}\n"
+    assert re.fullmatch(r"penstock prepare: done in \d+ s\n", err)
+    assert main(["prepare", "--quiet"]) == 0
+    assert capsys.readouterr() == (out, "")
+
+
+def test_the_steps_are_told(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = "print('step: 1 of 2: one'); print('of no interest'); print('step: 2 of 2: two')"
+    monkeypatch.setattr(preparing, "_BUILD", f"{told}; {SMALL}")
+    steps: list[str] = []
+    prepare(steps.append)
+    assert steps == ["1 of 2: one", "2 of 2: two"]
+
+
+# It starts what stands for the JVM, says its number, and hangs.
+HANGING = """
+import subprocess, sys, threading
+from penstock.spark.preparing import _end_with_caller
+threading.Thread(target=_end_with_caller, daemon=True).start()
+open(sys.argv[1], "wb").write(b"half")
+jvm = subprocess.Popen([sys.executable, "-c", "import threading; threading.Event().wait()"])
+print("step: hanging", jvm.pid, flush=True)
+jvm.wait()
+"""
+PREPARES = f"""
+import sys
+from penstock.cli import main
+from penstock.spark import preparing
+preparing._BUILD = {HANGING!r}
+sys.exit(main(["prepare"]))
+"""
+
+
+def runs(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)],
+    ids=lambda value: str(value),
+)
+def test_nothing_is_left_of_one_that_is_broken_off(cache: Path, number: signal.Signals, status: int) -> None:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", PREPARES], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    assert process.stderr is not None
+    jvm = int(process.stderr.readline().removeprefix("penstock prepare: hanging "))
+    assert runs(jvm)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=100)
+    told = "" if number == signal.SIGKILL else "penstock prepare: broken off; nothing of it is left\n"
+    assert (process.returncode, out, err) == (status, "", told)
+    gone = threading.Event()
+    while runs(jvm):  # only a killed caller is noticed a moment later
+        gone.wait(0.01)
+    if number == signal.SIGKILL:  # what it has left goes with the next
+        (left,) = names(cache)
+        assert left.startswith(f"preparing-{process.pid}-")
+        preparing._clear_up()
+    assert names(cache) == []
+
+
+def test_one_that_takes_too_long_is_ended(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preparing, "_BUILD", HANGING)
+    monkeypatch.setattr(preparing, "_PATIENCE", 0.5)
+    told = "no archive of Spark's classes could be written: it was not done within 0.5 seconds"
+    with pytest.raises(SparkSetupError, match=rf"^prepare: {told}$"):
+        prepare()
+    assert names(cache) == []

@@ -1,4 +1,4 @@
-"""display: show how far a run is: a live panel on a terminal, one line at the end elsewhere.
+"""display: show how far a run is: a live panel on a terminal, a line every ten seconds elsewhere.
 
 The panel needs `rich` (`pip install penstock[ui]`); a terminal without it gets a line per second.
 """
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.panel import Panel
 
+PANELS, LINES, LOG = 0.5, 1.0, 10.0
+"""Seconds from one report to the next: of a panel, of lines on a terminal, and of lines that are kept elsewhere."""
 WINDOW = 10.0
 """Seconds over which the panel's rows/s are averaged: rows come in bursts, one for each micro-batch."""
 SPARKS = " ▁▂▃▄▅▆▇█"
@@ -28,16 +30,13 @@ def display(run: Run[Any], file: TextIO | None = None, *, every: float | None = 
     """Show progress on stderr, or on another file, until the run has ended; a KeyboardInterrupt cancels the run."""
     out = file or sys.stderr
     console = _console(out)
-    reports = run.progress_every(every or (0.5 if console is not None else 1.0))
+    reports = run.progress_every(every or (PANELS if console is not None else LINES if out.isatty() else LOG))
     try:
         if console is not None:
             _panels(reports, console)
-        elif out.isatty():
+        else:
             for report in reports:
                 print(line(report), file=out, flush=True)
-        else:
-            for last in deque(reports, maxlen=1):
-                print(line(last), file=out, flush=True)
     except KeyboardInterrupt:
         run.cancel()
         raise

@@ -15,7 +15,9 @@ from penstock.engine.runs.wiring import connect
 from penstock.engine.watching.observe import observed
 from penstock.engine.words.dropped import drop
 from penstock.errors import RunCancelledError
+from penstock.plan import Plan
 from penstock.run.branches import valved
+from penstock.run.explained import explained
 from penstock.run.progress import Progress, Reports
 from penstock.run.result import ResultSubscriber, Settle
 from penstock.run.valve import Valve
@@ -41,6 +43,10 @@ class Controls(Protocol):
 
     def progress(self) -> Progress:
         """Return how far it is."""
+        ...
+
+    def explain(self) -> Plan:
+        """Return what runs where."""
         ...
 
     def close(self) -> None:
@@ -72,6 +78,11 @@ class Run(Generic[R]):
         if not self._done.is_set():
             return "Run(running)"
         return f"Run({self._result!r})" if self._error is None else f"Run(failed: {self._error!r})"
+
+    def _repr_html_(self) -> str:
+        from penstock.run.html import shown  # noqa: PLC0415  only a notebook shows it
+
+        return shown(self.now(), self._error, self.explain())
 
     @property
     def done(self) -> bool:
@@ -119,6 +130,10 @@ class Run(Generic[R]):
     def now(self) -> Progress:
         """Return how far it is."""
         return self._last or replace(self._controls.progress(), elapsed=self.clock.now() - self._began)
+
+    def explain(self) -> Plan:
+        """Return what of it runs where, and what bounds it."""
+        return self._controls.explain()
 
     def on_done(self, fn: Callable[[], None], /) -> None:
         """Call a function when the run has ended, at once if it has."""
@@ -172,6 +187,7 @@ class InProcess:
     """The controls of a chain that runs in this process."""
 
     def __init__(self, chain: Chain) -> None:
+        self.chain = chain
         self._valve = Valve()
         self._chain = valved(chain, self._valve)
         self._name = str(chain)
@@ -199,6 +215,10 @@ class InProcess:
     def progress(self) -> Progress:
         """Return what the valve has counted."""
         return Progress(rows_in=self._valve.rows)
+
+    def explain(self) -> Plan:
+        """Return the parts of the chain."""
+        return explained((), (Stream(self.chain),), "in this process")
 
     def close(self) -> None:
         """Do nothing: there is nothing to let go of."""

@@ -66,6 +66,11 @@ class Report:
 
         return render(self)
 
+    def _repr_html_(self) -> str:
+        from penstock.tck.report_html import to_html  # noqa: PLC0415  which shows what is defined here
+
+        return to_html(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

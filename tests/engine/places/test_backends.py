@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+import types
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ import trio
 import trio.testing
 
 from penstock import LoopClock, Overflow, Sink, Stream, inline, loop, subscriber, thread
-from penstock.engine.places.event_loops import lease_loop, loop_here
+from penstock.engine.places.event_loops import lease_loop, loop_here, running
 from tests.engine.parts import Items, noop
 from tests.engine.watch import PATIENCE, dropped, no_thread_is_left
 
@@ -360,6 +361,17 @@ def test_a_task_of_the_loops_clock_may_raise(backend: str, dropped: list[Any]) -
     run(backend, main)
     assert [(one.what, repr(one.error)) for one in dropped] == [("a task of a clock raised", "ValueError('no time')")]
     dropped.clear()
+
+
+@each_backend
+def test_a_library_that_another_thread_is_importing_runs_no_loop_here(
+    backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    half = types.ModuleType(backend)
+    half.lowlevel = types.ModuleType("lowlevel")  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, backend, half)
+    assert not running()
+    assert loop_here() is None
 
 
 def test_the_clock_of_a_loop_needs_a_loop() -> None:

@@ -171,7 +171,7 @@ def test_what_cannot_be_run_exits_with_2(capsys, arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "the following arguments are required: verify|run|prepare"),
+        ((), "the following arguments are required: verify|run|explain|prepare|doctor"),
         (("verify",), "the following arguments are required: publisher|subscriber|processor|pull-..."),
         (
             ("verify", "publisher", "subjects:cpp", "--elements", "0"),

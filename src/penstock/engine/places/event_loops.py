@@ -302,13 +302,14 @@ def _set_apart(own: _OwnLoop) -> None:
 
 def _trio_runs() -> bool:
     """Tell whether this thread is inside a run of trio, without importing it."""
-    lowlevel = getattr(sys.modules.get("trio"), "lowlevel", None)
-    return lowlevel is not None and lowlevel.in_trio_run()
+    inside = getattr(getattr(sys.modules.get("trio"), "lowlevel", None), "in_trio_run", None)
+    return inside is not None and inside()
 
 
 def _asyncio_loop() -> asyncio.AbstractEventLoop | None:
-    asyncio = sys.modules.get("asyncio")
-    return None if asyncio is None else asyncio._get_running_loop()
+    # While another thread imports asyncio, the module is there and has nothing in it yet.
+    found = getattr(sys.modules.get("asyncio"), "_get_running_loop", None)
+    return None if found is None else found()
 
 
 def running() -> bool:

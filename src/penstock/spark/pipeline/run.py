@@ -21,7 +21,7 @@ from penstock.spark.pipeline.plan import plan
 from penstock.spark.pipeline.queries import Query, divided, output
 from penstock.spark.pipeline.work import Work
 from penstock.spark.session.held import HeldSession
-from penstock.spark.wire.places import folder, here
+from penstock.spark.wire.places import check_writable, folder, here
 from penstock.spark.wire.storage import Folder
 
 
@@ -62,7 +62,7 @@ def _started(
             raise ValueError("run: checkpoint is for pipelines on Spark, and this one has nothing that Spark could do")
         return Run(InProcess(pipeline._chain))
     if checkpoint is not None:
-        here(checkpoint, "run: checkpoint")  # before Spark starts
+        check_writable(here(checkpoint, "run: checkpoint"), "run: checkpoint")  # before Spark starts
         for source in found.sources:
             if isinstance(source, Live):
                 is_spooled(source)  # refuses here what could not be restarted
@@ -206,6 +206,10 @@ class OnSpark:
             rows, demand = sum(entry.rows for entry in entries), sum(entry.demand for entry in entries)
             found = replace(found, rows_in=rows, demand=demand, lag=self._lag(found))
         return found
+
+    def explain(self) -> Plan:
+        """Return what runs where."""
+        return self._plan.described("being started" if self._spark is None else self._spark._place)
 
     def _lag(self, found: Progress) -> int | None:
         """Return by how many rows the slowest query is behind the sources that it reads; None before the first."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.errors import PenstockError
+from penstock.errors import SetupError
 
 LEAST = 17
 NEEDED = "jdk.incubator.vector"  # Spark's launcher asks for this module by name
@@ -21,7 +21,7 @@ _VERSION = re.compile(r'version "(?:1\.)?(\d+)([^"]*)"')
 _PATIENCE = 30  # seconds; a JVM that does not say its version by then never will
 
 
-class SparkSetupError(PenstockError):
+class SparkSetupError(SetupError):
     """The error that Spark cannot be started here, with what to do about it."""
 
 

@@ -21,6 +21,7 @@ from pyspark.sql.utils import is_remote
 from penstock.spark.session.class_archive import options
 from penstock.spark.session.interpreter import interpreter, search_path
 from penstock.spark.session.java import SparkSetupError, find_java
+from penstock.spark.session.jvm_noise import end_noise, start_jvm
 from penstock.spark.session.jvm_options import quick_start
 
 LOOPBACK = "127.0.0.1"
@@ -71,7 +72,8 @@ def started(
         found[_OPTIONS] = f"{found[_OPTIONS]} {quick_start(java)}".strip()
     if class_cache:
         found[_OPTIONS] = f"{found[_OPTIONS]} {options(java)}".strip()
-    for name, value in _with_own(found, conf).items():
+    found = _with_own(found, conf)
+    for name, value in found.items():
         builder = builder.config(name, value)
     if not had_gateway:
         on_close.callback(_end_jvm)
@@ -81,7 +83,8 @@ def started(
     if _stays_here(master):
         variables["SPARK_LOCAL_IP"] = LOOPBACK
     with _environment(variables):
-        return _made(builder, on_close)
+        at_start = None if had_gateway else {"spark.master": master, "spark.app.name": app, **found}
+        return _made(builder, on_close, at_start)
 
 
 def _submitted(master: str | None, app: str, conf: Mapping[str, object], on_close: ExitStack) -> SparkSession:
@@ -99,8 +102,11 @@ def _submitted(master: str | None, app: str, conf: Mapping[str, object], on_clos
         return _made(builder, on_close)
 
 
-def _made(builder: Any, on_close: ExitStack) -> SparkSession:
+def _made(builder: Any, on_close: ExitStack, at_start: dict[str, str] | None = None) -> SparkSession:
+    """Make a session, in a JVM that is started first if there are settings for its start."""
     try:
+        if at_start is not None:
+            start_jvm(at_start)
         session: SparkSession = builder.getOrCreate()
     except Exception as error:
         raise SparkSetupError(f"spark: the session did not start: {_first_line(error)}") from error
@@ -207,6 +213,7 @@ def _end_jvm() -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+    end_noise(_PATIENCE)
 
 
 def _end_finalizer(gateway: Any) -> None:

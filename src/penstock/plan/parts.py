@@ -1,4 +1,4 @@
-"""plan: what runs where in a pipeline and what bounds what, to be read and drawn."""
+"""parts: Plan, the parts of a chain or of a pipeline in their order, as text, as a mermaid drawing and as SVG."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class PlannedPart:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Plan:
-    """The parts of a pipeline in their order; `str` reads it, `mermaid` draws it."""
+    """The parts of a pipeline in their order; `str` reads it, `mermaid` and `svg` draw it, a notebook shows it."""
 
     places: tuple[PlannedPart, ...]
     title: str = ""
@@ -37,7 +37,7 @@ class Plan:
         In a line each part takes from the one above it. In a graph parts have numbers, and those that do not say
         which they take from.
         """
-        wide = max(len(place.where) for place in self.places)
+        wide = max((len(place.where) for place in self.places), default=0)
         line = all(self.inputs(number) == ((number - 1,) if number else ()) for number in range(len(self.places)))
         lines = [self.title] if self.title else []
         for number, place in enumerate(self.places):
@@ -62,10 +62,23 @@ class Plan:
                 group = place.where
             text = place.what + (f"\n{place.bound}" if place.bound else "")
             lines.append(f'    p{number}["{_quoted(text)}"]')
-        lines.append("  end")
+        if group:
+            lines.append("  end")
         ways = ((start, number) for number in range(len(self.places)) for start in self.inputs(number))
         lines.extend(f"  p{start} --> p{number}" for start, number in ways)
         return "\n".join(lines)
+
+    def svg(self) -> str:
+        """Return the plan as an SVG drawing from the sources at the top to the ends at the bottom.
+
+        It brings its colours for light and for dark pages along, and needs no other file.
+        """
+        from penstock.plan.svg import drawn  # noqa: PLC0415  most programs draw nothing
+
+        return drawn(self)
+
+    def _repr_html_(self) -> str:
+        return self.svg()
 
 
 def _listed(places: tuple[int, ...]) -> str:

@@ -1,0 +1,35 @@
+"""html: a run as a notebook shows it: its figures in a small panel, and its plan as a drawing below."""
+
+from __future__ import annotations
+
+from html import escape
+
+from penstock.plan import Plan
+from penstock.run.display import cells
+from penstock.run.progress import Progress
+
+_NAMES = {"in": "rows in", "out": "rows out", "batch": "batch time"}
+_FIGURE = 'style="display:inline-block;margin-right:18px"'
+_PANEL = (
+    "display:inline-block;font-family:ui-monospace,Menlo,Consolas,monospace;font-size:13px;padding:8px 14px;"
+    "margin-bottom:8px;border:1px solid #2f7d74;border-radius:6px;color:#14202a;background:#eef6f4"
+)
+
+
+def shown(report: Progress, failure: Exception | None, plan: Plan) -> str:
+    """Return a run as HTML; the text of a user's error is shown as text."""
+    found = cells(report)
+    time = found.pop("time")
+    if failure is not None:
+        first = (str(failure).strip().splitlines() or [""])[0]
+        state = f"failed after {time}: {type(failure).__name__}: {first}"
+    else:
+        state = f"ended after {time}" if report.done else f"running for {time}; show it again for later figures"
+    figures = "".join(
+        f"<span {_FIGURE}>{escape(_NAMES.get(name, name))} <b>{escape(found[name])}</b></span>" for name in found
+    )
+    panel = f'<div style="{_PANEL}"><div><b>penstock</b> {escape(state)}</div><div>{figures}</div></div>'
+    return f'<div class="penstock-run">{panel}<div>{plan._repr_html_()}</div></div>'
+
+
+__all__ = ["shown"]

@@ -1,0 +1,130 @@
+"""SIGTERM stops a run as SIGINT does: the source is closed, what is inside comes to its end; a second one cancels."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import WAIT, environment
+
+ENDLESS = """
+import atexit, itertools
+from penstock import Sink, Stream, thread
+
+taken, ended = [0], [0]
+
+def numbers():
+    try:
+        for n in itertools.count():
+            taken[0] += 1
+            yield n
+    finally:
+        atexit.register(lambda: print("closed", taken[0] == ended[0]))
+
+def seen(n):
+    if n == 1000:
+        print("many", flush=True)
+    ended[0] += 1
+
+pipeline = Stream.from_iterable(numbers()).publish_on(thread()) | Sink.for_each(seen)
+"""
+STUCK = """
+import threading
+from penstock import Sink, Stream
+
+def stuck(n):
+    print("stuck", flush=True)
+    threading.Event().wait()
+
+pipeline = Stream.range(10).tap(stuck) | Sink.count()
+"""
+WAITING = """
+import asyncio
+from penstock import Sink, Stream
+
+async def waiting(n):
+    try:
+        print("waiting", flush=True)
+        await asyncio.Event().wait()
+    finally:
+        print("let go", flush=True)
+
+pipeline = Stream.range(1).map_async(waiting) | Sink.count()
+"""
+STARTING = """
+import threading
+print("starting", flush=True)
+threading.Event().wait()
+"""
+
+each_signal = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+
+
+def started(folder: Path, text: str, said: str) -> subprocess.Popen[str]:
+    """Run the pipeline of a file until it has said something."""
+    (folder / "mine.py").write_text(text)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "penstock", "run", folder / "mine.py", "--quiet"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == f"{said}\n"
+    return process
+
+
+def finished(process: subprocess.Popen[str]) -> tuple[str, str]:
+    try:
+        return process.communicate(timeout=WAIT)
+    finally:
+        process.kill()
+
+
+@each_signal
+def test_a_signal_stops_the_run_and_what_is_inside_comes_to_its_end(tmp_path, number):
+    process = started(tmp_path, ENDLESS, "many")
+    process.send_signal(number)
+    out, err = finished(process)
+    assert (process.returncode, out) == (128 + number, "closed True\n")
+    assert err == "penstock run: stopping; once more to cancel\npenstock run: stopped\n"
+
+
+@each_signal
+def test_a_function_that_does_not_return_holds_no_second_signal_up(tmp_path, number):
+    process = started(tmp_path, STUCK, "stuck")
+    process.send_signal(number)
+    assert process.stderr is not None
+    assert process.stderr.readline() == "penstock run: stopping; once more to cancel\n"
+    process.send_signal(signal.SIGTERM)
+    if number == signal.SIGINT:
+        process.send_signal(signal.SIGINT)  # else it is ended some seconds later
+    out, err = finished(process)
+    left = "penstock run: cancelled, while a function of the pipeline had not returned\n"
+    assert (process.returncode, out, err) == (128 + number, "", left)
+
+
+def test_a_second_signal_cancels_what_would_not_stop(tmp_path):
+    process = started(tmp_path, WAITING, "waiting")
+    process.send_signal(signal.SIGTERM)
+    assert process.stderr is not None
+    assert process.stderr.readline() == "penstock run: stopping; once more to cancel\n"
+    process.send_signal(signal.SIGTERM)
+    out, err = finished(process)
+    assert (process.returncode, out, err) == (143, "let go\n", "penstock run: cancelled\n")
+
+
+@each_signal
+def test_two_signals_before_there_is_a_run_end_the_command(tmp_path, number):
+    process = started(tmp_path, STARTING, "starting")
+    process.send_signal(number)
+    assert process.stderr is not None
+    assert process.stderr.readline() == "penstock run: stopping; once more to cancel\n"
+    process.send_signal(number)
+    _, err = finished(process)
+    assert (process.returncode, err) == (128 + number, "penstock run: cancelled\n")
