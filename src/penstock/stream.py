@@ -31,6 +31,7 @@ from penstock.engine.many.shared_run import Slow
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.places.lent_executors import AnyExecutor, executor_given
 from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.one_result import refuse_several
 from penstock.engine.runs.wiring import connect, pull
 from penstock.engine.watching.observe import Listener, Observer, observed
 from penstock.engine.watching.registry import REGISTRY, Registry
@@ -325,14 +326,23 @@ class Stream(Iterated, Generic[T_co]):
         return iterate_async(self._chain)
 
     def __await__(self) -> Generator[Any, None, T_co]:
+        refuse_several("await", self._chain)
         return value_async(self._chain).__await__()
 
     def get(self) -> T_co:
-        """Block for the first element and end the run.
+        """Block for the result of a stream that has one, such as `count`, `reduce`, `to_list` or `first`.
+
+        Returns:
+            The one element.
+
+        Raises:
+            TypeError: The stream may have several elements. Say `first()` for the first one, `to_list()` for all.
+            EmptyError: The stream completed without an element.
 
         >>> Stream.range(5).count().get()
         5
         """
+        refuse_several("get", self._chain)
         return value(self._chain)  # type: ignore[no-any-return]
 
     def open(self, *, window: int = WINDOW) -> Running[T_co]:

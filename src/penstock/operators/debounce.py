@@ -15,7 +15,7 @@ from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.unbounded import Flood
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint, MakeWaiting, Tie
+from penstock.stage import Joint, MakeWaiting, Results, Tie
 
 T = TypeVar("T")
 
@@ -55,6 +55,7 @@ class Debounce(Joint[T, T]):
     upstream completes, after the element that it holds. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.TIME
     waits: ClassVar[MakeWaiting | None] = _Quiet
     seconds: float

@@ -12,7 +12,7 @@ from typing import ClassVar, TypeVar
 
 from penstock.engine.words.arguments import function_given
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 
@@ -25,6 +25,7 @@ class ForEach(Stage[T, int]):
     the function returns, and holds a number. Completes when upstream completes. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.ONE
     fn: Callable[[T], object]
     loop: ClassVar[Body] = Body("{fn}(v)\n{total} += 1\nskip", state=(("total", "0"),), tail="({total},)")
 

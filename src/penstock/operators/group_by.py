@@ -19,7 +19,7 @@ from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import count_given, function_given, stays_here
 from penstock.errors import OverflowedError
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint, Source, Tie
+from penstock.stage import Joint, Results, Source, Tie
 
 T = TypeVar("T")
 G = TypeVar("G")
@@ -37,6 +37,7 @@ class GroupBy(Joint[T, G]):
     upstream when the stream of groups and all groups are cancelled; groups without a subscriber are gone then.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.STREAMS
     key: Callable[[T], Hashable]
     make: Callable[[Any, Chain], G]

@@ -16,7 +16,7 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.words.part import Part, height_of
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import MakeWaiting, Source, Tie, Waiting
+from penstock.stage import MakeWaiting, Results, Source, Tie, Waiting
 
 
 class _Ticks:
@@ -70,6 +70,7 @@ class Sample(Source[Any]):
     completes.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.TIME
     waits: ClassVar[MakeWaiting | None] = _paced
     stream: Chain

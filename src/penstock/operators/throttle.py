@@ -18,7 +18,7 @@ from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seco
 from penstock.engine.words.arguments import count_given
 from penstock.engine.words.demand import UNBOUNDED, add
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Joint, Tie
+from penstock.stage import Joint, Results, Tie
 
 T = TypeVar("T")
 
@@ -35,6 +35,7 @@ class Throttle(Joint[T, T]):
     downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.TIME
     count: int
     per: float = 1.0

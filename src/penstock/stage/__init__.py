@@ -3,6 +3,7 @@
 from penstock.stage.again import Again, Gives
 from penstock.stage.body import Body
 from penstock.stage.gate import SIZED, InnerGate, LoopGate, used_up
+from penstock.stage.results import Results
 from penstock.stage.sight import Sight, Tie
 from penstock.stage.step import AsyncOpener, Joint, Opener, Source, Stage, Step
 from penstock.stage.waiting import MakeWaiting, Waiting
@@ -18,6 +19,7 @@ __all__ = [
     "LoopGate",
     "MakeWaiting",
     "Opener",
+    "Results",
     "Sight",
     "Source",
     "Stage",

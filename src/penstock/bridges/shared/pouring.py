@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from penstock.engine.grounds.outlet import Outlet, accepts, element_or_raise
 from penstock.engine.grounds.relay import Relay
@@ -28,7 +28,7 @@ from penstock.engine.words.dropped import drop
 from penstock.engine.words.signals import Completed, Failed, Next, Signal
 from penstock.flow import Sink
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Joint
+from penstock.stage import Joint, Results
 from penstock.stream import Stream
 
 T = TypeVar("T")
@@ -80,6 +80,7 @@ def _let_go(basin: Basin | AsyncBasin) -> None:
 class _Pour(Joint[T, int]):
     """A step that emits how many elements a basin has taken; see the module."""
 
+    results: ClassVar[Results] = Results.ONE
     make: Callable[[], Basin]
 
     def open(self, downstream: Subscriber[int], /) -> Subscriber[T]:
@@ -148,6 +149,7 @@ class _PourRun(Relay[Any]):
 class _PourAsync(Joint[T, int]):
     """A step that emits how many elements an asynchronous basin has taken; see the module."""
 
+    results: ClassVar[Results] = Results.ONE
     make: Callable[[], AsyncBasin]
 
     def open(self, downstream: Subscriber[int], /) -> Subscriber[T]:
