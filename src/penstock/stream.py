@@ -291,6 +291,14 @@ class Stream(Iterated, Generic[T_co]):
     def __repr__(self) -> str:
         return f"Stream({self._chain})"
 
+    if not TYPE_CHECKING:  # a checker would take every name for known
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what a name of another library is called here; only names that are not found come by."""
+            from penstock.coming_from import NoSuchNameError  # noqa: PLC0415  only an error needs it
+
+            raise NoSuchNameError(type(self), name)
+
     def _then(self, step: Step) -> Stream[Any]:
         return Stream(self._chain.then(step), (*self._parts, step) if self._parts else ())
 
