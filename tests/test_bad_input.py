@@ -310,7 +310,6 @@ NONES: dict[str, Callable[[], Stream[Any]]] = {
     "stateful_map": lambda: Stream.range(3).stateful_map(lambda state, _: (state, NOTHING), int),
     "reduce": lambda: Stream.range(3).reduce(noop),
     "reduce from nothing": lambda: Stream.empty().reduce(noop, NOTHING),
-    "map_async": lambda: Stream.range(3).map_async(nothing),
     "on_error_resume": lambda: Stream.error(KeyError("lost")).on_error_resume(lambda _: [NOTHING]),
     "concat": lambda: Stream.range(2).concat(Stream.from_iterable([NOTHING])),
     "merge": lambda: Stream.range(2).do_finally(noop).merge(Stream.from_iterable([NOTHING])),

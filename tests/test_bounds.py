@@ -422,7 +422,7 @@ class TestLoops:
 
     def test_get_asks_for_one(self) -> None:
         made = Made()
-        assert made.stream().do_finally(bool).get() == 1
+        assert made.stream().do_finally(bool).first().get() == 1
         assert made.total == 1
 
 

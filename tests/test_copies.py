@@ -68,7 +68,7 @@ OTHERS: dict[str, Callable[[], Stream[Any]]] = {
         .to_list().flatten().to_set().flatten().element_at(0)
     ),
     "elements that come to one": lambda: OVER.sum().average().count().contains(1).is_empty().single(),
-    "functions": lambda: OVER.map(same).map_async(later).first(same).last(same),
+    "functions": lambda: OVER.map(same).map_async(later).first(same).last(same).filter(later).for_each(later),
     "ignore_elements": lambda: OVER.ignore_elements(),
     "timed": lambda: (
         OVER.timeout(1.0).debounce(1.0).delay(1.0).delay_subscription(1.0).throttle(1).throttle_first(1.0).sample(1.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import re
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from penstock import EmptyError, Flow, Sink, Stream, flow, inline, loop, thread
+from penstock.engine.runs.one_result import one_result
 from tests.engine.parts import FORMS, Items, noop
 from tests.engine.watch import PATIENCE, dropped, no_thread_is_left
 
@@ -117,7 +119,7 @@ def test_next_by_hand(name: str) -> None:
 @each
 def test_get(name: str) -> None:
     items = Items()
-    assert STREAMS[name](items).get() == 0
+    assert STREAMS[name](items).first().get() == 0
     assert closed(items)
 
 
@@ -146,13 +148,62 @@ def test_with_an_error_inside(name: str) -> None:
     assert closed(items)
 
 
-@pytest.mark.parametrize("stream", [Stream.empty(), Stream.empty().do_finally(noop), Stream.range(3).skip(3)])
+@pytest.mark.parametrize("stream", [Stream.empty(), Stream.empty().do_finally(noop), Stream.just(1).skip(1)])
 def test_get_of_nothing(stream: Stream[Any]) -> None:
     with pytest.raises(EmptyError) as failure:
         stream.get()
     assert str(failure.value) == f"{stream._chain}: the stream completed without an element"
     with pytest.raises(EmptyError):
         asyncio.run(awaited(stream))
+
+
+SEVERAL = [
+    (Stream.range(5), "range"),
+    (Stream.range(1), "range"),  # as any range: what is refused does not depend on the elements
+    (Stream.range(5).map(str), "range | map(str)"),
+    (Stream.just(1, 2), "just"),
+    (Stream.just(1).flat_map(lambda n: [n]), "just | flat_map(<lambda>)"),
+    (Stream.just(1).concat(Stream.just(2)), "concat"),
+    (Stream.range(9).take(2), "range | take"),
+    (Stream.empty().default_if_empty(1, 2), "empty | default_if_empty"),
+    (Stream.range(3).zip(Stream.range(3)), "zip"),
+]
+
+
+@pytest.mark.parametrize(("stream", "chain"), SEVERAL, ids=lambda each: each if isinstance(each, str) else "")
+def test_one_of_several_elements_is_not_given_in_silence(stream: Stream[Any], chain: str) -> None:
+    cure = f"{chain} may have several elements; say first() for the first, or to_list() for all of them"
+    with pytest.raises(TypeError, match=rf"^get: {re.escape(cure)}$"):
+        stream.get()
+    with pytest.raises(TypeError, match=rf"^await: {re.escape(cure)}$"):
+        asyncio.run(awaited(stream))
+
+
+ONE = {
+    "just": Stream.just(7),
+    "from_callable": Stream.from_callable(lambda: 7),
+    "behind steps that keep it one": Stream.just(7).map(int).filter(bool).skip_while(lambda n: n < 0).timeout(60),
+    "retried": Stream.from_callable(lambda: 7).retry(3).subscribe_on(thread()),
+    "taken": Stream.range(7, 9).take(1),
+    "the last": Stream.range(8).take_last(1),
+    "a default": Stream.empty().default_if_empty(7),
+    "zipped": Stream.just(7).zip(Stream.range(3).count()).map(lambda pair: pair[0]),
+    "switched": Stream.empty().switch_if_empty(Stream.just(7)),
+    "shared": Stream.just(7).cache(),
+}
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_one_result_is_given_by_get_and_await(name: str) -> None:
+    assert ONE[name].get() == 7
+    assert asyncio.run(awaited(ONE[name])) == 7
+
+
+def test_a_thousand_streams_inside_each_other_are_known_to_have_one_result() -> None:
+    stream: Stream[Any] = Stream.just(7)
+    for _ in range(1000):
+        stream = stream.cache()
+    assert one_result(stream._chain)
 
 
 async def awaited(stream: Stream[Any]) -> Any:

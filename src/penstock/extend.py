@@ -8,7 +8,7 @@ source. What is exported here is stable; the rest of the engine is not.
 
 from penstock.engine.grounds.joint_relay import JointRelay
 from penstock.engine.words.arguments import count_given, function_given
-from penstock.stage import Again, AsyncOpener, Body, Gives, Joint, LoopGate, Opener, Sight, Source, Stage
+from penstock.stage import Again, AsyncOpener, Body, Gives, Joint, LoopGate, Opener, Results, Sight, Source, Stage
 
 __all__ = [
     "Again",
@@ -19,6 +19,7 @@ __all__ = [
     "JointRelay",
     "LoopGate",
     "Opener",
+    "Results",
     "Sight",
     "Source",
     "Stage",

@@ -16,16 +16,17 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, overload, ru
 from penstock.engine.doors.inlet import Inlet, Receiver
 from penstock.engine.doors.iterate import value_async
 from penstock.engine.runs.chain import Chain
-from penstock.engine.runs.graft import graft
 from penstock.engine.runs.wiring import connect
 from penstock.engine.watching.observe import observed
 from penstock.engine.weaving.blame import describe, operator_name
-from penstock.plan import Plan, PlannedPart
+from penstock.plan import Plan
 from penstock.run import InProcess, Run
 from penstock.run.branches import Branches, Hole, fill
-from penstock.run.explained import explained
+from penstock.run.explained import INPUT, explained
+from penstock.run.recorded import HOLE, pieces, recorded
+from penstock.sinks import Sink
 from penstock.spec.interfaces import Processor
-from penstock.stage import Joint, Source, Stage
+from penstock.stage import Joint, Stage
 from penstock.stream import Inputs, Stream
 
 A = TypeVar("A")
@@ -39,23 +40,6 @@ R1 = TypeVar("R1")
 R2 = TypeVar("R2")
 R3 = TypeVar("R3")
 R4 = TypeVar("R4")
-X = TypeVar("X")  # static methods need their own variables: the class's are unknown to pyright there
-Y = TypeVar("Y")
-
-
-_HOLE = Chain(Hole())
-_INPUT = PlannedPart("input", "a stream", after=())
-
-
-def _has_hole(chain: Chain) -> bool:
-    found = False
-
-    def look(source: Source[Any]) -> None:
-        nonlocal found
-        found = found or isinstance(source, Hole)
-
-    graft(chain, look)
-    return found
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -82,7 +66,7 @@ class Flow(Generic[A_contra, B_co]):
 
     def explain(self) -> Plan:
         """Return what it does to the stream that it gets; print it to read it, or draw it with `svg()`."""
-        return explained((_INPUT,), pieces(self), "behind a stream", end=False)
+        return explained((INPUT,), pieces(self), "behind a stream", end=False)
 
     def _repr_html_(self) -> str:
         return self.explain()._repr_html_()
@@ -122,23 +106,12 @@ def flow(fn: Callable[[Stream[A]], Stream[B]]) -> Flow[A, B]:
     >>> flow(lambda lines: lines.map(str.strip))
     Flow(hole | map(str.strip))
     """
-    if not callable(fn):
-        raise TypeError(f"flow: fn must be a function from Stream to Stream, got {fn!r}")
-    made = fn(Stream(_HOLE))
-    if not isinstance(made, Stream):
-        raise TypeError(f"flow: {getattr(fn, '__name__', fn)!r} must return a Stream, got {made!r}")
-    if not _has_hole(made._chain):
-        raise TypeError(f"flow: {getattr(fn, '__name__', fn)!r} must return a stream made from its argument")
+    made = recorded(fn)
     takes, gives = _annotated(fn)
     rest = list(made._parts[1:])
-    if rest and made._parts[0]._chain != _HOLE:
+    if rest and made._parts[0]._chain != HOLE:
         rest.insert(0, Flow(made._parts[0]._chain, (), takes))
     return Flow(made._chain, tuple(rest) if len(rest) > 1 else (), takes, gives)
-
-
-def pieces(given: Stream[Any] | Flow[Any, Any] | Sink[Any, Any]) -> tuple[Any, ...]:
-    """Return what something was composed of, or itself if it is of one piece."""
-    return given._parts or (given,)
 
 
 def _annotated(fn: Callable[..., Any]) -> tuple[Any, Any]:
@@ -154,67 +127,6 @@ def _annotated(fn: Callable[..., Any]) -> tuple[Any, Any]:
 def _element(hint: Any) -> Any:
     found = typing.get_args(hint)[0] if typing.get_origin(hint) is Stream else None
     return None if found is Any or isinstance(found, TypeVar) else found
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Sink(Generic[A_contra, R_co]):
-    """The end of a pipeline: a chain without a source that comes down to one result."""
-
-    _chain: Chain
-    _parts: tuple[Any, ...] = field(default=(), compare=False, repr=False)
-    """What it was composed of with `|`; empty if it is of one piece."""
-
-    def __repr__(self) -> str:
-        return f"Sink({self._chain})"
-
-    def explain(self) -> Plan:
-        """Return what it does to the stream that it gets; print it to read it, or draw it with `svg()`."""
-        return explained((_INPUT,), pieces(self), "behind a stream")
-
-    def _repr_html_(self) -> str:
-        return self.explain()._repr_html_()
-
-    def follow(self, stream: Stream[A_contra]) -> Pipeline[R_co]:
-        """Return the pipeline that ends in this sink; what `|` does."""
-        return Pipeline(fill(self._chain, stream._chain), pieces(stream) + pieces(self))
-
-    @staticmethod
-    def of(fn: Callable[[Stream[X]], Stream[Y]]) -> Sink[X, Y]:
-        """Make a sink of a function that brings a stream down to one result.
-
-        >>> (Stream.range(5) | Sink.of(lambda numbers: numbers.reduce(max))).run().wait()
-        4
-        """
-        return Sink(flow(fn)._chain)
-
-    @staticmethod
-    def for_each(fn: Callable[[X], object]) -> Sink[X, int]:
-        """Call the function with each element; the result is how many there were.
-
-        >>> (Stream.just("a", "b") | Sink.for_each(print)).run().wait()
-        a
-        b
-        2
-        """
-        return Sink.of(lambda stream: stream.tap(fn).count())
-
-    @staticmethod
-    def to_list() -> Sink[X, list[X]]:
-        """Collect all elements.
-
-        >>> (Stream.range(3) | Sink.to_list()).run().wait()
-        [0, 1, 2]
-        """
-        return Sink.of(lambda stream: stream.to_list())
-
-    @staticmethod
-    def count() -> Sink[Any, int]:
-        """Count the elements.
-
-        >>> (Stream.range(3) | Sink.count()).run().wait()
-        3
-        """
-        return Sink.of(lambda stream: stream.count())
 
 
 # What goes in is not checked: mypy finds no type for `branch(Sink.to_list(), flow | sink)` if it is.
@@ -244,7 +156,7 @@ def branch(*ends: Sink[Any, Any]) -> Sink[Any, tuple[Any, ...]]:
     for each in ends:
         if not isinstance(each, Sink):
             raise TypeError(f"branch: ends must be Sinks, got {each!r}; end a Flow with one: flow | sink")
-    return Sink(Chain(Branches(_HOLE, ends)))
+    return Sink(Chain(Branches(HOLE, ends)))
 
 
 @runtime_checkable

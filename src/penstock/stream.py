@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, TypeVarTuple, 
 
 from penstock.engine.doors.iterate import WINDOW, iterate, iterate_async, value, value_async
 from penstock.engine.doors.processed import Via, processes
+from penstock.engine.grounds.async_work import CONCURRENCY
 from penstock.engine.many.broadcast import Connection
 from penstock.engine.many.emitter import EmitResult, Emitter, Overflow
 from penstock.engine.many.partition_run import Fork
@@ -31,6 +32,7 @@ from penstock.engine.many.shared_run import Slow
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.places.lent_executors import AnyExecutor, executor_given
 from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.one_result import refuse_several
 from penstock.engine.runs.wiring import connect, pull
 from penstock.engine.watching.observe import Listener, Observer, observed
 from penstock.engine.watching.registry import REGISTRY, Registry
@@ -38,7 +40,7 @@ from penstock.engine.weaving.assembly import places_with, tracing
 from penstock.engine.weaving.handled_errors import When
 from penstock.engine.weaving.segment import close
 from penstock.engine.words.abilities import Added, Ordered, Shared
-from penstock.engine.words.arguments import Missing, count_given, elements_given, function_given
+from penstock.engine.words.arguments import Missing, awaits, count_given, elements_given, function_given
 from penstock.engine.words.ranked import key_given
 from penstock.engine.words.required import Required
 from penstock.engine.words.several import Iterated
@@ -77,11 +79,11 @@ from penstock.operators.end_with import EndWith
 from penstock.operators.enumerate import Enumerate
 from penstock.operators.error import Error
 from penstock.operators.expand import Expand, ExpandPublishers
-from penstock.operators.filter import Filter
+from penstock.operators.filter import Filter, FilterAsync
 from penstock.operators.first import First
 from penstock.operators.flat_map import FlatMap, FlatMapPublishers
 from penstock.operators.flatten import Flatten
-from penstock.operators.for_each import ForEach
+from penstock.operators.for_each import ForEach, ForEachAsync
 from penstock.operators.from_async_iterable import FromAsyncIterable
 from penstock.operators.from_awaitable import FromAwaitable
 from penstock.operators.from_callable import FromCallable
@@ -295,6 +297,14 @@ class Stream(Iterated, Generic[T_co]):
     def _repr_html_(self) -> str:
         return self.explain()._repr_html_()
 
+    if not TYPE_CHECKING:  # a checker would take every name for known
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what a name of another library is called here; only names that are not found come by."""
+            from penstock.coming_from import NoSuchNameError  # noqa: PLC0415  only an error needs it
+
+            raise NoSuchNameError(type(self), name)
+
     def _then(self, step: Step) -> Stream[Any]:
         return Stream(self._chain.then(step), (*self._parts, step) if self._parts else ())
 
@@ -345,14 +355,23 @@ class Stream(Iterated, Generic[T_co]):
         return iterate_async(self._chain)
 
     def __await__(self) -> Generator[Any, None, T_co]:
+        refuse_several("await", self._chain)
         return value_async(self._chain).__await__()
 
     def get(self) -> T_co:
-        """Block for the first element and end the run.
+        """Block for the result of a stream that has one, such as `count`, `reduce`, `to_list` or `first`.
+
+        Returns:
+            The one element.
+
+        Raises:
+            TypeError: The stream may have several elements. Say `first()` for the first one, `to_list()` for all.
+            EmptyError: The stream completed without an element.
 
         >>> Stream.range(5).count().get()
         5
         """
+        refuse_several("get", self._chain)
         return value(self._chain)  # type: ignore[no-any-return]
 
     def open(self, *, window: int = WINDOW) -> Running[T_co]:
@@ -694,13 +713,30 @@ class Stream(Iterated, Generic[T_co]):
         """
         return self._then(Starmap(fn))
 
-    def filter(self, predicate: Callable[[T_co], object]) -> Stream[T_co]:
+    def filter(
+        self,
+        predicate: Callable[[T_co], object] | Callable[[T_co], Awaitable[object]],
+        *,
+        concurrency: int | None = None,
+    ) -> Stream[T_co]:
         """Emit the elements for which the predicate is true.
+
+        Args:
+            predicate: Called with each element. A coroutine function (`async def`) is awaited; the order of the
+                elements is kept.
+            concurrency: How many elements an asynchronous predicate is asked about at a time, 16 if not said; as many
+                more wait. Where it is given, what the predicate returns is awaited, whatever kind of function it is.
+
+        Raises:
+            TypeError: `predicate` is not callable.
+            ValueError: `concurrency` is below 1.
 
         >>> list(Stream.range(5).filter(lambda n: n % 2))
         [1, 3]
         """
-        return self._then(Filter(predicate))
+        if concurrency is None and not awaits(predicate):
+            return self._then(Filter(predicate))
+        return self._then(FilterAsync(predicate, CONCURRENCY if concurrency is None else concurrency))  # type: ignore[arg-type]
 
     def of_type(self, kind: type[U]) -> Stream[U]:
         """Emit the elements that are instances of the type.
@@ -802,11 +838,23 @@ class Stream(Iterated, Generic[T_co]):
         self,
         fn: Callable[[T_co], Awaitable[U]],
         *,
-        concurrency: int = 1,
+        concurrency: int = CONCURRENCY,
         ordered: bool = True,
         key: Callable[[T_co], Hashable] | None = None,
     ) -> Stream[U]:
         """Emit what the function's awaitables give, with at most `concurrency` of them under way.
+
+        Args:
+            fn: A coroutine function, or another function that returns an awaitable. It must give something: where there
+                is nothing to give, use `for_each`.
+            concurrency: How many elements are worked on at a time, 16 if not said; as many more wait, before or after
+                their work. With 1 each begins when the one before it has ended.
+            ordered: Whether results come in the order of the elements, or as they finish.
+            key: Elements for which this gives the same are worked on one after the other.
+
+        Raises:
+            TypeError: `fn` or `key` is not callable.
+            ValueError: `concurrency` is below 1.
 
         >>> async def double(n):
         ...     return n * 2
@@ -1943,15 +1991,28 @@ class Stream(Iterated, Generic[T_co]):
         """
         return self._then(AnyElement(predicate))
 
-    def for_each(self, fn: Callable[[T_co], object]) -> Stream[int]:
+    def for_each(
+        self, fn: Callable[[T_co], object] | Callable[[T_co], Awaitable[object]], *, concurrency: int | None = None
+    ) -> Stream[int]:
         """Call a function with each element, once it is run with `get` or `await`, and emit how many there were.
+
+        Args:
+            fn: Called with each element; what it returns is left alone. A coroutine function (`async def`) is awaited.
+            concurrency: How many elements an asynchronous function works on at a time, 1 if not said; as many more
+                wait. Where it is given, what the function returns is awaited, whatever kind of function it is.
+
+        Raises:
+            TypeError: `fn` is not callable.
+            ValueError: `concurrency` is below 1.
 
         >>> Stream.just("a", "b").for_each(print).get()
         a
         b
         2
         """
-        return self._then(ForEach(fn))
+        if concurrency is None and not awaits(fn):
+            return self._then(ForEach(fn))
+        return self._then(ForEachAsync(fn, 1 if concurrency is None else concurrency))._then(Count())  # type: ignore[arg-type]
 
     # Watching it.
 

@@ -77,3 +77,60 @@ def test_a_leaked_stop_iteration_is_an_error_not_an_end(form: Form) -> None:
     name = leak.__qualname__.replace("<locals>.", "")
     error = failure_of(over(form, 1, 2).for_each(leak))
     assert str(error) == f"for_each({name}): the function raised StopIteration; that is an error, not an end"
+
+
+# A function that is awaited.
+
+
+@pytest.mark.parametrize("concurrency", [None, 1, 3])
+def test_an_asynchronous_function_is_awaited_for_each_element(concurrency: int | None) -> None:
+    seen: list[int] = []
+
+    async def note(n: int) -> None:
+        await asyncio.sleep(0)
+        seen.append(n)
+
+    assert Stream.range(10).for_each(note, concurrency=concurrency).get() == 10
+    assert sorted(seen) == list(range(10))
+
+
+def test_one_after_the_other_where_nothing_else_is_said() -> None:
+    seen: list[str] = []
+
+    async def note(n: int) -> None:
+        seen.append(f"{n} begins")
+        await asyncio.sleep(0)
+        seen.append(f"{n} ends")
+
+    assert Stream.range(2).for_each(note).get() == 2
+    assert seen == ["0 begins", "0 ends", "1 begins", "1 ends"]
+
+
+def test_what_it_works_on_is_bounded() -> None:
+    upstream: ManualPublisher[int] = ManualPublisher()
+
+    async def never(n: int) -> None:
+        await asyncio.Event().wait()
+
+    async def main() -> int:
+        probe = subscribed(Stream.from_publisher(upstream).for_each(never, concurrency=3), 1)
+        upstream.next(*range(6))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        probe.cancel()
+        return upstream.requested
+
+    assert asyncio.run(main()) == 6
+
+
+def test_an_asynchronous_function_that_raises_is_named() -> None:
+    async def refuse(n: int) -> None:
+        raise ValueError(f"not {n}")
+
+    error = failure_of(Stream.just(1).for_each(refuse))
+    assert notes(error) == [f"in for_each({refuse.__qualname__.replace('<locals>.', '')}), {place(refuse)}"]
+
+
+def test_refuses_a_concurrency_below_one() -> None:
+    with pytest.raises(ValueError, match=r"^for_each: concurrency must be >= 1, got 0$"):
+        Stream.range(3).for_each(print, concurrency=0)

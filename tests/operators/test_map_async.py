@@ -307,7 +307,26 @@ def test_none_is_not_an_element() -> None:
     async def nothing(n: int) -> None:
         return None
 
-    assert str(failure_of(Stream.just(1).map_async(nothing))) == "rule 2.13: None is not an element"
+    assert str(failure_of(Stream.just(1).map_async(nothing))) == (
+        "rule 2.13: None is not an element; let the function return something, or say for_each(fn, concurrency=n) "
+        "where there is nothing to return"
+    )
+
+
+def test_sixteen_are_under_way_where_nothing_else_is_said() -> None:
+    under_way = most = 0
+
+    async def work(n: int) -> int:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        under_way -= 1
+        return n
+
+    assert list(Stream.range(100).map_async(work)) == list(range(100))
+    assert most == 16
 
 
 def test_a_leaked_stop_iteration_is_an_error_not_an_end() -> None:

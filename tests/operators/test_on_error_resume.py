@@ -149,7 +149,7 @@ async def fetched(text: str) -> int:
 
 async def fetched_or_bad(text: str) -> object:
     """Await a chain for one element inside map_async."""
-    return await Stream.from_awaitable(lambda: fetched(text)).on_error_resume(lambda error: [f"bad: {text}"])
+    return await Stream.from_awaitable(lambda: fetched(text)).on_error_resume(lambda error: [f"bad: {text}"]).first()
 
 
 @each_form

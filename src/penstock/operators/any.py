@@ -12,7 +12,7 @@ from typing import ClassVar, TypeVar
 
 from penstock.engine.words.arguments import function_given
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 
@@ -25,6 +25,7 @@ class Any(Stage[T, bool]):
     Completes with its element. Cancels when downstream cancels, and upstream as soon as the answer is known.
     """
 
+    results: ClassVar[Results] = Results.ONE
     predicate: Callable[[T], object]
     loop: ClassVar[Body] = Body(
         "if not {predicate}(v): skip\n{known} = True\nv = True",

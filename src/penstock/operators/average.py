@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class Average(Stage[Any, Any]):
     upstream completes. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.ONE
     # It begins with the first element and not with 0, so that durations and the like have a mean too.
     loop: ClassVar[Body] = Body(
         "{total} = {total} + v if {number} else v\n{number} += 1\nskip",

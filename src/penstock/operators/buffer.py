@@ -7,11 +7,11 @@ Marble: a.buffer(2) over -1-2-3-4-5|
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from penstock.engine.words.arguments import count_given
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 
@@ -47,6 +47,7 @@ class Buffer(Stage[T, list[T]]):
     does; it holds fewer than `count` elements. Completes when upstream completes. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     count: int
     step: int | None = None
     """How far apart the lists begin; without it as far as they are long."""

@@ -15,7 +15,7 @@ from penstock.engine.grounds.timed import Timed
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Holding, Joint, MakeWaiting, Tie
+from penstock.stage import Holding, Joint, MakeWaiting, Results, Tie
 
 T = TypeVar("T")
 
@@ -51,6 +51,7 @@ class BufferTimeout(Joint[T, list[T]]):
     downstream asks for nothing goes on to fill. Completes when upstream completes. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.TIME
     waits: ClassVar[MakeWaiting | None] = _OneList
     count: int

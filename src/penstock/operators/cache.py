@@ -13,7 +13,7 @@ from penstock.engine.many.broadcast import Hub, Terms
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Source, Tie
+from penstock.stage import Results, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class Cache(Source[Any]):
     stream when the last subscriber has cancelled before it completed.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.SHARED
     stream: Chain
     size: int = 10_000

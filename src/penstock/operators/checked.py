@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Source, Tie
+from penstock.stage import Results, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,7 @@ class Checked(Source[Any]):
     ProtocolError when the stream breaks a rule. Cancels the stream.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.PLACE
     stream: Chain
     passes: ClassVar[bool] = True

@@ -18,7 +18,7 @@ from penstock.engine.weaving.iterators import opened
 from penstock.engine.weaving.segment import no_item
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import LoopGate, Opener, Source, Tie
+from penstock.stage import LoopGate, Opener, Results, Source, Tie
 
 _END = object()
 
@@ -32,6 +32,7 @@ class CombineLatest(Source[tuple[Any, ...]]):
     without an element; fails with the first failure. Cancels all streams.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.INPUTS
     streams: tuple[Chain, ...]
     prefetch: int = 32

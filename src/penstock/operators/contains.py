@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from penstock.engine.words.arguments import elements_given
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,7 @@ class Contains(Stage[Any, bool]):
     with its element. Cancels when downstream cancels, and upstream as soon as the answer is known.
     """
 
+    results: ClassVar[Results] = Results.ONE
     element: object
     loop: ClassVar[Body] = Body(
         "if not v == {element}: skip\n{known} = v = True",

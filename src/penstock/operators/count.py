@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class Count(Stage[Any, int]):
     upstream completes. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.ONE
     loop: ClassVar[Body] = Body("{total} += 1\nskip", state=(("total", "0"),), tail="({total},)")
 
     def demand(self, n: int) -> int:

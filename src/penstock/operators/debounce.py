@@ -15,7 +15,7 @@ from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.unbounded import Flood
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Holding, Joint, MakeWaiting, Tie
+from penstock.stage import Holding, Joint, MakeWaiting, Results, Tie
 
 T = TypeVar("T")
 
@@ -39,6 +39,7 @@ class Debounce(Joint[T, T]):
     upstream completes, after the element that it holds. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.TIME
     waits: ClassVar[MakeWaiting | None] = lambda step: _Quiet(step.seconds)
     seconds: float

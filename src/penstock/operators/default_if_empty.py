@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from penstock.engine.words.arguments import elements_given
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 
@@ -30,3 +30,8 @@ class DefaultIfEmpty(Stage[T, T]):
         if not self.items:
             raise ValueError("default_if_empty: items must be one element or more, got none")
         elements_given("default_if_empty", *self.items)
+
+    @property
+    def results(self) -> Results:  # type: ignore[override]
+        """Give one where there is one at most to stand in."""
+        return Results.AS_MANY if len(self.items) <= 1 else Results.ANY

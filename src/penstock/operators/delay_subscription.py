@@ -16,7 +16,7 @@ from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seco
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Source, Tie
+from penstock.stage import Results, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ class DelaySubscription(Source[Any]):
     for meanwhile is kept for the stream. Completes when the stream completes. Cancels the wait or the stream.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.TIME
     stream: Chain
     seconds: float

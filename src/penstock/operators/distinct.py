@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from penstock.engine.words.arguments import count_given, function_given
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 
@@ -39,6 +39,7 @@ class Distinct(Stage[T, T]):
     upstream completes. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     key: Callable[[T], Hashable] | None = None
     size: int | None = None
     loops = (_ALL, _ALL_KEYS, _SOME, _SOME_KEYS)

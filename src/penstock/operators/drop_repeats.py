@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from penstock.engine.words.arguments import function_given
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 
@@ -30,6 +30,7 @@ class DropRepeats(Stage[T, T]):
     downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     key: Callable[[T], object] | None = None
     loops = (_BY_ELEMENT, _BY_KEY)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeVar
 
 from penstock.engine.words.arguments import Missing, count_given, elements_given
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 
@@ -24,6 +24,7 @@ class ElementAt(Stage[T, T]):
     downstream cancels, and upstream once it has its element.
     """
 
+    results: ClassVar[Results] = Results.ONE
     index: int
     default: T | Literal[Missing.MISSING] = Missing.MISSING
     loop: ClassVar[Body] = Body(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from penstock.stage import Again, Opener, Source
+from penstock.stage import Again, Opener, Results, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,7 @@ class Empty(Source[Any]):
     Emits never. Backpressures never. Completes when subscribed, without being asked. Cancels at once.
     """
 
+    results: ClassVar[Results] = Results.ONE
     clean: ClassVar[bool] = True
 
     @property

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from penstock.engine.words.arguments import count_given
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 
@@ -23,6 +23,7 @@ class Enumerate(Stage[T, tuple[int, T]]):
     Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     start: int = 0
     loop: ClassVar[Body] = Body("v = ({number}, v)\n{number} += 1", state=(("number", "{start}"),))
 

@@ -7,11 +7,11 @@ Marble: Stream.error(ValueError('lost'))
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.grounds.outlet import Outlet
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Again, Source
+from penstock.stage import Again, Results, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class Error(Source[Any]):
     Emits never. Backpressures never. Completes never: it fails when subscribed, without being asked. Cancels at once.
     """
 
+    results: ClassVar[Results] = Results.ONE
     error: Exception
 
     def __post_init__(self) -> None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 from penstock.engine.words.arguments import Missing, elements_given, function_given
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 
@@ -30,6 +30,7 @@ class First(Stage[T, T]):
     upstream completes before. Cancels when downstream cancels, and upstream once it has its element.
     """
 
+    results: ClassVar[Results] = Results.ONE
     predicate: Callable[[T], object] | None = None
     default: T | Literal[Missing.MISSING] = Missing.MISSING
     loops = (_OF_ALL, _OF_SOME)

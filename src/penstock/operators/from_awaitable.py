@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.weaving.blame import blamed, note_on
 from penstock.engine.words.arguments import stays_here
 from penstock.engine.words.single_use import SingleUse
-from penstock.stage import AsyncOpener, LoopGate, Source
+from penstock.stage import AsyncOpener, LoopGate, Results, Source
 
 T = TypeVar("T")
 
@@ -26,6 +26,7 @@ class FromAwaitable(Source[T]):
     Backpressures by not awaiting. Completes with the element; fails if the awaitable does. Cancels what is awaited.
     """
 
+    results: ClassVar[Results] = Results.ONE
     awaitable: Awaitable[T] | Callable[[], Awaitable[T]]
     once: SingleUse = field(default_factory=SingleUse, compare=False, repr=False)
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import awaits, function_given
-from penstock.stage import Again, LoopGate, Opener, Source
+from penstock.stage import Again, LoopGate, Opener, Results, Source
 
 T = TypeVar("T")
 
@@ -25,6 +25,7 @@ class FromCallable(Source[T]):
     function raises. Cancels at once; a call under way is not interrupted.
     """
 
+    results: ClassVar[Results] = Results.ONE
     fn: Callable[[], T]
 
     def __post_init__(self) -> None:

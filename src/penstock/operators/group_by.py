@@ -20,7 +20,7 @@ from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import count_given, function_given, stays_here
 from penstock.errors import OverflowedError
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint, MakeDividing, Source, Tie
+from penstock.stage import Joint, MakeDividing, Results, Source, Tie
 
 T = TypeVar("T")
 G = TypeVar("G")
@@ -63,6 +63,7 @@ class GroupBy(Joint[T, G]):
     upstream when the stream of groups and all groups are cancelled; groups without a subscriber are gone then.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.STREAMS
     divides: ClassVar[MakeDividing | None] = _ByKey
     key: Callable[[T], Hashable]

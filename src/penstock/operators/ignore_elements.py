@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Never
 
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class IgnoreElements(Stage[Any, Never]):
     Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.ONE
     loop: ClassVar[Body] = Body("skip")
 
     def demand(self, n: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,7 @@ class IsEmpty(Stage[Any, bool]):
     element. Completes with its element. Cancels when downstream cancels, and upstream as soon as the answer is known.
     """
 
+    results: ClassVar[Results] = Results.ONE
     loop: ClassVar[Body] = Body(
         "{known} = True\nv = False", state=(("known", "False"),), ends="{known}", tail="() if {known} else (True,)"
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
-from penstock.stage import Again, Opener, Source
+from penstock.stage import Again, Opener, Results, Source
 
 T = TypeVar("T")
 
@@ -40,3 +40,8 @@ class Just(Source[T]):
     def length(self) -> int:
         """Return how many were given."""
         return len(self.items)
+
+    @property
+    def results(self) -> Results:  # type: ignore[override]
+        """Give one where it has one at most."""
+        return Results.ONE if len(self.items) <= 1 else Results.ANY

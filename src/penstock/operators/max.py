@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.words.arguments import function_given
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 
@@ -34,6 +34,7 @@ class Max(Stage[T, T]):
     upstream completes. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.ONE
     key: Callable[[T], Any] | None = None
     loops = (_BY_ELEMENT, _BY_KEY)
 

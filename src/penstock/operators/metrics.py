@@ -18,7 +18,7 @@ from penstock.engine.weaving.iterators import open_through
 from penstock.engine.weaving.segment import close
 from penstock.engine.words.arguments import name_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Opener, Source, Tie
+from penstock.stage import Opener, Results, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class Metrics(Source[Any]):
     stream.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.BOOKS
     stream: Chain
     name: str

@@ -7,11 +7,11 @@ Marble: Stream.never()
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.grounds.outlet import Outlet
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Again, Source
+from penstock.stage import Again, Results, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,8 @@ class Never(Source[Any]):
 
     Emits never. Backpressures never. Completes never. Cancels at once.
     """
+
+    results: ClassVar[Results] = Results.ONE
 
     @property
     def again(self) -> Again:

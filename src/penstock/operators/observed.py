@@ -13,7 +13,7 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect, pull
 from penstock.engine.watching.observe import Observer
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Opener, Source, Tie
+from penstock.stage import Opener, Results, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class Observed(Source[Any]):
     stream.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.BOOKS
     stream: Chain
     observer: Observer

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.words.arguments import type_given
-from penstock.stage import Body, Gives, Sight, Stage
+from penstock.stage import Body, Gives, Results, Sight, Stage
 
 B = TypeVar("B")
 
@@ -23,6 +23,7 @@ class OfType(Stage[Any, B]):
     by asking for one more. Completes when upstream completes. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     kind: type[B]
     sight: ClassVar[Sight] = Sight.ITEM
     gives: ClassVar[Gives] = Gives.EACH

@@ -16,7 +16,7 @@ from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.errors import OverflowedError
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint, Tie
+from penstock.stage import Joint, Results, Tie
 
 T = TypeVar("T")
 
@@ -33,6 +33,7 @@ class OnBackpressureBuffer(Joint[T, T]):
     cancels, and upstream when it fails.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.DEMAND
     size: int
     overflow: Overflow = Overflow.ERROR

@@ -14,7 +14,7 @@ from penstock.engine.grounds.unbounded import Flood
 from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import function_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint, Tie
+from penstock.stage import Joint, Results, Tie
 
 T = TypeVar("T")
 
@@ -27,6 +27,7 @@ class OnBackpressureDrop(Joint[T, T]):
     Completes when upstream completes; fails if `on_drop` raises. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.DEMAND
     on_drop: Callable[[T], object] | None = None
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 from penstock.engine.grounds.unbounded import Flood
 from penstock.errors import OverflowedError
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint, Tie
+from penstock.stage import Joint, Results, Tie
 
 T = TypeVar("T")
 
@@ -25,6 +25,7 @@ class OnBackpressureError(Joint[T, T]):
     Completes when upstream completes. Cancels when downstream cancels, and upstream when it fails.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.DEMAND
 
     def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.unbounded import Flood
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint, Tie
+from penstock.stage import Joint, Results, Tie
 
 T = TypeVar("T")
 
@@ -25,6 +25,7 @@ class OnBackpressureLatest(Joint[T, T]):
     downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.DEMAND
 
     def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:

@@ -12,7 +12,7 @@ from typing import ClassVar, TypeVar
 from penstock.engine.grounds.sequence import guarded
 from penstock.engine.weaving.handled_errors import When, caught, when_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint, Tie
+from penstock.stage import Joint, Results, Tie
 
 T = TypeVar("T")
 
@@ -25,6 +25,7 @@ class OnErrorComplete(Joint[T, T]):
     any other error. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.FAILURE
     when: When | None = None
 

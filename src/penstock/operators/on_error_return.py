@@ -17,7 +17,7 @@ from penstock.engine.weaving.handled_errors import When, when_given
 from penstock.engine.weaving.segment import no_element
 from penstock.engine.words.arguments import Missing, elements_given, function_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint, Tie
+from penstock.stage import Joint, Results, Tie
 
 T = TypeVar("T")
 
@@ -31,6 +31,7 @@ class OnErrorReturn(Joint[T, T]):
     function raises. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.FAILURE
     value: T | Literal[Missing.MISSING] = Missing.MISSING
     fn: Callable[[Exception], T] | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 
@@ -22,6 +22,7 @@ class Pairwise(Stage[T, tuple[T, T]]):
     Completes when upstream completes. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     # None is never an element, so it can stand for "nothing yet".
     loop: ClassVar[Body] = Body(
         "if {last} is None:\n    {last} = v\n    skip\n{last}, v = v, ({last}, v)",

@@ -16,7 +16,7 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Source, Tie
+from penstock.stage import Results, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class Partition(Source[Any]):
     subscriber that is yet to come too. Completes when the stream completes. Cancels the stream when no side is left.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.STREAMS
     stream: Chain
     predicate: Callable[[Any], object]

@@ -14,7 +14,7 @@ from penstock.engine.many.shared_run import Slow
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Source, Tie
+from penstock.stage import Results, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ class Publish(Source[Any]):
     connection is cancelled, whose subscribers then fail with RunCancelledError, and not when subscribers cancel.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.SHARED
     stream: Chain
     size: int = 256

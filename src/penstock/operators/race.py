@@ -18,7 +18,7 @@ from penstock.engine.runs.wiring import connect, pull, reads_nothing
 from penstock.engine.words.demand import UNBOUNDED, add
 from penstock.engine.words.part import Part
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Opener, Source, Tie
+from penstock.stage import Opener, Results, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class Race(Source[Any]):
     that one when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.INPUTS
     streams: tuple[Chain, ...]
     clean: ClassVar[bool] = True

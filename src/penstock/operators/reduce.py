@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 from penstock.engine.words.arguments import Missing, function_given, initial_given
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -38,6 +38,7 @@ class Reduce(Stage[A, B]):
     asks for everything and holds one result. Completes when upstream completes. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.ONE
     fn: Callable[[B, A], B]
     initial: B | Literal[Missing.MISSING] = Missing.MISSING
     """What all runs begin with."""

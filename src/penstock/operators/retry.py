@@ -19,7 +19,7 @@ from penstock.engine.weaving.blame import blamed, caused_by
 from penstock.engine.weaving.handled_errors import When, caught, when_given
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Source, Tie
+from penstock.stage import Results, Source, Tie
 
 MOST_DOUBLINGS = 64
 
@@ -34,6 +34,7 @@ class Retry(Source[Any]):
     Cancels the current attempt or the wait for the next.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.AGAIN
     stream: Chain
     times: int | None = None

@@ -16,7 +16,7 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.words.part import Part, height_of
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Holding, MakeWaiting, Source, Tie, Waiting
+from penstock.stage import Holding, MakeWaiting, Results, Source, Tie, Waiting
 from penstock.stage.waiting import next_tick
 
 
@@ -56,6 +56,7 @@ class Sample(Source[Any]):
     completes.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.TIME
     waits: ClassVar[MakeWaiting | None] = _paced
     stream: Chain

@@ -20,7 +20,7 @@ from penstock.engine.weaving.iterators import opened
 from penstock.engine.weaving.segment import no_item
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import LoopGate, Opener, Source, Tie
+from penstock.stage import LoopGate, Opener, Results, Source, Tie
 
 _END = object()
 
@@ -34,6 +34,7 @@ class SequenceEqual(Source[bool]):
     fails with the first failure. Cancels both streams, also when it completes.
     """
 
+    results: ClassVar[Results] = Results.ONE
     tie: ClassVar[Tie] = Tie.INPUTS
     stream: Chain
     other: Chain

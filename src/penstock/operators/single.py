@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, TypeVar
 
 from penstock.engine.words.arguments import Missing, elements_given
 from penstock.errors import EmptyError
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 
@@ -25,6 +25,7 @@ class Single(Stage[T, T]):
     Completes when upstream completes. Cancels when downstream cancels, and upstream when a second element has come.
     """
 
+    results: ClassVar[Results] = Results.ONE
     default: T | Literal[Missing.MISSING] = Missing.MISSING
     # None is never an element, so it can stand for "nothing yet".
     loop: ClassVar[Body] = Body(

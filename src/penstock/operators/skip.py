@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from penstock.engine.words.arguments import count_given
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 
@@ -23,6 +23,7 @@ class Skip(Stage[T, T]):
     left out is replaced by asking for one more. Completes when upstream completes. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     count: int
     loop: ClassVar[Body] = Body(
         "if {left}:\n    {left} -= 1\n    skip", state=(("left", "{count}"),), lacks="{left} + 1"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from penstock.engine.words.arguments import count_given
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 
@@ -23,6 +23,7 @@ class SkipLast(Stage[T, T]):
     elements. Completes when upstream completes. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     count: int
     loop: ClassVar[Body] = Body(
         "{items}.append(v)\nif len({items}) <= {count}: skip\nv = {items}.popleft()", state=(("items", "deque()"),)

@@ -14,7 +14,7 @@ from penstock.engine.grounds.relay import Relay
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Source, Tie
+from penstock.stage import Results, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class SkipUntil(Source[Any]):
     failure of either. Cancels both; the other one after its first element.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.INPUTS
     stream: Chain
     other: Chain

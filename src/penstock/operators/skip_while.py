@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from penstock.engine.words.arguments import function_given
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 
@@ -24,6 +24,7 @@ class SkipWhile(Stage[T, T]):
     replaced by asking for one more. Completes when upstream completes. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     predicate: Callable[[T], object]
     loop: ClassVar[Body] = Body(
         "if {before}:\n    if {predicate}(v): skip\n    {before} = False", state=(("before", "True"),)

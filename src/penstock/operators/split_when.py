@@ -12,7 +12,7 @@ from typing import ClassVar, TypeVar
 
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.errors import OverflowedError
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 
@@ -26,6 +26,7 @@ class SplitWhen(Stage[T, list[T]]):
     the most. Completes when upstream completes. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     predicate: Callable[[T, T], object]
     size: int = 65_536
     loop: ClassVar[Body] = Body(

@@ -17,7 +17,7 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.words.part import Part, chunks_of, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Source, Tie
+from penstock.stage import Results, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,7 @@ class SubscribeOn(Source[Any]):
     completes. Cancels the stream and lets the worker go.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.PLACE
     stream: Chain
     executor: Executor

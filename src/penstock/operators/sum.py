@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from penstock.engine.words.arguments import elements_given
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,7 @@ class Sum(Stage[Any, Any]):
     the sum. Completes when upstream completes. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.ONE
     start: Any = 0
     loop: ClassVar[Body] = Body("{total} = {total} + v\nskip", state=(("total", "{start}"),), tail="({total},)")
 

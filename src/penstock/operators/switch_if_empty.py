@@ -16,7 +16,7 @@ from penstock.engine.runs.wiring import connect, pull_all, reads_nothing
 from penstock.engine.weaving.iterators import opened
 from penstock.engine.weaving.segment import no_item
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import LoopGate, Opener, Source, Tie
+from penstock.stage import LoopGate, Opener, Results, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,7 @@ class SwitchIfEmpty(Source[Any]):
     other one is not subscribed before it is needed.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.INPUTS
     stream: Chain
     other: Chain

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from penstock.engine.words.arguments import count_given
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 
@@ -37,3 +37,8 @@ class Take(Stage[T, T]):
     def cap(self) -> int:
         """Return the count."""
         return self.count
+
+    @property
+    def results(self) -> Results:  # type: ignore[override]
+        """Give one where that is what it takes."""
+        return Results.ONE if self.count <= 1 else Results.AS_MANY

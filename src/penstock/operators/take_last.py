@@ -12,7 +12,7 @@ from typing import ClassVar, TypeVar
 
 from penstock.engine.words.arguments import count_given
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 
@@ -39,3 +39,8 @@ class TakeLast(Stage[T, T]):
     def demand(self, n: int) -> int:
         """Ask for everything."""
         return UNBOUNDED
+
+    @property
+    def results(self) -> Results:  # type: ignore[override]
+        """Give one where that is what it takes."""
+        return Results.ONE if self.count <= 1 else Results.AS_MANY

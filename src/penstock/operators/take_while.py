@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from penstock.engine.words.arguments import function_given
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 
@@ -25,6 +25,7 @@ class TakeWhile(Stage[T, T]):
     the predicate was false.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     predicate: Callable[[T], object]
     loop: ClassVar[Body] = Body(
         "if not {predicate}(v):\n    {over} = True\n    stop", state=(("over", "False"),), ends="{over}"

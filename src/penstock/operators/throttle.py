@@ -19,7 +19,7 @@ from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seco
 from penstock.engine.words.arguments import count_given
 from penstock.engine.words.demand import UNBOUNDED, add
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Holding, Joint, MakeWaiting, Tie
+from penstock.stage import Holding, Joint, MakeWaiting, Results, Tie
 
 T = TypeVar("T")
 
@@ -78,6 +78,7 @@ class Throttle(Joint[T, T]):
     downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.TIME
     waits: ClassVar[MakeWaiting | None] = _Queue
     count: int

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 
@@ -23,6 +23,7 @@ class ThrottleFirst(Stage[T, T]):
     Completes when upstream completes. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     seconds: float
     clock: Clock = SYSTEM_CLOCK
     loop: ClassVar[Body] = Body(

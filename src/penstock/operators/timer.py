@@ -7,13 +7,13 @@ Marble: Stream.timer(3, clock=clock)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Again, Source
+from penstock.stage import Again, Results, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class Timer(Source[int]):
     that element. Cancels the timer.
     """
 
+    results: ClassVar[Results] = Results.ONE
     seconds: float
     clock: Clock = SYSTEM_CLOCK
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from penstock.engine.words.arguments import function_given
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -36,6 +36,7 @@ class ToDict(Stage[T, dict[K, V]]):
     upstream completes. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.ONE
     key: Callable[[T], K] | None = None
     """What gives the key; without it, elements are pairs of key and value."""
     value: Callable[[T], V] | None = None

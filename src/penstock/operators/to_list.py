@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 
@@ -23,6 +23,7 @@ class ToList(Stage[T, list[T]]):
     completes. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.ONE
     loop: ClassVar[Body] = Body("{items}.append(v)\nskip", state=(("items", "[]"),), tail="({items},)")
 
     def demand(self, n: int) -> int:

@@ -22,7 +22,7 @@ from penstock.engine.weaving.segment import close
 from penstock.engine.words.arguments import stays_here
 from penstock.engine.words.part import Part, chunks_of, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Opener, Source, Tie
+from penstock.stage import Opener, Results, Source, Tie
 
 _END = object()
 
@@ -35,6 +35,7 @@ class WithContext(Source[Any]):
     stream.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.PLACE
     stream: Chain
     values: tuple[tuple[ContextVar[Any], Any], ...]

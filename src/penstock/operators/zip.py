@@ -19,7 +19,7 @@ from penstock.engine.weaving.iterators import opened
 from penstock.engine.weaving.segment import no_item
 from penstock.engine.words.arguments import count_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import SIZED, LoopGate, Opener, Source, Tie
+from penstock.stage import SIZED, LoopGate, Opener, Results, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,7 @@ class Zip(Source[tuple[Any, ...]]):
     completes.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     tie: ClassVar[Tie] = Tie.INPUTS
     streams: tuple[Chain, ...]
     prefetch: int = 32

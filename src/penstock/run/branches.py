@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.many.broadcast import Connection
@@ -18,7 +18,7 @@ from penstock.operators.publish import Publish
 from penstock.run.result import ResultSubscriber
 from penstock.run.valve import Valve, Valved
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Source
+from penstock.stage import Results, Source
 
 AHEAD = 256
 """Elements by which one branch may be ahead of another."""
@@ -47,6 +47,7 @@ class Branches(Source[tuple[Any, ...]]):
     first failure. Cancels the stream and all sinks; the stream is let go of when all have what they need.
     """
 
+    results: ClassVar[Results] = Results.ONE
     stream: Chain
     ends: tuple[Any, ...]
     """Sinks; they are not chains here, so that what fills the place of the source leaves theirs alone."""

@@ -10,6 +10,9 @@ from penstock.plan.chains import add_chain
 from penstock.run.branches import Branches, Hole
 from penstock.stage import Joint, Stage
 
+INPUT = PlannedPart("input", "a stream", after=())
+"""The stream that a flow or a sink is put behind."""
+
 
 def explained(before: tuple[PlannedPart, ...], parts: tuple[Any, ...], title: str, *, end: bool = True) -> Plan:
     """Return the plan of parts (streams, flows, steps, sinks) behind what stands before; the last may be an end."""
@@ -32,4 +35,4 @@ def _add(places: list[PlannedPart], parts: tuple[Any, ...], after: int | None, e
         after = add_chain(places, chain, after=behind, hole=Hole, end=end and number == len(parts))
 
 
-__all__ = ["explained"]
+__all__ = ["INPUT", "explained"]

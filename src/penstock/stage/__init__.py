@@ -4,6 +4,7 @@ from penstock.stage.again import Again, Gives
 from penstock.stage.body import Body
 from penstock.stage.dividing import Dividing, MakeDividing
 from penstock.stage.gate import SIZED, InnerGate, LoopGate, used_up
+from penstock.stage.results import Results
 from penstock.stage.sight import Sight, Tie
 from penstock.stage.step import AsyncOpener, Joint, Opener, Source, Stage, Step
 from penstock.stage.waiting import Holding, MakeWaiting, Silence, Waiting
@@ -22,6 +23,7 @@ __all__ = [
     "MakeDividing",
     "MakeWaiting",
     "Opener",
+    "Results",
     "Sight",
     "Silence",
     "Source",

@@ -10,6 +10,7 @@ from penstock.stage.again import Again, Gives
 from penstock.stage.body import Body
 from penstock.stage.dividing import MakeDividing
 from penstock.stage.gate import LoopGate
+from penstock.stage.results import Results
 from penstock.stage.sight import Sight, Tie
 from penstock.stage.waiting import MakeWaiting
 
@@ -34,6 +35,8 @@ class Stage(Generic[A_contra, B_co]):
     tie: ClassVar[Tie] = Tie.ORDER
     gives: ClassVar[Gives] = Gives.ANY
     """What it makes of one element; by this a position in a source is known behind its steps."""
+    results: ClassVar[Results] = Results.ANY
+    """How many elements it gives; by this `await` and `get` know a stream of one result."""
 
     def __init_subclass__(cls) -> None:
         """Refuse a body that names what the stage does not have."""
@@ -76,6 +79,8 @@ class Joint(Generic[A_contra, B_co]):
     tie: ClassVar[Tie] = Tie.ORDER
     gives: ClassVar[Gives] = Gives.ANY
     """What it makes of one element; it may look at the next before it gives that."""
+    results: ClassVar[Results] = Results.ANY
+    """How many elements it gives; by this `await` and `get` know a stream of one result."""
     waits: ClassVar[MakeWaiting | None] = None
     """What makes its rule, where it is one that time wakes and that can run piece by piece."""
     divides: ClassVar[MakeDividing | None] = None
@@ -107,6 +112,8 @@ class Source(Generic[T]):
     """Whether it emits nothing, and needs no request to end, where that holds for the stream in its field `stream`."""
     follows: ClassVar[bool] = False
     """Whether another run of it gives the same where that holds for all the chains that it holds."""
+    results: ClassVar[Results] = Results.ANY
+    """How many elements it gives; as many as come in if it says so and all the chains that it holds do."""
     waits: ClassVar[MakeWaiting | None] = None
     """What makes its rule, where it does to the stream in its field `stream` what such a step would."""
 

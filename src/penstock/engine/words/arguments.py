@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import partial
+from typing import Any
 
 _CO_COROUTINE = 0x80  # inspect.CO_COROUTINE, without importing inspect
 
@@ -22,9 +24,16 @@ def function_given(operator: str, name: str, value: object) -> None:
 
 
 def awaits(value: object) -> bool:
-    """Tell whether calling this would give a coroutine."""
-    code = getattr(value, "__code__", None)
+    """Tell whether calling this would give a coroutine, as of an `async def`, a part of one, or an object with one."""
+    while isinstance(value, partial):
+        value = value.func
+    code = getattr(value, "__code__", None) or _code_of_calls(value)
     return code is not None and bool(code.co_flags & _CO_COROUTINE)
+
+
+def _code_of_calls(value: object) -> Any:
+    calls = vars(type(value)).get("__call__")
+    return getattr(calls, "__code__", None)
 
 
 def async_function_given(operator: str, name: str, value: object) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from penstock.errors import EmptyError
-from penstock.stage import Body, Stage
+from penstock.stage import Body, Results, Stage
 
 T = TypeVar("T")
 
@@ -19,6 +19,7 @@ class Required(Stage[T, T]):
     and fails when it completes without one. Cancels when downstream cancels.
     """
 
+    results: ClassVar[Results] = Results.AS_MANY
     operator: str
     loop: ClassVar[Body] = Body("{seen} = True", state=(("seen", "False"),), tail="() if {seen} else {lacking}()")
 

@@ -9,6 +9,7 @@ from enum import Enum
 from itertools import cycle
 from typing import Any
 
+from penstock.engine.doors.iterate import value, value_async
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.errors import EmptyError
 from penstock.stream import Stream
@@ -78,19 +79,19 @@ def _in_async_for(stream: Stream[Any], session: Session) -> Seen:
 
 
 def _got(stream: Stream[Any], _: Session) -> Seen:
-    return _valued(stream.get)
+    return _valued(lambda: value(stream._chain))  # as `get` does once it knows that there is one element at most
 
 
 def _awaited(stream: Stream[Any], session: Session) -> Seen:
     async def run() -> Any:
-        return await stream
+        return await value_async(stream._chain)
 
     return _valued(lambda: session.run(run()))
 
 
-def _valued(value: Callable[[], Any]) -> Seen:
+def _valued(take: Callable[[], Any]) -> Seen:
     try:
-        return Seen([value()])
+        return Seen([take()])
     except EmptyError:
         return Seen([])
     except Exception as error:

@@ -1,0 +1,312 @@
+"""async_work: call an asynchronous function with each element, so many at a time, and pass on what comes of it.
+
+`map_async` passes the results on, `filter` the elements for which the result is true, and `for_each` every element once
+the work on it is done.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Hashable
+from enum import Enum
+from typing import Any, Protocol
+
+from penstock.engine.grounds.cold_paths import interruption
+from penstock.engine.grounds.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.places.event_loops import AnyLoop, Task, lease_loop, on_its_own
+from penstock.engine.weaving.blame import blamed, describe, function_name, no_stop, note_on, operator_name, place_of
+from penstock.engine.words.part import Part, height_of
+from penstock.spec.interfaces import Subscriber, Subscription
+
+CONCURRENCY = 16
+"""How many elements are worked on at a time where that is not said."""
+
+
+class PassedOn(Enum):
+    """What is passed on of an element that was worked on."""
+
+    RESULT = "what the function gives"
+    IF_TRUE = "the element, if what the function gives is true"
+    ELEMENT = "the element"
+
+
+class Working(Protocol):
+    """A step that has its elements worked on."""
+
+    @property
+    def fn(self) -> Callable[[Any], Awaitable[Any]]:
+        """Return the asynchronous function."""
+        ...
+
+    @property
+    def concurrency(self) -> int:
+        """Return how many elements are worked on at a time."""
+        ...
+
+    @property
+    def ordered(self) -> bool:
+        """Tell whether results come in the order of the elements."""
+        ...
+
+    @property
+    def key(self) -> Callable[[Any], Hashable] | None:
+        """Return what tells elements apart that are worked on one after the other, or None."""
+        ...
+
+
+class _Job:
+    """An element on its way to a result."""
+
+    __slots__ = ("done", "element", "error", "key", "result")
+
+    def __init__(self, element: Any) -> None:
+        self.element = element
+        self.key: Hashable = None
+        self.done = False
+        self.result: Any = None
+        self.error: Exception | None = None
+
+
+def _nothing_given() -> TypeError:
+    return TypeError(
+        "rule 2.13: None is not an element; let the function return something, or say for_each(fn, concurrency=n) "
+        "where there is nothing to return"
+    )
+
+
+class AsyncWork(Part):
+    """A run that feeds up to `concurrency` workers, each a task that goes on while there are jobs.
+
+    Jobs are added on any thread; everything else happens on the loop's thread, so it needs no lock. A worker that has
+    finished a job takes the next one at once: `_ready` holds those. Results are delivered together, once per turn of
+    the loop. `_line` holds jobs in the order of their results, `_waiting` those whose key is being worked on. Upstream
+    is asked for twice `concurrency` at first and then for as many as were delivered.
+    """
+
+    def __init__(self, step: Working, passed_on: PassedOn, downstream: Subscriber[Any]) -> None:
+        self._step: Any = step
+        self._passed_on = passed_on
+        self.height = height_of(downstream) + 1  # results change hands here, but requests pass in one call
+        self._lease: AnyLoop = lease_loop()
+        self._arrivals: deque[_Job] = deque()
+        self._ready: deque[_Job] = deque()
+        self._line: deque[_Job] = deque()
+        self._waiting: dict[Hashable, deque[_Job]] = {}
+        self._tasks: set[Task] = set()
+        self._unfinished = 0
+        self._upstream: Subscription | None = None
+        self._upstream_done = False
+        self._begun = False
+        self._stopped = False
+        self._closed = False
+        self._admitting = False
+        self._flushing = False
+        self._outlet: Outlet[Any] = Outlet(downstream)
+        self._outlet.on_request = self._begin
+        self._outlet.on_taken = self._taken
+        self._outlet.on_cancel = self._cancelled
+        self._outlet.on_close = self._close
+        self._outlet.also_held = lambda: len(self._arrivals) + self._unfinished
+
+    # Signals from upstream, on any thread.
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        if not accepts(subscription, self._upstream):
+            return
+        self._upstream = subscription
+        self._outlet.open()
+
+    def on_next(self, element: Any, /) -> None:
+        element_or_raise(element, "on_next")
+        self._arrivals.append(_Job(element))
+        if not self._admitting:
+            self._wake()
+
+    def on_error(self, error: Exception, /) -> None:
+        element_or_raise(error, "on_error")
+        job = _Job(None)
+        job.done, job.error = True, error
+        self._arrivals.append(job)
+        self.on_complete()
+
+    def on_complete(self) -> None:
+        self._upstream_done = True
+        self._wake()
+
+    def _wake(self) -> None:
+        """Have the arrivals admitted; the word is taken back before they are looked at, so none is forgotten."""
+        self._admitting = True
+        self._lease.call(self._admit)
+
+    def _begin(self, _: int) -> None:
+        """Ask for the first elements when downstream asks for the first result."""
+        if not self._begun:
+            with self._outlet.lock:
+                begun, self._begun = self._begun, True
+            if not begun and self._upstream is not None:
+                self._upstream.request(2 * self._step.concurrency)
+
+    def _taken(self, count: int) -> None:
+        if self._upstream is not None and not self._upstream_done:
+            self._upstream.request(count)
+
+    # The rest, on the loop's thread.
+
+    def _admit(self) -> None:
+        """Sort arrivals into jobs that can start and jobs whose key is busy, and start workers for them."""
+        self._admitting = False
+        key = self._step.key
+        while self._arrivals:
+            job = self._arrivals.popleft()
+            if self._stopped:
+                continue
+            self._unfinished += 1
+            if self._step.ordered:
+                self._line.append(job)
+            if job.done:
+                self._finished(job)
+            elif key is None:
+                self._ready.append(job)
+            else:
+                self._admit_by_key(job, key)
+        for _ in range(min(len(self._ready), self._step.concurrency - len(self._tasks))):
+            task = self._lease.spawn(self._work())
+            self._tasks.add(task)
+            task.add_done_callback(self._left)
+        self._end_if_done()
+
+    def _admit_by_key(self, job: _Job, key: Callable[[Any], Hashable]) -> None:
+        returned = False
+        try:
+            job.key = key(job.element)
+            queue = self._waiting.get(job.key)
+            returned = True
+        except Exception as error:  # noqa: BLE001  rule 1.4
+            job.error = no_stop(error, f"{describe(self._step)}: the key function")
+            note_on(job.error, f"in {describe(self._step)}, key {function_name(key)}{place_of(key)}")
+            self._finished(job)
+            returned = True
+            return
+        finally:
+            if not returned:
+                self._outlet.fail_now(interruption())
+        if queue is None:
+            self._waiting[job.key] = deque()
+            self._ready.append(job)
+        else:
+            queue.append(job)
+
+    async def _work(self) -> None:
+        on_its_own()
+        fn, by_key, ready = self._step.fn, self._step.key is not None, self._ready
+        passed_on = self._passed_on
+        while ready and not self._stopped:
+            job = ready.popleft()
+            try:
+                awaitable = fn(job.element)
+                if not hasattr(awaitable, "__await__"):
+                    raise TypeError(f"{operator_name(self._step)}: fn must return an awaitable, got {awaitable!r}")
+                result = await awaitable
+                if passed_on is PassedOn.RESULT:
+                    if result is None:
+                        raise _nothing_given()
+                    job.result = result
+                elif result or passed_on is PassedOn.ELEMENT:
+                    job.result = job.element
+            except Exception as error:  # noqa: BLE001  rule 1.4
+                job.error = blamed(error, self._step, fn)
+            if self._stopped:
+                return
+            if by_key:
+                self._free_key(job.key)
+            self._finished(job)
+
+    def _free_key(self, key: Hashable) -> None:
+        queue = self._waiting[key]
+        if queue:
+            self._ready.append(queue.popleft())
+        else:
+            del self._waiting[key]
+
+    def _finished(self, job: _Job) -> None:
+        """Have the result delivered in this turn of the loop."""
+        job.done = True
+        if not self._step.ordered:
+            self._line.append(job)
+        if not self._flushing:
+            self._flushing = True
+            self._lease.call(self._flush)
+
+    def _flush(self) -> None:
+        """Deliver what is finished, up to the first failure."""
+        self._flushing = False
+        line, results = self._line, self._outlet.queue
+        failure: Exception | None = None
+        left_out = 0
+        while line and line[0].done and not self._stopped:
+            job = line.popleft()
+            self._unfinished -= 1
+            if job.error is not None:
+                failure = job.error
+                self._stop()
+            elif job.result is None:  # a predicate was false
+                left_out += 1
+            else:
+                results.append(job.result)
+        if failure is not None:
+            self._outlet.complete(failure)
+            return
+        # Delivering makes room, and upstream may fill it at once: admit all of that together.
+        self._admitting = True
+        if left_out:
+            self._taken(left_out)
+        self._outlet.wake()
+        self._admit()
+
+    def _end_if_done(self) -> None:
+        if self._upstream_done and not self._unfinished and not self._arrivals and not self._stopped:
+            self._stopped = True
+            self._outlet.complete()
+
+    def _left(self, task: Task) -> None:
+        self._tasks.discard(task)
+        failure = None if task.cancelled() else task.exception()
+        if not self._stopped and (task.cancelled() or failure is not None):
+            self._stop()
+            cancelled = RuntimeError(f"{describe(self._step)}: the work under way was cancelled")
+            self._outlet.complete(cancelled if failure is None else interruption(failure))
+        elif not self._stopped and self._ready:
+            self._admit()  # a key was freed while this worker was leaving
+        self._release_if_idle()
+
+    def _stop(self) -> None:
+        """Start nothing more and cancel what is under way."""
+        self._stopped = True
+        if self._upstream is not None and not self._upstream_done:
+            self._upstream.cancel()
+        for task in list(self._tasks):
+            task.cancel()
+        for jobs in (self._arrivals, self._ready, self._line, self._waiting):
+            jobs.clear()
+
+    def _release_if_idle(self) -> None:
+        if self._closed and not self._tasks:
+            self._lease.release()
+
+    # The end, from any thread.
+
+    def _cancelled(self) -> None:
+        if self._upstream is not None and not self._upstream_done:
+            self._upstream.cancel()
+
+    def _close(self) -> None:
+        self._lease.call(self._let_go)
+
+    def _let_go(self) -> None:
+        if not self._stopped:
+            self._stop()
+        self._closed = True
+        self._release_if_idle()
+
+
+__all__ = ["CONCURRENCY", "AsyncWork", "PassedOn"]

@@ -1,0 +1,48 @@
+"""recorded: the chain that a function from stream to stream builds, with a place for the source that it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.graft import graft
+from penstock.run.branches import Hole
+from penstock.stage import Source
+from penstock.stream import Stream
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+HOLE = Chain(Hole())
+
+
+def recorded(fn: Callable[[Stream[A]], Stream[B]]) -> Stream[B]:
+    """Return what the function makes of a stream that has no source yet."""
+    if not callable(fn):
+        raise TypeError(f"flow: fn must be a function from Stream to Stream, got {fn!r}")
+    made = fn(Stream(HOLE))
+    if not isinstance(made, Stream):
+        raise TypeError(f"flow: {getattr(fn, '__name__', fn)!r} must return a Stream, got {made!r}")
+    if not _has_hole(made._chain):
+        raise TypeError(f"flow: {getattr(fn, '__name__', fn)!r} must return a stream made from its argument")
+    return made
+
+
+def pieces(given: Any) -> tuple[Any, ...]:
+    """Return what a stream, a flow or a sink was composed of, or itself if it is of one piece."""
+    return given._parts or (given,)
+
+
+def _has_hole(chain: Chain) -> bool:
+    found = False
+
+    def look(source: Source[Any]) -> None:
+        nonlocal found
+        found = found or isinstance(source, Hole)
+
+    graft(chain, look)
+    return found
+
+
+__all__ = ["HOLE", "pieces", "recorded"]

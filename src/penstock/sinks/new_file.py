@@ -1,0 +1,102 @@
+"""new_file: write a file beside the one that it is to be, and put it in its place when it is whole."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Literal
+
+Form = Literal["lines", "bytes"]
+
+
+class NewFile:
+    """A basin that writes to a file with another name, which takes its own when the stream has completed.
+
+    Whatever else happens, a failure or a cancel, the file that was there before stays as it was, and what was written
+    is removed.
+    """
+
+    __slots__ = ("_file", "_form", "_lock", "_over", "_part", "_path", "_writing")
+
+    def __init__(self, path: Path, form: Form, encoding: str) -> None:
+        self._path = path
+        self._form = form
+        self._part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+        lines = form == "lines"
+        self._file: IO[Any] = self._part.open(
+            "x" if lines else "xb", encoding=encoding if lines else None, newline="" if lines else None
+        )
+        self._lock = threading.Lock()
+        self._writing = self._over = False
+
+    def put(self, element: Any, /) -> bool:
+        """Write an element; a line gets its end if it has none."""
+        written = self._whole(element)
+        with self._lock:
+            if self._over:
+                return False
+            self._writing = True
+        try:
+            self._file.write(written)
+        finally:
+            with self._lock:
+                self._writing = False
+                over = self._over
+            if over:
+                self._remove()
+        return not over
+
+    def _whole(self, element: Any) -> Any:
+        if self._form == "bytes":
+            if not isinstance(element, bytes | bytearray | memoryview):
+                raise TypeError(f"to_file: bytes are written, got {element!r}; say form='lines' for text")
+            return element
+        if not isinstance(element, str):
+            raise TypeError(f"to_file: lines of text are written, got {element!r}; put map(str) before it")
+        return element if element.endswith("\n") else f"{element}\n"
+
+    def end(self, error: Exception | None, /) -> None:
+        """Put the file in its place, if the stream has completed."""
+        if error is not None:
+            return  # `left` removes it
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        if self._path.exists():
+            shutil.copymode(self._path, self._part)
+        with self._lock:
+            if self._over:
+                return  # cancelled meanwhile
+            self._over = True
+            self._part.replace(self._path)
+
+    def left(self) -> None:
+        """Remove what was written, unless it is in its place."""
+        with self._lock:
+            over, self._over = self._over, True
+            writing = self._writing
+        if not over and not writing:
+            self._remove()
+
+    def _remove(self) -> None:
+        self._file.close()
+        self._part.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, slots=True)
+class MakeNewFile:
+    """What a new file of each run is made by; a value, as all that a chain is made of."""
+
+    path: Path
+    form: Form
+    encoding: str
+
+    def __call__(self) -> NewFile:
+        return NewFile(self.path, self.form, self.encoding)
+
+
+__all__ = ["Form", "MakeNewFile"]
