@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Generator
 from contextvars import copy_context
 from dataclasses import replace
 from threading import Event, Lock, Thread
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock
 from penstock.engine.places.event_loops import Bell, blocking
@@ -16,10 +17,15 @@ from penstock.engine.watching.observe import observed
 from penstock.engine.words.dropped import drop
 from penstock.errors import RunCancelledError
 from penstock.run.branches import valved
+from penstock.run.plan import Plan
 from penstock.run.progress import Progress, Reports
 from penstock.run.result import ResultSubscriber, Settle
 from penstock.run.valve import Valve
+from penstock.run.watchers import enter, tell_watchers
 from penstock.stream import Stream
+
+if TYPE_CHECKING:
+    from penstock.page import Page
 
 R = TypeVar("R")
 
@@ -48,6 +54,15 @@ class Controls(Protocol):
         ...
 
 
+@runtime_checkable
+class Planned(Protocol):
+    """Controls of a run that follows a plan."""
+
+    def plan(self) -> Plan:
+        """Return the plan."""
+        ...
+
+
 class Run(Generic[R]):
     """A pipeline that runs on its own thread.
 
@@ -66,6 +81,9 @@ class Run(Generic[R]):
         self._on_done: list[Callable[[], None]] = []
         self._began = clock.now()
         self._last: Progress | None = None
+        self.shown_on: Page | None = None
+        """The live page that shows it."""
+        tell_watchers(self)
         Thread(target=copy_context().run, args=(self._work,), name="penstock-run", daemon=True).start()
 
     def __repr__(self) -> str:
@@ -116,6 +134,30 @@ class Run(Generic[R]):
             raise ValueError(f"progress: seconds must be > 0, got {seconds!r}")
         return Stream(Chain(Reports(self, seconds)))
 
+    @property
+    def failure(self) -> Exception | None:
+        """Return what it has failed with, which is a RunCancelledError if it was cancelled; else None."""
+        return self._error
+
+    @property
+    def plan(self) -> Plan | None:
+        """Return the plan that it follows; None for a run of this process, which follows its chain."""
+        return self._controls.plan() if isinstance(self._controls, Planned) else None
+
+    @property
+    def chain(self) -> Chain | None:
+        """Return the chain that runs in this process; None for a run that follows a plan."""
+        return self._controls.chain if isinstance(self._controls, InProcess) else None
+
+    def page(self, *, browser: bool = False) -> Page:
+        """Serve a live page of it on loopback and print the address, with its token; `browser` opens it.
+
+        Every step is on it if the run began inside `penstock.page.observe_page()`; else what the run reports by itself.
+        It needs `pip install penstock[page]`.
+        """
+        page: Page = importlib.import_module("penstock.page").page_of(self, browser=browser)
+        return page
+
     def now(self) -> Progress:
         """Return how far it is."""
         return self._last or replace(self._controls.progress(), elapsed=self.clock.now() - self._began)
@@ -146,6 +188,7 @@ class Run(Generic[R]):
             return True
 
     def _work(self) -> None:
+        enter(self)
         try:
             self._controls.start(self._settle)
         except Exception as error:  # noqa: BLE001  a caller that waits gets it
@@ -172,6 +215,7 @@ class InProcess:
     """The controls of a chain that runs in this process."""
 
     def __init__(self, chain: Chain) -> None:
+        self.chain = chain
         self._valve = Valve()
         self._chain = valved(chain, self._valve)
         self._name = str(chain)

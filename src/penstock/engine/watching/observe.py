@@ -58,6 +58,20 @@ class Reading:
     """How long it worked, estimated from some of the elements."""
     waited: float
     """How long elements that were asked for did not come from there, where steps are connected by signals."""
+    bound: int | None = None
+    """How many elements may wait there at most, where the step says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A stream that a run takes part in, and that another observation sees."""
+
+    place: tuple[int, ...]
+    """The place of the step that takes from it."""
+    run: Observation
+    """The observation that sees the stream."""
+    last: tuple[int, ...]
+    """The place of the stream's last step there."""
 
 
 class Listener(Protocol):
@@ -81,7 +95,7 @@ class Observation:
 
     __slots__ = (
         "_began", "_chain", "_due", "_ended", "_error", "_every", "_listener", "_lock", "_parts", "clock", "cost",
-        "state",
+        "part", "shares", "state",
     )  # fmt: skip
 
     def __init__(self, chain: Chain, listener: Listener, every: float, clock: Clock) -> None:
@@ -97,6 +111,10 @@ class Observation:
         self._ended: float | None = None
         self._error: BaseException | None = None
         self._parts: list[tuple[tuple[int, ...], Chain, Meter]] = []
+        self.shares: list[Shared] = []
+        """Where it takes part in a stream that another observation sees."""
+        self.part: object = None
+        """Which part of a larger whole it is a run of, where the party that runs it says so."""
 
     def __repr__(self) -> str:
         return f"Observation({self.chain}, {self.state.value})"
@@ -130,6 +148,12 @@ class Observation:
         return self._watched(chain, (), top=True)
 
     def _watched(self, chain: Chain, place: tuple[int, ...], *, top: bool = False) -> Chain:
+        known = chain.watch
+        if isinstance(known, ChainWatch) and isinstance(known.meter.run, Observation) and not top:
+            other = known.meter.run
+            there = next(at for at, _, meter in other._parts if meter is known.meter)
+            self.shares.append(Shared(place[:-1], other, (*there, len(chain.steps))))
+            return chain
         source = chain.source
         if len(place) < 2 * MOST_NESTED:
             numbers = itertools.count()
@@ -205,6 +229,7 @@ def _readings(place: tuple[int, ...], chain: Chain, counts: list[Counts]) -> Ite
             count.errors,
             seconds,
             count.waited,
+            count.bound,
         )
 
 
