@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PenstockError, RunCancelledError
 from penstock.flow import Pipeline
+from penstock.page.options import PageNotServedError, add_page, paged
 
 if TYPE_CHECKING:
     from penstock.run import Run
@@ -46,6 +47,7 @@ def add_run(commands: Any) -> None:
     add("--checkpoint", metavar="DIR", help="folder from which a stopped run goes on")
     add("--explain", action="store_true", help="show what would run where, and run nothing")
     add("--quiet", action="store_true", help="show no progress")
+    add_page(command)
 
 
 def add_prepare(commands: Any) -> None:
@@ -77,9 +79,9 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.explain:
             print(pipeline.explain())
             return WELL
-        with _spark(arguments.master, _conf(arguments.conf)) as spark:
+        with paged(arguments), _spark(arguments.master, _conf(arguments.conf)) as spark:
             return _watched(pipeline, spark, arguments.checkpoint, quiet=arguments.quiet)
-    except NotStarted as error:
+    except (NotStarted, PageNotServedError) as error:
         print(f"penstock run: {error}", file=sys.stderr)
         return UNUSABLE
     except KeyboardInterrupt:  # before there was a run that could be stopped

@@ -84,6 +84,12 @@ def test_streams_and_pipelines_inside_the_block_are_shown(page: Page) -> None:
     assert pipeline["totals"]["in"] == 5
 
 
+def test_reports_of_progress_are_not_shown_as_runs(page: Page) -> None:
+    run = (Stream.range(3) | Sink.count()).run()
+    assert [report.done for report in run.progress_every(0.001)][-1]
+    assert len(runs(page)) == 1
+
+
 def test_streams_outside_the_block_are_not() -> None:
     page = Page(say=False)
     assert list(Stream.range(3)) == [0, 1, 2]

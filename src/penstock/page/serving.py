@@ -1,4 +1,4 @@
-"""serving: carry a page's application out with uvicorn, on loopback and on a thread of its own."""
+"""serving: carry a page's application out with uvicorn, on loopback, on a separate thread."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from penstock.page.chains import VALVE, drawn
 from penstock.page.model import Counts, Graph, NodeFigures, QueryFigures, RunFrame, RunPicture, Totals, WayFigures
 from penstock.page.outline import only_sources, outline
 from penstock.page.pace import Pace, node_figures, slowest, way_figures
-from penstock.page.plans import planned
+from penstock.page.plans import behind_full_gate, parts_seen, planned
 from penstock.run import Progress, QueryProgress, Run
 from penstock.run.branches import Branches
 
@@ -49,9 +49,11 @@ class ShownRun:
             return "pipeline" if run.plan is None else f"pipeline {run.plan.title}"
         return self.observations[0].chain.removeprefix(f"{VALVE} | ")
 
-    def takes(self, run: Observation) -> bool:
-        """Tell whether an observation belongs here: the first of a run, and those that take part in what it sees."""
-        return not self.observations or any(each.run in self.observations for each in run.shares)
+    def takes(self, run: Observation, handle: Run[Any] | None) -> bool:
+        """Tell whether an observation belongs here: a part of the run, its first one, or one that shares in those."""
+        if any(each.run in self.observations for each in run.shares):
+            return True
+        return handle is not None and handle is self.run and (run.part is not None or not self.observations)
 
     def stop(self) -> None:
         """Let the run take nothing more in."""
@@ -77,6 +79,8 @@ class ShownRun:
         seconds, before = self._pace.add(now, counts) if running else (0.0, counts)  # nothing moves any more
         nodes = tuple(node_figures(seconds, *pair) for pair in zip(before.nodes, counts.nodes, strict=True))
         worst = slowest(graph, nodes) if running else None
+        if worst is None and running:
+            worst = behind_full_gate(graph, counts)
         held_up = None if worst is None else graph.nodes[worst].key
         ways = tuple(
             way_figures(seconds, then, since, running=running, held_up=way.end == held_up)
@@ -111,7 +115,7 @@ class ShownRun:
         if run is None or progress is None:
             return drawn(self.observations, ends=False)
         if run.plan is not None:
-            return planned(run.plan, progress)
+            return planned(run.plan, progress, parts_seen(self.observations))
         if self.observations or run.chain is None:
             return drawn(self.observations, ends=True)
         if self._outline is None:
@@ -150,6 +154,7 @@ def _with_progress(totals: Totals, progress: Progress) -> Totals:
         rows_in=progress.rows_in,
         rows_out=progress.rows_out,
         demand=progress.demand,
+        held=None,  # the lag says it
         lag=progress.lag,
         batch_seconds=progress.batch_seconds,
         batches=progress.batches,

@@ -12,7 +12,8 @@ from penstock.errors import RunCancelledError
 from penstock.page.history import History
 from penstock.page.shown import ShownRun
 from penstock.run import Run
-from penstock.run.watchers import current_run
+from penstock.run.progress import Reports
+from penstock.run.watchers import RunPart, current_run
 
 MOST_SHOWN = 8
 """How many runs are shown at a time; of more, those under way and the latest."""
@@ -38,14 +39,13 @@ class Watch:
                 self._new(run)
 
     def started(self, run: Observation, /) -> None:
-        """Show a stream that runs, with the pipeline that it is a part of."""
-        handle = current_run()
+        """Show a stream that runs, with the pipeline that it is a part of; reports of progress are left out."""
+        if isinstance(run.source, Reports):
+            return  # they tell of runs that are shown
+        handle = run.part.run if isinstance(run.part, RunPart) else current_run()
         with self._lock:
-            for each in self._shown:
-                if (each.run is handle if handle is not None else each.run is None) and each.takes(run):
-                    each.observations.append(run)
-                    return
-            self._new(None).observations.append(run)
+            found = next((each for each in self._shown if each.takes(run, handle)), None)
+            (found or self._new(None)).observations.append(run)
 
     def progressed(self, run: Observation, /) -> None:
         """Do nothing: runs are read by the page's own clock."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.engine.words.dropped import drop
@@ -39,6 +40,15 @@ def tell_watchers(run: Run[Any]) -> None:
             watcher(run)
         except Exception as error:  # noqa: BLE001  a run must not suffer from being watched
             drop("run: a watcher of runs raised", error)
+
+
+@dataclass(frozen=True, slots=True)
+class RunPart:
+    """A part of a run that follows a plan, which a listener sees by itself."""
+
+    run: Run[Any] | None
+    places: tuple[int, ...]
+    """The places in the plan: one, or those of several ends that share one stream."""
 
 
 def enter(run: Run[Any]) -> None:

@@ -15,7 +15,7 @@ from enum import Enum
 from functools import lru_cache
 from threading import Lock
 from time import monotonic
-from typing import Protocol
+from typing import Any, Protocol
 
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, seconds_of
 from penstock.engine.runs.chain import Chain, with_other_chains
@@ -23,7 +23,7 @@ from penstock.engine.watching.chain_meter import Counts, Meter
 from penstock.engine.watching.watched_chain import ChainWatch
 from penstock.engine.weaving.blame import describe, operator_name
 from penstock.engine.words.dropped import drop
-from penstock.stage import Joint, Step
+from penstock.stage import Joint, Source, Step
 
 MOST_NESTED = 32
 """How deep chains inside of chains are seen."""
@@ -123,6 +123,11 @@ class Observation:
     def chain(self) -> str:
         """Return the stream as text."""
         return str(self._chain)
+
+    @property
+    def source(self) -> Source[Any]:
+        """Return the source of the stream."""
+        return self._chain.source
 
     @property
     def elapsed(self) -> float:
@@ -247,9 +252,11 @@ class Observer:
                 raise TypeError(f"observe: listener must have started, progressed and ended, got {self.listener!r}")
         seconds_of("observe", "every", self.every)
 
-    def watched(self, chain: Chain) -> Chain:
-        """Return a copy of the chain for one run that the listener sees."""
-        return Observation(chain, self.listener, self.every, self.clock).watched(chain)
+    def watched(self, chain: Chain, part: object = None) -> Chain:
+        """Return a copy of the chain for one run that the listener sees; `part` says what it is a part of."""
+        run = Observation(chain, self.listener, self.every, self.clock)
+        run.part = part
+        return run.watched(chain)
 
 
 _observer: ContextVar[Observer | None] = ContextVar("penstock_observer", default=None)
@@ -270,7 +277,7 @@ class observe:  # noqa: N801  reads as a word; contextlib's own would set the tr
         _observer.reset(self._token)
 
 
-def observed(chain: Chain) -> Chain:
+def observed(chain: Chain, part: object = None) -> Chain:
     """Return the chain for one run: as it is, or a copy that is seen if there is a listener here."""
     observer = _observer.get()
-    return chain if observer is None or chain.watch is not None else observer.watched(chain)
+    return chain if observer is None or chain.watch is not None else observer.watched(chain, part)

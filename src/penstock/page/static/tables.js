@@ -67,8 +67,8 @@ const Tables = (() => {
 
     queries(room, run) {
       const rows = run.queries.map((query) => [query.name, Figures.exact(query.batches), Figures.seconds(query.seconds), Figures.exact(query.rows),
-        Figures.rate(query.rate), Figures.exact(query.state), query.watermark || "–"]);
-      tell(room, "Queries of Spark", ["query", "micro-batches", "last took", "rows in it", "rows/s", "state rows", "watermark"], rows);
+        Figures.rate(query.rate), Figures.exact(query.state), query.watermark ? query.watermark.replace("T", " ").replace(/(\.\d+)?Z$/, "") : "–"]);
+      tell(room, "Queries of Spark", ["query", "batches", "last took", "rows", "rows/s", "state rows", "watermark"], rows);
     },
 
     log(list, count, troubles) {

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from threading import Lock
 from typing import Any
 
-from penstock.run import Progress
+from penstock.run import Progress, QueryProgress
 
 
 class Batches:
@@ -21,6 +22,7 @@ class Batches:
         self._last = -1
         self._rows_in = self._rows_out = self._count = 0
         self._seconds: float | None = None
+        self._latest: QueryProgress | None = None
         self.query: Any = None
 
     def look(self) -> None:
@@ -42,7 +44,11 @@ class Batches:
             if not self._count:
                 return Progress()
             return Progress(
-                rows_in=self._rows_in, rows_out=self._rows_out, batches=self._count, batch_seconds=self._seconds
+                rows_in=self._rows_in,
+                rows_out=self._rows_out,
+                batches=self._count,
+                batch_seconds=self._seconds,
+                queries=() if self._latest is None else (self._latest,),
             )
 
     def _found(self) -> Any:
@@ -63,3 +69,18 @@ class Batches:
         self._rows_out += counted["rows"] if counted is not None else 0
         self._count += 1
         self._seconds = report.durationMs.get("triggerExecution", 0) / 1000
+        self._latest = QueryProgress(
+            name=f"query {str(report.runId)[:8]}",
+            batches=self._count,
+            batch=report.batchId,
+            batch_seconds=self._seconds,
+            rows=report.numInputRows,
+            rows_per_second=_number(report.processedRowsPerSecond),
+            state_rows=sum(each.numRowsTotal for each in report.stateOperators) if report.stateOperators else None,
+            watermark=(report.eventTime or {}).get("watermark"),
+        )
+
+
+def _number(given: Any) -> float:
+    """Return a rate of Spark's, which is not a number for a micro-batch that took no time."""
+    return float(given) if given is not None and math.isfinite(given) else 0.0
