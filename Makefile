@@ -18,6 +18,7 @@ help: ## Show this list
 .PHONY: test
 test: $(VENV)/installed-test ## Run all tests (ARGS="-k take" is passed on to pytest)
 	@scripts/ensure-java
+	@scripts/ensure-browser
 	scripts/test-all $(BIN)/python $(ARGS)
 
 .PHONY: spark-versions
@@ -27,6 +28,7 @@ spark-versions: $(VENV)/installed-test ## Run a share of the Spark tests with th
 
 .PHONY: fast
 fast: $(VENV)/installed-test ## Run the tests that need no Spark
+	@scripts/ensure-browser
 	$(BIN)/python -m pytest --ignore tests/spark --numprocesses auto --dist worksteal $(ARGS)
 
 .PHONY: spark

@@ -12,8 +12,8 @@ from benchmarks.workload import HAND, PEERS, PENSTOCK, Measure
 
 COLUMNS = (PENSTOCK, *PEERS)
 AGAINST_ITSELF = (
-    "In *italics*: keeps no bound there. `demand` is measured against penstock's own unbounded run, `observed` against "
-    "its own run without a listener."
+    "In *italics*: keeps no bound there. `demand` is measured against penstock's own unbounded run, `observed` and "
+    "`paged` against its own run without a listener and without a page."
 )
 
 

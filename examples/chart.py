@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
 from zoneinfo import ZoneInfo
 
@@ -63,8 +64,32 @@ def _line(name: str, found: dict[tuple[str, Hashable], float], key: Hashable, mo
     return f"{name}  " + "".join(f"{cell:<{CELL}}" for cell in cells).rstrip()
 
 
-def picture(reports: Iterable[Report]) -> str:
-    """Return the mean delays of each hour of the day as a picture, in SVG."""
+@dataclass(frozen=True)
+class Moment:
+    """What the feed was asked for and how far Spark was behind, some seconds after the beginning."""
+
+    seconds: float
+    demand: int | None
+    lag: int | None
+
+
+def picture(reports: Iterable[Report], moments: Sequence[Moment] = (), capacity: int = 0) -> str:
+    """Return the mean delays of each hour as a picture, in SVG, and beside them demand and lag over time."""
+    wide = 1520 if moments else 760
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} 420" font-family="sans-serif" font-size="13">',
+            f'<rect width="{wide}" height="420" fill="white"/>',
+            *flights(reports),
+            *(over_time(moments, capacity) if moments else ()),
+            "</svg>",
+            "",
+        ]
+    )
+
+
+def flights(reports: Iterable[Report]) -> list[str]:
+    """Draw the mean delays of each hour of the day."""
     found = by_hour(reports)
     hours = sorted({int(str(hour)) for _, hour in found})
     first, last = hours[0], max(hours[-1], hours[0] + 1)
@@ -77,11 +102,7 @@ def picture(reports: Iterable[Report]) -> str:
     def y(minutes: float) -> float:
         return below - minutes / top * (below - above)
 
-    parts = [
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 420" font-family="sans-serif" font-size="13">',
-        '<rect width="760" height="420" fill="white"/>',
-        f'<text x="{left}" y="30" font-size="16">{escape(TITLE)}</text>',
-    ]
+    parts = [f'<text x="{left}" y="30" font-size="16">{escape(TITLE)}</text>']
     for minutes in range(0, top + 1, 10):
         parts.append(f'<line x1="{left}" x2="{right}" y1="{y(minutes)}" y2="{y(minutes)}" stroke="#ddd"/>')
         parts.append(f'<text x="{left - 8}" y="{y(minutes) + 4}" text-anchor="end">{minutes}</text>')
@@ -95,4 +116,39 @@ def picture(reports: Iterable[Report]) -> str:
         line = " ".join(f"{x(hour):.1f},{y(found[airport, hour]):.1f}" for hour in hours if (airport, hour) in found)
         parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="3"/>')
         parts.append(f'<text x="{left + 20 + 60 * number}" y="55" fill="{colour}" font-weight="bold">{airport}</text>')
-    return "\n".join([*parts, "</svg>", ""])
+    return parts
+
+
+def over_time(moments: Sequence[Moment], capacity: int) -> list[str]:
+    """Draw what the feed was asked for and how far Spark was behind, from the beginning to the end."""
+    left, right, above, below = 850, 1460, 60, 360
+    last = max(moments[-1].seconds, 1.0)
+    top = max(capacity, *(max(each.demand or 0, each.lag or 0) for each in moments), 1)
+
+    def x(seconds: float) -> float:
+        return left + seconds / last * (right - left)
+
+    def y(rows: float) -> float:
+        return below - rows / top * (below - above)
+
+    def line(rows: Callable[[Moment], int | None]) -> str:
+        known = [(each.seconds, rows(each)) for each in moments]
+        return " ".join(f"{x(seconds):.1f},{y(value):.1f}" for seconds, value in known if value is not None)
+
+    parts = [
+        f'<text x="{left}" y="30" font-size="16">Rows that the feed was asked for, and that Spark was behind</text>'
+    ]
+    for share in range(5):
+        rows = top * share / 4
+        parts.append(f'<line x1="{left}" x2="{right}" y1="{y(rows):.1f}" y2="{y(rows):.1f}" stroke="#ddd"/>')
+        parts.append(f'<text x="{left - 8}" y="{y(rows) + 4:.1f}" text-anchor="end">{rows:,.0f}</text>')
+    for share in range(5):
+        seconds = last * share / 4
+        parts.append(f'<text x="{x(seconds):.1f}" y="{below + 22}" text-anchor="middle">{seconds:.0f}</text>')
+    parts.append(f'<text x="{right}" y="{below + 44}" text-anchor="end">seconds since the beginning; rows</text>')
+    for number, (name, colour, rows) in enumerate(
+        (("lag", COLOURS[1], lambda each: each.lag), ("demand", COLOURS[0], lambda each: each.demand))
+    ):
+        parts.append(f'<polyline points="{line(rows)}" fill="none" stroke="{colour}" stroke-width="2.5"/>')
+        parts.append(f'<text x="{left + 20 + 60 * number}" y="55" fill="{colour}" font-weight="bold">{name}</text>')
+    return parts

@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from contextvars import Context
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,7 +41,8 @@ from flights import (
 from pyarrow import parquet
 from registry import Registry
 
-from penstock import Pipeline, RunCancelledError, Sink, branch
+from penstock import Pipeline, Progress, RunCancelledError, Sink, branch
+from penstock.page import observe_page
 from penstock.run.display import display
 from penstock.spark import Spark, also, entry
 
@@ -119,12 +121,31 @@ def written(folder: Path) -> set[Report]:
     return set(map(Report._make, zip(*(column.to_pylist() for column in table.columns), strict=True)))
 
 
-def main(out: Path = OUT, days: int = 365, pause: float = 0.001, spark: Spark | None = None) -> bool:
+@dataclass
+class Lookout:
+    """Note demand and lag while runs last, on one time line."""
+
+    began: float = field(default_factory=time.monotonic)
+    moments: list[chart.Moment] = field(default_factory=list)
+
+    def see(self, report: Progress) -> None:
+        self.moments.append(chart.Moment(time.monotonic() - self.began, report.demand, report.lag))
+
+
+def main(
+    out: Path = OUT, days: int = 365, pause: float = 0.001, spark: Spark | None = None, *, page: bool = False
+) -> bool:
+    """Run it, on a live page if that is wanted, and tell whether all figures are those of a plain loop."""
+    with observe_page() if page else nullcontext():
+        return demonstrated(out, days, pause, spark)
+
+
+def demonstrated(out: Path, days: int, pause: float, spark: Spark | None) -> bool:
     """Run it, and tell whether all figures are those of a plain loop."""
     began = time.monotonic()
     shutil.rmtree(out, ignore_errors=True)
     table, expected, files = departures(days), plain(departures(days)), out / "reports"
-    meter, board, late = Meter(), Board(pause), set[Report]()
+    meter, board, late, lookout = Meter(), Board(pause), set[Report](), Lookout()
     with Registry(planes()) as registry:
         pipeline = (
             feed(table).tap(meter.give, on_request=meter.request)
@@ -136,13 +157,13 @@ def main(out: Path = OUT, days: int = 365, pause: float = 0.001, spark: Spark | 
         print(f"What runs where, {pipeline.explain()}\n", flush=True)
         with Spark(app="penstock demo", conf=BRIEF) if spark is None else nullcontext(spark) as running:
             board.limit = len(expected) // 2
-            broken_off = not lived(pipeline, running, out / "checkpoint", board)
+            broken_off = not lived(pipeline, running, out / "checkpoint", board, lookout)
             if broken_off:
                 print(f"Broken off after {len(board.reports):,} reports, and started again.\n", flush=True)
                 meter.restart()
-                lived(pipeline, running, out / "checkpoint", board)
+                lived(pipeline, running, out / "checkpoint", board, lookout)
     reports = list(board.reports.values())
-    (out / "delays.svg").write_text(chart.picture(reports))
+    (out / "delays.svg").write_text(chart.picture(reports, lookout.moments, CAPACITY))
     print(f"\n{chart.bars(reports)}\n\n{figures(meter, registry, board, late, files)}")
     agrees = agreement(expected, board, late, files)
     print(f"\nFiles: {shown(files)}, and a picture: {shown(out / 'delays.svg')}")
@@ -150,13 +171,15 @@ def main(out: Path = OUT, days: int = 365, pause: float = 0.001, spark: Spark | 
     return agrees
 
 
-def lived(pipeline: Pipeline[Any], spark: Spark, checkpoint: Path, board: Board) -> bool:
+def lived(pipeline: Pipeline[Any], spark: Spark, checkpoint: Path, board: Board, lookout: Lookout) -> bool:
     """Run from the checkpoint until the end, or until the board breaks it off; tell whether it came to the end."""
     run = pipeline.run(spark, checkpoint)
     board.full = run.cancel
+    seen = Context().run((run.progress_every(0.5) | Sink.for_each(lookout.see)).run)  # which no page shows
     try:
         display(run)
         run.wait()
+        seen.wait()
     except RunCancelledError:
         return False
     except KeyboardInterrupt:
@@ -202,8 +225,14 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="A year of departures as a live feed through Spark.")
     parser.add_argument("--out", type=Path, default=OUT, help="folder for the results (default: build/demo)")
     parser.add_argument("--days", type=int, default=365, help="days of the year (default: 365)")
+    parser.add_argument(
+        "--page",
+        action=argparse.BooleanOptionalAction,
+        default=sys.stderr.isatty(),
+        help="serve a live page of it (default: on a terminal)",
+    )
     arguments = parser.parse_args()
     try:
-        sys.exit(0 if main(arguments.out, arguments.days) else 1)
+        sys.exit(0 if main(arguments.out, arguments.days, page=arguments.page) else 1)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -10,6 +10,7 @@ from benchmarks.workloads import (
     map_async,
     merge,
     observed,
+    paged,
     pull_apart,
     pull_chain,
     subscribe,
@@ -33,6 +34,7 @@ WORKLOADS: tuple[Workload, ...] = (
     zip_.WORKLOAD,
     subscribe.WORKLOAD,
     observed.WORKLOAD,
+    paged.WORKLOAD,
     pull_chain.WORKLOAD,
     pull_apart.WORKLOAD,
 )

@@ -18,6 +18,7 @@ from penstock.cli.loading import NotStarted, pipeline_of, said
 from penstock.cli.signals import Signals
 from penstock.cli.status import FAILED, UNUSABLE, WELL
 from penstock.errors import PenstockError, RunCancelledError, SetupError
+from penstock.page.options import PageNotServedError, add_page, paged
 
 if TYPE_CHECKING:
     from penstock.flow import Pipeline
@@ -43,6 +44,7 @@ def add_run(commands: Any) -> None:
     add("--explain", action="store_true", help="show what would run where, and run nothing")
     add("--quiet", action="store_true", help="show no progress")
     add("--traceback", action="store_true", help="show where an error was raised")
+    add_page(command)
     command.set_defaults(run=run)
 
 
@@ -54,10 +56,10 @@ def run(arguments: argparse.Namespace) -> int:
             if arguments.explain:
                 print(explained(pipeline))
                 return WELL
-            with _spark(arguments.master, _conf(arguments.conf)) as spark:
+            with paged(arguments), _spark(arguments.master, _conf(arguments.conf)) as spark:
                 signals.watch()  # PySpark takes SIGINT when it starts
                 return _watched(pipeline, spark, arguments, signals)
-        except NotStarted as error:
+        except (NotStarted, PageNotServedError) as error:
             told(error, arguments)
             return UNUSABLE
         except (RunCancelledError, KeyboardInterrupt):  # the latter before there was a run that could be stopped
@@ -69,7 +71,8 @@ def told(error: Exception, arguments: argparse.Namespace) -> None:
     """Say in one line what went wrong, below a traceback if one is asked for."""
     if arguments.traceback:
         traceback.print_exception(error.__cause__ or error if isinstance(error, NotStarted) else error)
-    text = str(error) if isinstance(error, NotStarted) else f"the pipeline failed: {said(error)}"
+    unusable = isinstance(error, NotStarted | PageNotServedError)
+    text = str(error) if unusable else f"the pipeline failed: {said(error)}"
     print(f"penstock {arguments.command}: {text}", file=sys.stderr)
 
 

@@ -24,7 +24,7 @@ class Signals:
     """The handler of SIGINT and SIGTERM while a command runs: the first stops, the second cancels.
 
     A third ends the command, and so does a run that takes too long to be cancelled. One that comes before there is a
-    run counts once the run has begun; two of them end the command.
+    run counts once the run has begun; two of them end the command, and so does one that comes after the run.
     """
 
     def __init__(self) -> None:
@@ -62,6 +62,8 @@ class Signals:
             self._act(run)
 
     def _signalled(self, number: int, _: object) -> None:
+        if self._run is not None and self._run.done:
+            raise KeyboardInterrupt  # nothing is left to stop: the command waits for the user, who looks at a page
         self.count += 1
         if self.count == 1:
             self._first = number

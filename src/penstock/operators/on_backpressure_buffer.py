@@ -58,6 +58,7 @@ class _BufferRun(Flood):
     def __init__(self, step: OnBackpressureBuffer[Any], downstream: Subscriber[Any]) -> None:
         super().__init__(downstream)
         self._step = step
+        self.outlet.most_held = lambda: step.size
 
     def came(self, element: Any) -> None:
         step, queue = self._step, self.outlet.queue

@@ -127,6 +127,7 @@ class _ParallelRun(Part):
         self._outlet.on_cancel = self._stop
         self._outlet.on_close = self._close
         self._outlet.also_held = lambda: len(self._pile)
+        self._outlet.most_held = lambda: step.prefetch
 
     # Signals from upstream.
 

@@ -2,7 +2,10 @@
 
 from penstock.plan import Plan, PlannedPart
 from penstock.run.handle import Controls, InProcess, Run
-from penstock.run.progress import Progress
+from penstock.run.progress import PartProgress, Progress, QueryProgress
 from penstock.run.valve import Valve, Valved
 
-__all__ = ["Controls", "InProcess", "Plan", "PlannedPart", "Progress", "Run", "Valve", "Valved"]
+__all__ = [
+    "Controls", "InProcess", "PartProgress", "Plan", "PlannedPart", "Progress", "QueryProgress", "Run", "Valve",
+    "Valved",
+]  # fmt: skip

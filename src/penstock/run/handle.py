@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Generator
 from contextvars import copy_context
 from dataclasses import replace
 from threading import Event, Lock, Thread
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock
 from penstock.engine.places.event_loops import Bell, blocking
@@ -21,7 +22,11 @@ from penstock.run.explained import explained
 from penstock.run.progress import Progress, Reports
 from penstock.run.result import ResultSubscriber, Settle
 from penstock.run.valve import Valve
+from penstock.run.watchers import enter, tell_watchers
 from penstock.stream import Stream
+
+if TYPE_CHECKING:
+    from penstock.page import Page
 
 R = TypeVar("R")
 
@@ -72,6 +77,9 @@ class Run(Generic[R]):
         self._on_done: list[Callable[[], None]] = []
         self._began = clock.now()
         self._last: Progress | None = None
+        self.shown_on: Page | None = None
+        """The live page that shows it."""
+        tell_watchers(self)
         Thread(target=copy_context().run, args=(self._work,), name="penstock-run", daemon=True).start()
 
     def __repr__(self) -> str:
@@ -127,6 +135,30 @@ class Run(Generic[R]):
             raise ValueError(f"progress: seconds must be > 0, got {seconds!r}")
         return Stream(Chain(Reports(self, seconds)))
 
+    @property
+    def failure(self) -> Exception | None:
+        """Return what it has failed with, which is a RunCancelledError if it was cancelled; else None."""
+        return self._error
+
+    @property
+    def plan(self) -> Plan | None:
+        """Return the plan that it follows; None for a run of this process, which follows its chain."""
+        return None if isinstance(self._controls, InProcess) else self._controls.explain()
+
+    @property
+    def chain(self) -> Chain | None:
+        """Return the chain that runs in this process; None for a run that follows a plan."""
+        return self._controls.chain if isinstance(self._controls, InProcess) else None
+
+    def page(self, *, browser: bool = False) -> Page:
+        """Serve a live page of it on loopback and print the address, with its token; `browser` opens it.
+
+        Every step is on it if the run began inside `penstock.page.observe_page()`; else what the run reports by itself.
+        It needs `pip install penstock[page]`.
+        """
+        page: Page = importlib.import_module("penstock.page").page_of(self, browser=browser)
+        return page
+
     def now(self) -> Progress:
         """Return how far it is."""
         return self._last or replace(self._controls.progress(), elapsed=self.clock.now() - self._began)
@@ -161,6 +193,7 @@ class Run(Generic[R]):
             return True
 
     def _work(self) -> None:
+        enter(self)
         try:
             self._controls.start(self._settle)
         except Exception as error:  # noqa: BLE001  a caller that waits gets it

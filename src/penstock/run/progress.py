@@ -14,6 +14,43 @@ from penstock.stage import Source
 
 
 @dataclass(frozen=True, slots=True)
+class PartProgress:
+    """How far one part of a plan is; what cannot be known of it is None."""
+
+    part: int
+    """The place of the part in the plan."""
+    rows: int
+    """Rows that it has given, or for an end that have come to it."""
+    demand: int | None = None
+    """Rows that it was asked for and has not given."""
+    held: int | None = None
+    """Rows that it gave and that Spark has not processed."""
+    bound: int | None = None
+    """How many rows may be held at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryProgress:
+    """What Spark says of one of its queries."""
+
+    name: str
+    batches: int
+    """How many micro-batches there were."""
+    batch: int
+    """The number of the last micro-batch."""
+    batch_seconds: float
+    """How long the last micro-batch took."""
+    rows: int
+    """Rows of the last micro-batch."""
+    rows_per_second: float
+    """Rows that Spark processes per second, by its own account."""
+    state_rows: int | None = None
+    """Rows that Spark keeps as state; None if no operator keeps any."""
+    watermark: str | None = None
+    """The watermark, as Spark writes it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """How far a run is; what cannot be known of it is None."""
 
@@ -39,6 +76,12 @@ class Progress:
     """Rows that Spark keeps as states, of all steps that remember something."""
     watermark: str | None = None
     """The event time, in ISO 8601, before which rows are late; of several queries the one that is furthest behind."""
+    parts: tuple[PartProgress, ...] = ()
+    """How far the parts of its plan are, where that is counted."""
+    queries: tuple[QueryProgress, ...] = ()
+    """What Spark says of each query."""
+    links: tuple[tuple[str, str], ...] = ()
+    """Where else the run can be looked at: names and addresses."""
 
 
 class ProgressSource(Protocol):

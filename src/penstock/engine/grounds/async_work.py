@@ -107,6 +107,7 @@ class AsyncWork(Part):
         self._outlet.on_cancel = self._cancelled
         self._outlet.on_close = self._close
         self._outlet.also_held = lambda: len(self._arrivals) + self._unfinished
+        self._outlet.most_held = lambda: 2 * self._step.concurrency
 
     # Signals from upstream, on any thread.
 

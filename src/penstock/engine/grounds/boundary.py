@@ -48,6 +48,7 @@ class Boundary(Part):
         outlet.on_cancel = self._cancel
         outlet.on_close = worker.close
         self.on_next = _queueing(outlet)
+        outlet.most_held = lambda: window
         self._window = window
         self._half = outlet.chunk = (window + 1) // 2
         self._taken = 0

@@ -103,6 +103,7 @@ class Gather(Part):
         self.outlet.on_request = self.requested
         self.outlet.on_cancel = self.cancel_inputs
         self.outlet.on_close = self._let_go
+        self.outlet.most_held = lambda: window * len(self._inputs)
         self._pass_on = downstream.on_next
         self._pass_chunk: Callable[[list[Any]], None] | None = chunks_of(downstream)
 

@@ -38,12 +38,16 @@ def _ignore(_: int) -> None:
     pass
 
 
+def _unsaid() -> int | None:
+    return None
+
+
 class Outlet(Part, Generic[T]):
     """The subscription of `downstream` and the queue before it; a `downstream` of None comes later, by `serve`."""
 
     __slots__ = (
         "_cancelled", "_clear", "_done", "_downstream", "_error", "_on_chunk", "_refusal", "_stirred", "_submit",
-        "_taken", "also_held", "asked", "chunk", "closed", "lock", "on_cancel", "on_close", "on_request",
+        "_taken", "also_held", "asked", "chunk", "closed", "lock", "most_held", "on_cancel", "on_close", "on_request",
         "on_taken", "queue", "turn",
     )  # fmt: skip
 
@@ -53,6 +57,8 @@ class Outlet(Part, Generic[T]):
         """How many elements are delivered before more are asked for."""
         self.also_held: Callable[[], int] = int
         """How many elements wait in the joint and not here, for those who listen."""
+        self.most_held: Callable[[], int | None] = _unsaid
+        """How many elements may wait here and in the joint, where the joint says so, for those who listen."""
         self.closed = False
         """Whether nothing more will be delivered."""
         self.on_request: Callable[[int], None] = _ignore
@@ -86,6 +92,10 @@ class Outlet(Part, Generic[T]):
     def pending(self) -> int:
         """Return how many elements wait, here and in the joint that it belongs to."""
         return len(self.queue) + self.also_held()
+
+    def most_pending(self) -> int | None:
+        """Return how many elements may wait, here and in the joint that it belongs to."""
+        return self.most_held()
 
     @property
     def demand(self) -> int:

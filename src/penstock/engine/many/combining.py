@@ -146,6 +146,7 @@ class Lanes(Part):
         self.outlet.on_taken = self._taken
         self.outlet.on_cancel = self.cancel
         self.outlet.also_held = self.held
+        self.outlet.most_held = lambda: window * (count + 1)  # of each lane, and of results
         self.lanes = [Lane(self, place) for place in range(count)]
         self.lock = Lock()
 

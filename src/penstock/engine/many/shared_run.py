@@ -119,6 +119,7 @@ class SharedRun(Part):
     def seat(self, member: Member, downstream: Subscriber[Any]) -> None:
         """Prepare the place of a subscriber; under the lock."""
         member.serve(downstream)
+        member.most_held = lambda: self.size + member.replayed
         member.on_request = lambda _: self.ask()
         member.on_taken = lambda count: self._taken(member, count)
         member.on_cancel = lambda: self.leave(member)

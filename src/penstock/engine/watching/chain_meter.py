@@ -33,6 +33,8 @@ class Counts:
     waited: float = 0.0
     inside: float = 0.0
     """The time that was spent in what follows, when elements were passed on by signals."""
+    bound: int | None = None
+    """How many elements may wait there at most, where that is said."""
 
 
 class MeteredPart(Protocol):
@@ -92,6 +94,7 @@ class Meter:
                 part.read(self._counts)
                 for counts in self._counts:
                     counts.buffered = 0
+                    counts.bound = None
 
     def failed(self, index: int) -> None:
         """Count a failure that began in a step."""

@@ -15,7 +15,7 @@ from enum import Enum
 from functools import lru_cache
 from threading import Lock
 from time import monotonic
-from typing import Protocol
+from typing import Any, Protocol
 
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, seconds_of
 from penstock.engine.runs.chain import Chain, with_other_chains
@@ -23,7 +23,7 @@ from penstock.engine.watching.chain_meter import Counts, Meter
 from penstock.engine.watching.watched_chain import ChainWatch
 from penstock.engine.weaving.blame import describe, operator_name
 from penstock.engine.words.dropped import drop
-from penstock.stage import Joint, Step
+from penstock.stage import Joint, Source, Step
 
 MOST_NESTED = 32
 """How deep chains inside of chains are seen."""
@@ -58,6 +58,20 @@ class Reading:
     """How long it worked, estimated from some of the elements."""
     waited: float
     """How long elements that were asked for did not come from there, where steps are connected by signals."""
+    bound: int | None = None
+    """How many elements may wait there at most, where the step says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A stream that a run takes part in, and that another observation sees."""
+
+    place: tuple[int, ...]
+    """The place of the step that takes from it."""
+    run: Observation
+    """The observation that sees the stream."""
+    last: tuple[int, ...]
+    """The place of the stream's last step there."""
 
 
 class Listener(Protocol):
@@ -81,7 +95,7 @@ class Observation:
 
     __slots__ = (
         "_began", "_chain", "_due", "_ended", "_error", "_every", "_listener", "_lock", "_parts", "clock", "cost",
-        "state",
+        "part", "shares", "state",
     )  # fmt: skip
 
     def __init__(self, chain: Chain, listener: Listener, every: float, clock: Clock) -> None:
@@ -97,6 +111,10 @@ class Observation:
         self._ended: float | None = None
         self._error: BaseException | None = None
         self._parts: list[tuple[tuple[int, ...], Chain, Meter]] = []
+        self.shares: list[Shared] = []
+        """Where it takes part in a stream that another observation sees."""
+        self.part: object = None
+        """Which part of a larger whole it is a run of, where the party that runs it says so."""
 
     def __repr__(self) -> str:
         return f"Observation({self.chain}, {self.state.value})"
@@ -105,6 +123,11 @@ class Observation:
     def chain(self) -> str:
         """Return the stream as text."""
         return str(self._chain)
+
+    @property
+    def source(self) -> Source[Any]:
+        """Return the source of the stream."""
+        return self._chain.source
 
     @property
     def elapsed(self) -> float:
@@ -130,6 +153,12 @@ class Observation:
         return self._watched(chain, (), top=True)
 
     def _watched(self, chain: Chain, place: tuple[int, ...], *, top: bool = False) -> Chain:
+        known = chain.watch
+        if isinstance(known, ChainWatch) and isinstance(known.meter.run, Observation) and not top:
+            other = known.meter.run
+            there = next(at for at, _, meter in other._parts if meter is known.meter)
+            self.shares.append(Shared(place[:-1], other, (*there, len(chain.steps))))
+            return chain
         source = chain.source
         if len(place) < 2 * MOST_NESTED:
             numbers = itertools.count()
@@ -205,6 +234,7 @@ def _readings(place: tuple[int, ...], chain: Chain, counts: list[Counts]) -> Ite
             count.errors,
             seconds,
             count.waited,
+            count.bound,
         )
 
 
@@ -222,9 +252,11 @@ class Observer:
                 raise TypeError(f"observe: listener must have started, progressed and ended, got {self.listener!r}")
         seconds_of("observe", "every", self.every)
 
-    def watched(self, chain: Chain) -> Chain:
-        """Return a copy of the chain for one run that the listener sees."""
-        return Observation(chain, self.listener, self.every, self.clock).watched(chain)
+    def watched(self, chain: Chain, part: object = None) -> Chain:
+        """Return a copy of the chain for one run that the listener sees; `part` says what it is a part of."""
+        run = Observation(chain, self.listener, self.every, self.clock)
+        run.part = part
+        return run.watched(chain)
 
 
 _observer: ContextVar[Observer | None] = ContextVar("penstock_observer", default=None)
@@ -245,7 +277,7 @@ class observe:  # noqa: N801  reads as a word; contextlib's own would set the tr
         _observer.reset(self._token)
 
 
-def observed(chain: Chain) -> Chain:
+def observed(chain: Chain, part: object = None) -> Chain:
     """Return the chain for one run: as it is, or a copy that is seen if there is a listener here."""
     observer = _observer.get()
-    return chain if observer is None or chain.watch is not None else observer.watched(chain)
+    return chain if observer is None or chain.watch is not None else observer.watched(chain, part)

@@ -87,6 +87,7 @@ def _sum(a: Reading, b: Reading) -> Reading:
         errors=a.errors + b.errors,
         seconds=a.seconds + b.seconds,
         waited=a.waited + b.waited,
+        bound=b.bound if a.bound is None else a.bound + (b.bound or 0),
     )
 
 

@@ -246,9 +246,12 @@ class Gauge(Part):
             step.inside += max(0.0, times.inside / times.passed - cost) * came
         if times.waits:
             step.waited += times.waited / times.waits * came
-        counts[min(self._start + 1, self._stop)].buffered += (
-            subscription.pending() if isinstance(subscription, Part) else 0
-        )
+        if isinstance(subscription, Part):
+            before = counts[min(self._start + 1, self._stop)]
+            before.buffered += subscription.pending()
+            most = subscription.most_pending()
+            if most is not None:
+                before.bound = most + (before.bound or 0)
         self._add_asked(min(asked, UNBOUNDED), counts)
 
     def _add_asked(self, n: int, counts: list[Counts]) -> None:

@@ -23,6 +23,10 @@ class Part:
         """Return how many elements wait here, for those who listen; they ask from any thread."""
         return 0
 
+    def most_pending(self) -> int | None:
+        """Return how many elements may wait here at most, for those who listen; None if nothing here says so."""
+        return None
+
     def gone(self) -> None:
         """Be told that nothing will be signalled any more, not even an end."""
 

@@ -14,8 +14,10 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
+from penstock.engine.watching.observe import observed
 from penstock.engine.words.dropped import drop
 from penstock.run.result import ResultSubscriber, Settle
+from penstock.run.watchers import RunPart, current_run
 from penstock.spark.egress.draining import stop_after_batch, stop_now
 from penstock.spark.egress.microbatch import default_trigger
 from penstock.spark.egress.task_failures import TaskFailures, report_to
@@ -52,12 +54,14 @@ class Ending(Protocol):
 class LocalEnd:
     """A sink of this process, over rows that come back."""
 
-    def __init__(self, chain: Chain, settle: Settle) -> None:
+    def __init__(self, chain: Chain, places: tuple[int, ...], settle: Settle) -> None:
         self._chain = chain
+        self._places = places
+        """The places of its sinks in the plan."""
         self._result = ResultSubscriber(str(chain), settle)
 
     def start(self) -> None:
-        connect(self._chain, self._result)
+        connect(observed(self._chain, RunPart(current_run(), self._places)), self._result)
 
     def cancel(self) -> None:
         self._result.cancel()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextvars import Context
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 from penstock.engine.many.broadcast import Connection
 from penstock.engine.many.shared_run import Slow
 from penstock.engine.runs.chain import Chain
+from penstock.engine.watching.observe import observed
 from penstock.flow import Sink
 from penstock.operators.publish import Publish
 from penstock.run import Valve, Valved
+from penstock.run.watchers import RunPart, current_run
 from penstock.spark.ingest.frames import frame, retire
 from penstock.spark.ingest.letters import Rejected
 from penstock.spark.pipeline.build import OpenLive
@@ -89,9 +92,20 @@ class _Through:
     """What is put behind a source that is opened; by it the gate knows which source it is to forget."""
 
     valve: Valve | None
+    context: Context
+    """Where the run began: there may be a listener, and the gate opens sources elsewhere."""
+    place: int
+    """The place of the source in the plan."""
 
     def __call__(self, opened: Stream[Any]) -> Stream[Any]:
-        return opened if self.valve is None else Stream(Chain(Valved(opened._chain, self.valve, iterates=False)))
+        if self.valve is None:
+            return opened
+        chain = self.context.copy().run(_observed, opened._chain, self.place)
+        return Stream(Chain(Valved(chain, self.valve, iterates=False)))
+
+
+def _observed(chain: Chain, place: int) -> Chain:
+    return observed(chain, RunPart(current_run(), (place,)))
 
 
 class Inlet:
@@ -144,6 +158,9 @@ class Inlets:
     def __init__(self, plan: SparkPlan, entries: dict[int, Inlet]) -> None:
         self._plan = plan
         self._entries = entries
+        (self._places, _), _ = plan.order()
+        self.context = Context()
+        """Where the run began."""
         self._meetings: dict[int, _Meeting] = {}
         self._apart: set[int] = set()
         """The sources that several queries read, each by itself."""
@@ -168,7 +185,8 @@ class Inlets:
                 check_apart(live)
                 self._apart.add(at)
             else:
-                chain = Chain(Valved(live.stream._chain, entry.valve(), iterates=False))
+                seen = self.context.copy().run(_observed, live.stream._chain, self._places[at])
+                chain = Chain(Valved(seen, entry.valve(), iterates=False))
                 self._meetings[at] = _Meeting(Publish(chain, AHEAD, Slow.WAIT), count)
 
     def opened(self, spark: HeldSession, work: Work) -> OpenLive:
@@ -176,7 +194,8 @@ class Inlets:
 
         def open_live(at: int, live: Live) -> DataFrame:
             meeting = self._meetings.get(at)
-            through = _Through(self._entries[at].valve(another=at in self._apart) if meeting is None else None)
+            valve = self._entries[at].valve(another=at in self._apart) if meeting is None else None
+            through = _Through(valve, self.context, self._places[at])
             self._leave.append(partial(retire, spark.gate, through))
             place = list(self._entries).index(at)
             spool: Folder | None = None

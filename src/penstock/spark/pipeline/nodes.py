@@ -86,24 +86,34 @@ class SparkPlan:
         works = (node.work for node in self.nodes)
         return tuple(work for work in works if isinstance(work, Live | SparkSource))
 
-    def described(self, master: str) -> Plan:
-        """Return the plan to be read and drawn: a node, then what follows it, branch by branch."""
+    def order(self) -> tuple[tuple[dict[int, int], dict[int, int]], tuple[PlannedPart, ...]]:
+        """Return the parts to be read and drawn: a node, then what follows it, branch by branch.
+
+        Before them, the places that nodes and ends have there.
+        """
         places: list[PlannedPart] = []
-        seen: dict[int, int] = {}
+        nodes: dict[int, int] = {}
+        ends: dict[int, int] = {}
 
         def place(number: int) -> None:
             node = self.nodes[number]
             for each in node.inputs:
-                if each not in seen:
+                if each not in nodes:
                     place(each)
-            seen[number] = len(places)
-            places.append(replace(_place_of(node.work), after=tuple(seen[each] for each in node.inputs)))
+            nodes[number] = len(places)
+            places.append(replace(_place_of(node.work), after=tuple(nodes[each] for each in node.inputs)))
 
-        for end in self.ends:
-            if end.at not in seen:
+        for number, end in enumerate(self.ends):
+            if end.at not in nodes:
                 place(end.at)
-            places.append(replace(_place_of_end(end.what), after=(seen[end.at],)))
-        return Plan(tuple(places), f"on Spark ({master})")
+            ends[number] = len(places)
+            places.append(replace(_place_of_end(end.what), after=(nodes[end.at],)))
+        return (nodes, ends), tuple(places)
+
+    def described(self, master: str) -> Plan:
+        """Return the plan to be read and drawn."""
+        _, places = self.order()
+        return Plan(places, f"on Spark ({master})")
 
 
 def _place_of_end(end: Local | SparkSink) -> PlannedPart:

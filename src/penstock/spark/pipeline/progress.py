@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from threading import Lock
 from typing import Any
 
-from penstock.run import Progress
+from penstock.run import Progress, QueryProgress
 
 _NO_TIMES = ("1970-01-01T00:00:00.000", "9999-12-31T23:59:59")
 """The watermarks before the first row and behind the last one."""
@@ -26,6 +27,7 @@ class Batches:
         self._seconds: float | None = None
         self._state_rows: int | None = None
         self._watermark: str | None = None
+        self._latest: QueryProgress | None = None
         self.query: Any = None
 
     def look(self) -> None:
@@ -53,6 +55,7 @@ class Batches:
                 batch_seconds=self._seconds,
                 state_rows=self._state_rows,
                 watermark=self._watermark,
+                queries=() if self._latest is None else (self._latest,),
             )
 
     def _found(self) -> Any:
@@ -74,6 +77,16 @@ class Batches:
         self._rows_out += counted["rows"] if counted is not None else 0
         self._count += 1
         self._seconds = report.durationMs.get("triggerExecution", 0) / 1000
+        self._latest = QueryProgress(
+            name=f"query {str(report.runId)[:8]}",
+            batches=self._count,
+            batch=report.batchId,
+            batch_seconds=self._seconds,
+            rows=report.numInputRows,
+            rows_per_second=_number(report.processedRowsPerSecond),
+            state_rows=self._state_rows,
+            watermark=self._watermark,
+        )
 
     def _note_states(self, report: Any) -> None:
         """Note what is kept, and up to which time; the times of no rows and of the end are not told."""
@@ -82,3 +95,8 @@ class Batches:
         time = report.eventTime.get("watermark")
         if time is not None and not time.startswith(_NO_TIMES):
             self._watermark = time
+
+
+def _number(given: Any) -> float:
+    """Return a rate of Spark's, which is not a number for a micro-batch that took no time."""
+    return float(given) if given is not None and math.isfinite(given) else 0.0

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from penstock.flow import Pipeline
-from penstock.run import InProcess, Plan, Progress, Run
+from penstock.run import InProcess, PartProgress, Plan, Progress, Run
 from penstock.run.result import Settle
 from penstock.spark.pipeline.build import Built
 from penstock.spark.pipeline.checkpoint import claim, is_spooled
@@ -86,6 +87,8 @@ class OnSpark:
         self._checkpoint: Folder | None = None
         self._entries = {at: Inlet() for at, node in enumerate(found.nodes) if isinstance(node.work, Live)}
         self._inlets = Inlets(found, self._entries)
+        self._order = found.order()
+        self._links: tuple[tuple[str, str], ...] = ()
         self._lock = threading.Lock()
         self._spark: HeldSession | None = None
         self._works: list[Work] = []
@@ -104,6 +107,8 @@ class OnSpark:
     def start(self, settle: Settle, /) -> None:
         """Start Spark if need be, build the DataFrames and run what takes them."""
         spark = self._spark = self._open_spark()
+        self._links = _links_of(spark)
+        self._inlets.context = copy_context()
         if self._given is not None:
             self._checkpoint = folder(self._given, spark.session, "run: checkpoint")
         works = self._made(spark, settle)
@@ -116,7 +121,8 @@ class OnSpark:
             return
         *others, last = works
         for work in others:
-            threading.Thread(target=work.start, name="penstock-query-start", daemon=True).start()
+            start = partial(copy_context().run, work.start)
+            threading.Thread(target=start, name="penstock-query-start", daemon=True).start()
         last.start()
 
     def _made(self, spark: HeldSession, settle: Settle) -> list[Work]:
@@ -205,7 +211,21 @@ class OnSpark:
             entries = self._entries.values()
             rows, demand = sum(entry.rows for entry in entries), sum(entry.demand for entry in entries)
             found = replace(found, rows_in=rows, demand=demand, lag=self._lag(found))
-        return found
+        return replace(found, parts=tuple(self._parts(found.lag)), links=self._links)
+
+    def _parts(self, lag: int | None) -> Iterator[PartProgress]:
+        """Return what is counted at the live sources and at the ends of this process."""
+        (nodes, ends), _ = self._order
+        done = [work.committed for work in self._works if work.committed is not None]
+        for at, entry in self._entries.items():
+            live = self._plan.nodes[at].work
+            assert isinstance(live, Live)
+            behind = lag if lag is not None else entry.rows - min(done, default=0)
+            held = None if len(self._entries) > 1 else max(0, behind)
+            yield PartProgress(nodes[at], entry.rows, entry.demand, held, live.entry.capacity)
+        for work in self._works if self._ready else ():
+            for number, rows in work.rows_out().items():
+                yield PartProgress(ends[number], rows)
 
     def explain(self) -> Plan:
         """Return what runs where."""
@@ -231,6 +251,14 @@ class OnSpark:
             self._close_spark(self._spark)
 
 
+def _links_of(spark: HeldSession) -> tuple[tuple[str, str], ...]:
+    """Return where Spark shows what it does, if it does."""
+    address = None if spark.is_remote else spark.session.sparkContext.uiWebUrl
+    if not address:
+        return ()
+    return (("Spark's jobs", f"{address}/jobs/"), ("Spark's queries", f"{address}/StreamingQuery/"))
+
+
 def _put_together(shape: Any, results: dict[int, Any]) -> Any:
     return tuple(_put_together(each, results) for each in shape) if isinstance(shape, tuple) else results[shape]
 
@@ -242,6 +270,7 @@ def _summed(reports: list[Progress]) -> Progress:
     seconds = [each.batch_seconds for each in reports if each.batch_seconds is not None]
     kept = [each.state_rows for each in reports if each.state_rows is not None]
     return Progress(
+        queries=tuple(query for each in reports for query in each.queries),
         rows_in=max(each.rows_in for each in reports),
         rows_out=sum(out) if out else None,
         batches=sum(batches) if batches else None,

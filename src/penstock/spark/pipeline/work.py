@@ -79,7 +79,9 @@ class Work:
             self._sink = query.sink
             self._end = NativeEnd(self._spark, df, sink, folder, self._batches, query.mode, settle)
         else:
-            self._end = LocalEnd(self._ended(self._source(df, query, folder)), settle)
+            ends = self._plan.order()[0][1]
+            chain = self._ended(self._source(df, query, folder))
+            self._end = LocalEnd(chain, tuple(ends[number] for number in self._numbers()), settle)
         self._prepared = True
 
     def _source(self, df: DataFrame, query: Query, folder: Folder | None) -> Source[Any]:
@@ -179,6 +181,16 @@ class Work:
         """Return how far it is."""
         found = self._batches.now() if self._batches is not None else Progress()
         return replace(found, rows_out=self._exit.rows) if self._local else found
+
+    def rows_out(self) -> dict[int, int]:
+        """Return how many rows have come to an end, by its number, where it is the only one of the query."""
+        if not self._prepared:
+            return {}
+        numbers = self._numbers() if self._local else [self._sink]
+        if len(numbers) != 1:
+            return {}
+        rows = self._exit.rows if self._local else 0 if self._batches is None else self._batches.now().rows_out
+        return {numbers[0]: rows or 0}
 
     @property
     def committed(self) -> int | None:
