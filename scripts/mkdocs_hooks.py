@@ -2,62 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.spec import glossary_table, markdown_table, properties_table
+from scripts.api_pages import with_names
+from scripts.links import repository_faults
+from scripts.made_parts import with_parts
 from scripts.marbles import picture
+from scripts.notebook_pages import notebooks, page_of, with_pages
 from scripts.operator_notes import NAMES, marble_of, with_rows
-from scripts.operator_reference import reference_page
+from scripts.site_links import site_faults
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
-RULES_INTRODUCTION = """---
-hide: [toc]
----
-
-# Rules
-
-Every rule of the contract, in our own words, with its number in the three texts that penstock follows and the tests of
-the [conformance kit](guides/conformance.md) that show it. This page is written from `penstock.spec.rules`, as are the
-messages and the reports of the kit.
-
-"""
-
-
-GLOSSARY_INTRODUCTION = """
-## Glossary
-
-The terms of the texts, in our own words, and which text explains which. `penstock verify --explain demand` prints one
-of them, as it does for a rule or a property.
-
-"""
-
-
-PROPERTIES_INTRODUCTION = """---
-hide: [toc]
----
-
-# Properties of pull-stream
-
-Every property of the [pull-stream protocol](guides/pull-stream.md), in our own words, with the tests of the
-[conformance kit](guides/conformance.md) that show it. Each layer adds to the one before it. This page is written from
-`penstock.spec.properties`, as are the messages and the reports of the kit.
-
-"""
-
-
-def properties_page() -> str:
-    """Return the page of the properties as Markdown."""
-    return PROPERTIES_INTRODUCTION + properties_table()
-
-
-def rules_page() -> str:
-    """Return the page of the rules as Markdown."""
-    return RULES_INTRODUCTION + markdown_table() + GLOSSARY_INTRODUCTION + glossary_table()
+LOG = logging.getLogger("mkdocs.hooks.penstock")
 
 
 def expand(entry: Any, docs: Path) -> Any:
@@ -80,13 +42,18 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     return config
 
 
+def on_pre_build(config: MkDocsConfig) -> None:
+    """Warn of links that lead nowhere in the repository; a strict build fails then."""
+    for fault in repository_faults(Path(config.docs_dir).parent):
+        LOG.warning(fault)
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages of the rules and of the properties, the reference of the operators and their pictures."""
+    """Add the pages of the notebooks, and the pictures of the operators."""
     from mkdocs.structure.files import File  # noqa: PLC0415  the tests read this module where mkdocs is not installed
 
-    files.append(File.generated(config, "rules.md", content=rules_page()))
-    files.append(File.generated(config, "properties.md", content=properties_page()))
-    files.append(File.generated(config, "operators/reference.md", content=reference_page()))
+    for address, notebook in notebooks(Path(config.docs_dir)):
+        files.append(File.generated(config, address, content=page_of(notebook)))
     for name in NAMES:
         drawn = picture(name, marble_of(name))
         files.append(File.generated(config, f"operators/marbles/{name}.svg", content=drawn))
@@ -94,6 +61,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Add to the pages of the operators what their modules say."""
+    """Add to a page what the code says."""
     folder, _, name = page.file.src_uri.rpartition("/")
-    return with_rows(name, markdown) if folder == "operators" else markdown
+    text = with_pages(with_parts(markdown))
+    if folder == "api":
+        return with_names(text)
+    return with_rows(name, text) if folder == "operators" else text
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Warn of links that lead nowhere in the site; a strict build fails then."""
+    for fault in site_faults(Path(config.site_dir)):
+        LOG.warning(fault)

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import textwrap
 import typing
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,16 +16,7 @@ import penstock.operators
 from penstock.stage import Joint, Source, Stage
 from penstock.stream import Stream
 
-INTRODUCTION = """# Reference
-
-Every operator with when it emits, backpressures, completes and cancels. *Stage* is a synchronous step, woven into one
-loop with its neighbours; *joint* is a step that sees signals; *source* is where elements come from. *Item* means that
-each element is treated alone, *stream* that order or neighbours matter. The pictures are drawn from runs of the
-operators in virtual time, one second for each step to the right; elements of one moment stand one below the other, and
-`+1` is what was asked for, where not everything was.
-
-"""
-
+WIDE = 96  # characters of a line of code that fit the page
 QUESTIONS = ("Emits", "Backpressures", "Completes", "Cancels")
 
 
@@ -80,11 +72,20 @@ def entries() -> Iterator[Entry]:
             and not name.startswith("_")
         ]
         method = getattr(Stream, module.name)
-        summary, _, example = inspect.cleandoc(method.__doc__ or "").partition("\n\n")
+        summary, example = summary_and_example(inspect.cleandoc(method.__doc__ or ""))
         static = "Stream." if isinstance(inspect.getattr_static(Stream, module.name), staticmethod) else "stream."
         typed = typing.get_overloads(method) or [method]  # what a caller sees, and not what serves all of them
-        signatures = "\n".join(f"{static}{module.name}{signature_of(each)}" for each in typed)
+        signatures = "\n".join(wrapped(f"{static}{module.name}{signature_of(each)}") for each in typed)
         yield Entry(module.name, signatures, summary, example, tuple(map(form_of, steps)))
+
+
+def summary_and_example(docstring: str) -> tuple[str, str]:
+    """Take what a docstring says in sentences, and its examples; the API reference has its lists of arguments, too."""
+    paragraphs = re.split(r"\n(?:[ ]*\n)+", docstring)
+    sentences = [each for each in paragraphs if not re.match(r"[A-Z]\w+:\n| |>>> ", each)]
+    found = (re.search(r"^ *>>> .*", each, re.MULTILINE | re.DOTALL) for each in paragraphs)
+    examples = [textwrap.dedent(each[0]) for each in found if each is not None]
+    return "\n\n".join(sentences), "\n\n".join(examples)
 
 
 def signature_of(method: Callable[..., object]) -> str:
@@ -95,11 +96,27 @@ def signature_of(method: Callable[..., object]) -> str:
     return text.replace("T_co", "T").replace("builtins.", "").replace("typing.", "").replace("'", "")
 
 
+def wrapped(signature: str) -> str:
+    """Put the parameters of a long signature on a line each."""
+    if len(signature) <= WIDE:
+        return signature
+    start = signature.index("(") + 1
+    depth, parts, begun = 0, [], start
+    for place in range(start, len(signature)):
+        depth += (signature[place] in "([") - (signature[place] in ")]")
+        if (signature[place] == "," and depth == 0) or depth < 0:
+            parts.append(f"    {signature[begun:place].strip()},")
+            begun = place + 1
+        if depth < 0:
+            return "\n".join([signature[:start], *parts, f"){signature[place + 1 :]}"])
+    return signature
+
+
 def reference_page() -> str:
-    """Return the page as Markdown."""
-    parts = [INTRODUCTION]
+    """Return the entries as Markdown."""
+    parts = [""]
     for entry in entries():
-        parts.append(f"## {entry.name}\n\n{entry.summary}\n\n```\n{entry.signature}\n```\n")
+        parts.append(f"## {entry.name}\n\n{entry.summary}\n\n```py\n{entry.signature}\n```\n")
         parts.append(f"![{entry.name} over time](marbles/{entry.name}.svg)\n")
         for form in entry.forms:
             parts.append(f"*{form.kind}{f', {form.sight}' if form.sight else ''}.* {form.sentence}\n")

@@ -10,7 +10,9 @@ import ast
 import contextlib
 import io
 import re
+import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -18,7 +20,9 @@ from types import CodeType, ModuleType
 import pytest
 
 from penstock.spec import GLOSSARY, PROPERTIES, RULES, Layer, Party
-from scripts.mkdocs_hooks import expand, properties_page, rules_page
+from scripts.made_parts import with_parts
+from scripts.mkdocs_hooks import expand
+from scripts.operator_reference import summary_and_example, wrapped
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
@@ -26,7 +30,7 @@ PAGES = sorted(
     for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     if "```python" in page.read_text(encoding="utf-8")
     # Run by tests/spark/test_guide.py and test_java_guide.py.
-    and page.name not in {"spark.md", "pipelines.md", "java-flow.md"}
+    and page.name not in {"spark.md", "pipelines.md", "resuming.md", "websocket-into-spark.md", "java-flow.md"}
 )
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXPECTED = re.compile(r"# -> (.*)$")
@@ -88,8 +92,24 @@ def test_readme_has_examples() -> None:
     assert ROOT / "README.md" in PAGES
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_there_is_an_install_line_for_everything_that_a_user_may_need(page: str) -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    ours = {"bench", "check", "demo", "docs", "test"}  # what the targets of make need
+    listed = set(re.findall(r'"\.\[(\w+)\]"`', (ROOT / page).read_text(encoding="utf-8")))
+    assert listed == set(extras) - ours
+
+
+def test_the_pipeline_of_the_readme_explains_itself_as_shown(tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (tmp_path / "feed.py").write_text(next(source for _, source in blocks(text) if "pipeline = " in source))
+    command = [sys.executable, "-m", "penstock", "run", str(tmp_path / "feed.py"), "--explain"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert f"$ penstock run feed.py --explain\n{said}```" in text
+
+
 def test_page_of_the_rules_names_every_rule_and_its_tests() -> None:
-    page = rules_page()
+    page = with_parts((ROOT / "docs" / "rules.md").read_text(encoding="utf-8"))
     rows = len(RULES) + len(GLOSSARY)
     assert page.count("\n| ") == rows + 2 * (len(Party) + 1)  # each table has a heading and a line under it
     assert all(each.intent.split(".")[0].split("on_")[0] in page for each in RULES)
@@ -99,7 +119,7 @@ def test_page_of_the_rules_names_every_rule_and_its_tests() -> None:
 
 
 def test_page_of_the_properties_names_every_property_and_its_tests() -> None:
-    page = properties_page()
+    page = with_parts((ROOT / "docs" / "properties.md").read_text(encoding="utf-8"))
     assert page.count("\n| ") == len(PROPERTIES) + 2 * len(Layer)
     for each in PROPERTIES:
         assert all(f"`{test}`" in page for test in each.tests)
@@ -115,3 +135,22 @@ def test_navigation_takes_in_the_pages_of_a_folder(tmp_path: Path) -> None:
         "index.md",
         {"Operators": ["operators/index.md", "operators/filter.md", "operators/map.md"]},
     ]
+
+
+def test_decisions_are_listed_with_their_titles() -> None:
+    page = with_parts((ROOT / "docs" / "decisions" / "index.md").read_text(encoding="utf-8"))
+    assert "\n- [0001: Stages are loop bodies](0001-stages-are-loop-bodies.md)\n" in page
+    assert page.count("\n- [") == len(list((ROOT / "docs" / "decisions").glob("0*.md")))
+
+
+def test_the_reference_takes_sentences_and_examples_of_a_docstring_and_leaves_its_lists() -> None:
+    text = "Do it.\n\nMore.\n\nArgs:\n    n: How\n        often.\n\n    m: x\n\nExample:\n    >>> 1\n    1\n\n>>> 2\n2"
+    assert summary_and_example(text) == ("Do it.\n\nMore.", ">>> 1\n1\n\n>>> 2\n2")
+
+
+def test_a_long_signature_has_a_parameter_on_each_line() -> None:
+    short = "stream.take(count: int) -> Stream[T]"
+    assert wrapped(short) == short
+    long = f"stream.{'a' * 60}(fn: Callable[[T, U], V], *, size: int = len((1, 2))) -> Stream[T]"
+    parameters = ["    fn: Callable[[T, U], V],", "    *,", "    size: int = len((1, 2)),"]
+    assert wrapped(long).splitlines() == [f"stream.{'a' * 60}(", *parameters, ") -> Stream[T]"]

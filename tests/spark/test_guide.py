@@ -1,4 +1,4 @@
-"""guide: the examples of the guides on Spark and on pipelines run, and give what their comments say."""
+"""guide: the examples of the guides and recipes on Spark run, and give what their comments say."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.test_docs import ROOT, run_page
 
 
 @pytest.mark.usefixtures("few_partitions")
-@pytest.mark.parametrize("page", ["spark.md", "pipelines.md"])
+@pytest.mark.parametrize("page", ["spark.md", "pipelines.md", "recipes/websocket-into-spark.md", "recipes/resuming.md"])
 def test_examples_of_the_guide(page: str, spark: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("__main__")  # what a notebook is: functions are shipped by value
     monkeypatch.setitem(sys.modules, "spark_guide", module)
