@@ -50,6 +50,7 @@ class Emitter(Generic[T]):
     def __init__(self, operator: str, seat: Seat, overflow: Overflow, size: int, kept: int = 0) -> None:
         self._operator = operator
         self._seat = seat
+        """Where its subscriber sits."""
         self._overflow = overflow
         self._size = size + kept
         self._came = kept
@@ -66,11 +67,6 @@ class Emitter(Generic[T]):
     def requested(self) -> int:
         """Return how many elements are asked for and not yet on their way."""
         return max(0, self._seat.demand - len(self._seat.queue))
-
-    @property
-    def seat(self) -> Seat:
-        """Return where its subscriber sits."""
-        return self._seat
 
     @property
     def cancelled(self) -> bool:

@@ -116,7 +116,7 @@ class Hot:
 
     def _keep_turns(self, emitters: tuple[Emitter[Any], ...]) -> None:
         """Give what comes from now on to all at once, where that is possible."""
-        lease = leased([emitter.seat for emitter in emitters])
+        lease = leased([emitter._seat for emitter in emitters])
         with self._lock:
             late = self._emitters is not emitters
             if not late:
