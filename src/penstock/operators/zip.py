@@ -74,7 +74,7 @@ def _side_by_side(openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator
 
 def _rows(iterators: list[Iterator[Any]]) -> Iterator[tuple[Any, ...]]:
     """Pair them; those that know what they have left are read first, so that nothing is read in vain of the others."""
-    if all([type(iterator) in SIZED for iterator in iterators]):
+    if all(type(iterator) in SIZED for iterator in iterators):
         return builtins.zip(*iterators, strict=False)
     places = sorted(builtins.range(len(iterators)), key=lambda place: type(iterators[place]) not in SIZED)
     rows = builtins.zip(*[iterators[place] for place in places], strict=False)
@@ -135,6 +135,11 @@ class _ZipRun(Lanes):
         return tuple([lane.take() for lane in self.lanes])
 
     def settled(self) -> bool:
+        for lane in self.lanes:
+            if lane.done:
+                break
+        else:
+            return False  # as after most elements
         over = [lane for lane in self.lanes if lane.done and not lane.queue]
         if over and all(lane.error is not None for lane in over):
             over[0].fail_if_failed()

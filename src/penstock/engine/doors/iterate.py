@@ -114,6 +114,14 @@ class _Inbox(Part):
         if count:
             self._ask(count)
 
+    def over(self) -> bool:
+        """Wait no more; tell whether the end was reached, or raise the failure that it is."""
+        self.waiting = False
+        over = self.done and not self.queue
+        if over and self.error is not None:
+            raise self.error
+        return over
+
     def _ask(self, count: int) -> None:
         if not self.done and self.subscription is not None:
             self.subscription.request(count)
@@ -143,11 +151,8 @@ def _wait_for(chain: Chain, window: int) -> Iterator[Any]:
             inbox.waiting = True  # raised before the last look, and read after an element was queued
             if not inbox.queue and not inbox.done:
                 arrived.wait()
-            inbox.waiting = False
-            if inbox.done and not inbox.queue:
-                break
-        if inbox.error is not None:
-            raise inbox.error
+            if inbox.over():
+                return
     finally:
         inbox.cancel()
 
@@ -203,11 +208,8 @@ async def _await_for(chain: Chain, window: int) -> AsyncIterator[Any]:
             inbox.waiting = True
             if not inbox.queue and not inbox.done:
                 await waiting
-            inbox.waiting = False
-            if inbox.done and not inbox.queue:
-                break
-        if inbox.error is not None:
-            raise inbox.error
+            if inbox.over():
+                return
     finally:
         inbox.cancel()
         if tasks:

@@ -158,37 +158,6 @@ class Seat(Outlet[Any]):
             leased((self,))
         return given
 
-    def flush(self) -> None:
-        """Deliver what was queued, one by one and without the lock, unless another thread does already."""
-        turn, queue = self.turn, self.queue
-        lease = self._lease
-        if not turn:  # who has the turn looks at the queue after putting it back; a lease has to be told
-            if lease is not None:
-                lease.let_go()
-            return
-        try:
-            turn.pop()
-        except IndexError:
-            return
-        pass_on, taken = self.pass_on, self.on_taken
-        returned = False
-        try:
-            while queue and self.asked > self._taken and not self._cancelled:
-                self._taken += 1  # before it leaves the queue: an element without demand must not take its place
-                pass_on(queue.popleft())
-                if taken is not None:
-                    taken(1)
-            returned = True
-        except Exception as error:  # noqa: BLE001  rule 2.13
-            rejected("on_next", error)
-            return
-        finally:
-            if not returned:
-                self._abandon()
-        turn.append(None)
-        if queue or self._done or self._cancelled:
-            self._look()
-
     def lend(self, lease: Lease) -> bool:
         """Let a lease have the turn, if everything was asked for and there is nothing to do with it; tell whether."""
         try:

@@ -279,7 +279,8 @@ class Lanes(Part):
             elif made:
                 outlet.queue.extend(made)
                 outlet.wake()
-            self._fill()
+            if self.due:
+                self._fill()
 
     def _fill(self) -> None:
         """Ask for more of the lanes that half a window was taken of."""

@@ -50,6 +50,7 @@ class Emitter(Generic[T]):
     def __init__(self, operator: str, seat: Seat, overflow: Overflow, size: int, kept: int = 0) -> None:
         self._operator = operator
         self._seat = seat
+        """Where its subscriber sits."""
         self._overflow = overflow
         self._size = size + kept
         self._came = kept
@@ -68,11 +69,6 @@ class Emitter(Generic[T]):
         return max(0, self._seat.demand - len(self._seat.queue))
 
     @property
-    def seat(self) -> Seat:
-        """Return where its subscriber sits."""
-        return self._seat
-
-    @property
     def cancelled(self) -> bool:
         """Tell whether the subscriber is gone."""
         return self._seat.closed and not self._terminated
@@ -83,35 +79,14 @@ class Emitter(Generic[T]):
             raise TypeError("emit: None is not an element (rule 2.13)")
         if self.hand_on(element):
             return OK
-        seat = self._seat
-        if self._overflow is DROP:
-            with seat.lock:
-                result = self._drops()
-            if result is OK and not seat.hand_on(seat.pass_on, element, seat.on_taken):
-                with seat.lock:
-                    result = self._over() or OK
-                    if result is OK:
-                        seat.queue.append(element)
-        else:
-            with seat.lock:
-                result = self.put(element)
+        with self._seat.lock:
+            result = self.put(element)
         self.tell()
         return result
 
     def _over(self) -> EmitResult | None:
         """Say why nothing is taken any more; under the seat's lock it stays so."""
         return TERMINATED if self._terminated else CANCELLED if self._seat.closed else None
-
-    def _drops(self) -> EmitResult:
-        """Say whether an element is taken under DROP: if it was asked for and nothing waits; one at a time."""
-        seat = self._seat
-        over = self._over()
-        if over is not None:
-            return over
-        if seat.queue or self._came >= seat.asked:
-            return OVERFLOW
-        self._came += 1
-        return OK
 
     def hand_on(self, element: T) -> bool:
         """Deliver an element past the queue, if it was asked for and no other thread delivers; tell whether it was."""
@@ -142,8 +117,10 @@ class Emitter(Generic[T]):
                 queue.append(element)
                 return OK
             return OVERFLOW
-        if self._overflow is DROP and self._drops() is not OK:
-            return OVERFLOW
+        if self._overflow is DROP:  # taken if it was asked for and nothing waits
+            if queue or self._came >= seat.asked:
+                return OVERFLOW
+            self._came += 1
         if len(queue) < self._size:
             queue.append(element)
             return OK
@@ -165,7 +142,7 @@ class Emitter(Generic[T]):
                     )
                 )
         else:
-            seat.flush()
+            seat.wake()
 
     def complete(self) -> EmitResult:
         """End the stream after what waits."""

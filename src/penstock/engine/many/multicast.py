@@ -11,7 +11,6 @@ lock.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from functools import partial
 from threading import Lock
 from typing import Any, NoReturn
@@ -33,18 +32,6 @@ from penstock.engine.words.arguments import stays_here
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.trampoline import run_all
 from penstock.spec.interfaces import Subscriber
-
-
-def _tell(emitters: Iterator[Emitter[Any]]) -> None:
-    """Have what was queued delivered to all; if one is interrupted the others still get it."""
-    told = False
-    try:
-        for emitter in emitters:
-            emitter.tell()
-        told = True
-    finally:
-        if not told:
-            _tell(emitters)
 
 
 class Hot:
@@ -122,14 +109,14 @@ class Hot:
                 self._emitters = tuple(
                     one for one, result in zip(emitters, results, strict=True) if result is not OVERFLOW
                 )
-        _tell(iter(emitters))
+        run_all(deque([emitter.tell for emitter in emitters]))
         if not kept and self._lease is None and overflow is not DROP:
             self._keep_turns(emitters)
         return OVERFLOW if missed else OK if kept or OK in results else CANCELLED
 
     def _keep_turns(self, emitters: tuple[Emitter[Any], ...]) -> None:
         """Give what comes from now on to all at once, where that is possible."""
-        lease = leased([emitter.seat for emitter in emitters])
+        lease = leased([emitter._seat for emitter in emitters])
         with self._lock:
             late = self._emitters is not emitters
             if not late:
@@ -148,7 +135,7 @@ class Hot:
             if error is not None:
                 drop("a subject failed after the end", error)
             return TERMINATED
-        run_all(deque(partial(emitter.end, error) for emitter in emitters))
+        run_all(deque([partial(emitter.end, error) for emitter in emitters]))
         return OK
 
     def __reduce__(self) -> NoReturn:

@@ -81,32 +81,23 @@ class PushRun(Part):
         if self._stop:
             self._rest()
             return  # rule 2.8
-        returned = False
+        made: Any = STARVED
+        pushing, returned = True, False
         try:
-            element = self._push(element)
+            made = self._push(element)
+            if made is not STARVED:
+                pushing = False
+                self.deliver(made)
             returned = True
-        except Exception as error:  # noqa: BLE001  rule 1.4
+        except Exception as error:  # noqa: BLE001  rules 1.4 and 2.13
             returned = True
-            self._fail(error)
-            return
+            self._failed(error, pushing=pushing)
         finally:
             if not returned:
-                self._interrupted()
-        if element is STARVED:
-            self._busy = False
-            if not self._unbounded and self._upstream is not None:
-                self._upstream.request(1)
-        else:
-            returned = False
-            try:
-                self.deliver(element)
-                returned = True
-            except Exception as error:  # noqa: BLE001  rule 2.13
-                rejected("on_next", error)
-            finally:
-                if not returned:
-                    self._abandon()
-            self._busy = False
+                self._interrupted() if pushing else self._abandon()
+        self._busy = False
+        if made is STARVED and not self._unbounded and self._upstream is not None:
+            self._upstream.request(1)
         if self._refusal is not None:
             self._signal_refusal()
 

@@ -78,7 +78,7 @@ def reads_nothing(chain: Chain) -> bool:
             return True
         head = chain.head
         behind = chain.steps[len(head.stages) :]
-        return head.never_asks or any([isinstance(step, Stage) and step.cap == 0 for step in behind])
+        return head.never_asks or any(isinstance(step, Stage) and step.cap == 0 for step in behind)
     finally:
         _depth.pulls = pulls
 

@@ -70,6 +70,10 @@ def _counted(source: Any) -> tuple[Iterator[Any], Callable[[], int]]:
     if kind is _LIST:
         items = source.__reduce__()[1][0]
         return source, lambda: _place_in(items, source)
+    if kind is zip:
+        inputs = source.__reduce__()[1]
+        if inputs and lies_ready(inputs[-1]):
+            return source, _counted(inputs[-1])[1]  # a row is whole with the item of its last input
     tally = repeat(True, TICKS)
     return compress(source, tally), lambda: _ticked(tally)
 

@@ -13,15 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.engine.grounds.cold_paths import nobody
 from penstock.engine.watching.chain_meter import Counts, Meter, pace_after
 from penstock.engine.words.demand import UNBOUNDED, add
 from penstock.engine.words.part import Part, chunks_of, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Stage
-
-
-def _nobody(_: Any, /) -> None:
-    """Take an element that comes after the end (rule 2.8)."""
 
 
 class Gauge(Part):
@@ -165,7 +162,7 @@ class Gauge(Part):
 
         def forget() -> None:
             nonlocal pass_on, pass_chunk
-            pass_on = pass_chunk = _nobody
+            pass_on = pass_chunk = nobody
 
         self.request = request
         self.arrives, self.went, self.counted_by = arrives, went, counted_by
@@ -230,8 +227,8 @@ class Gauge(Part):
         if self._last:
             self._meter.run.end(error, whole=whole)
         downstream, self._downstream = self._downstream, None
-        self.on_next = _nobody
-        self.on_chunk = None if self.on_chunk is None else _nobody
+        self.on_next = nobody
+        self.on_chunk = None if self.on_chunk is None else nobody
         self._forget()
         return downstream
 
