@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gc
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # No test asserts seconds, so hypothesis must not either; pytest-timeout stops what hangs.
-settings.register_profile("penstock", deadline=None)
+settings.register_profile("penstock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("penstock")
 
 

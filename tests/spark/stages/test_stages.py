@@ -62,7 +62,7 @@ def test_an_empty_frame_gives_an_empty_one(spark: Spark) -> None:
     assert run(spark, odd_squares, 0) == []
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     names=st.lists(st.sampled_from(sorted(STEPS)), max_size=5),
     data=st.lists(st.integers(-(10**6), 10**6), max_size=250),
