@@ -23,6 +23,13 @@ PAGE = Path(__file__).parent.parent / "docs" / "operators" / "on-spark.md"
 WIDTHS = (Extent.ALONE, Extent.PARTITION, Extent.KEY)
 COLUMNS = tuple((kind, extent) for kind in ("batch", "stream") for extent in WIDTHS)
 
+CODE = (
+    "concat_map(lambda one: Stream.just(one).map(fn).…(...))", "per_partition(flow)", 'keyed_by(flow, "key")',
+    "spark.frame", "stateful_map", "window(count)", "window(seconds=...)", "window(gap=...)", "group_by",
+    "both(left, right)", "pair_with_latest", "pair_latest", "pair_within",
+)  # fmt: skip
+"""What stands between backquotes in a reason."""
+
 INTRODUCTION = """# On Spark
 
 A Flow runs inside Spark's executors with `spark.stage(flow, schema)`, on a DataFrame that is a batch or a stream. What
@@ -126,9 +133,7 @@ def _told_apart(row: Row, kind: str) -> str:
 
 def _quoted(text: str) -> str:
     """Put code between backquotes."""
-    for code in ("concat_map(lambda one: Stream.just(one).map(fn).…(...))", "per_partition(flow)",
-                 'keyed_by(flow, "key")', "spark.frame", "stateful_map", "split_when", "debounce", "sample",
-                 "buffer_timeout", "window(count)", "window(seconds=...)", "window(gap=...)", "group_by"):  # fmt: skip
+    for code in CODE:
         text = text.replace(code, f"`{code}`")
     return text
 

@@ -29,16 +29,16 @@ G = TypeVar("G")
 class _ByKey:
     """The rule, in pieces: an element goes to the group of its key, and groups end with upstream."""
 
-    __slots__ = ("_key", "due", "made", "most")
+    __slots__ = ("_key", "due", "made", "most", "seconds")
     kept: ClassVar[tuple[str, ...]] = ()
     timed: ClassVar[bool] = False
     named: ClassVar[bool] = True
-    seconds: ClassVar[float] = inf
 
     def __init__(self, step: GroupBy[Any, Any]) -> None:
         self._key = step.key
         self.made = step.make
         self.most = step.groups
+        self.seconds = inf
         self.due: float | None = None
 
     def begin(self, now: float, /) -> None:

@@ -26,6 +26,7 @@ class _Beats(Silence):
     """The rule, in pieces, where everything is asked for: silence is filled each time it has lasted so long."""
 
     __slots__ = ("_step",)
+    endless: ClassVar[bool] = True
 
     def __init__(self, step: KeepAlive[Any, Any]) -> None:
         super().__init__(step.seconds)

@@ -36,14 +36,14 @@ def _bounds_given(size: int, patience: float, clock: Clock) -> None:
 class _OneAfterAnother:
     """The rule, in pieces, of windows that follow one another; others say when one ends."""
 
-    __slots__ = ("due", "made", "seconds")
+    __slots__ = ("due", "made", "most", "seconds")
     timed: ClassVar[bool] = True
     named: ClassVar[bool] = False
     kept: ClassVar[tuple[str, ...]] = ("due",)
-    most: ClassVar[int] = 1
 
     def __init__(self, seconds: float, make: Callable[[Chain], Any]) -> None:
         self.seconds = seconds
+        self.most = 1
         self.made: Callable[[Any, Any], Any] = lambda _, chain: make(chain)
         self.begin(0.0)
 

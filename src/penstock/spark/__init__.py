@@ -21,6 +21,7 @@ from penstock.spark.preparing import prepare
 from penstock.spark.session.borrowed import SparkClosedError
 from penstock.spark.session.connect import SparkLimitError
 from penstock.spark.session.java import SparkSetupError
+from penstock.spark.stages.pairing import both, pair_latest, pair_with_latest, pair_within
 from penstock.spark.stages.refusals import StageError
 from penstock.spark.stages.scopes import keyed_by, per_partition
 from penstock.spark.wire.schema import Schema
@@ -40,11 +41,15 @@ __all__ = [
     "StageError",
     "Tls",
     "also",
+    "both",
     "entry",
     "executor_sink",
     "frame",
     "keyed_by",
     "numbered",
+    "pair_latest",
+    "pair_with_latest",
+    "pair_within",
     "per_partition",
     "prepare",
     "spark_sink",

@@ -15,13 +15,20 @@ class Waiting(Protocol):
     """The rule of a step that waits, and the variables of one run of it."""
 
     kept: ClassVar[tuple[str, ...]]
-    """The names of its variables, which hold values; `due` is one of them."""
+    """The names of its variables, which hold values; `due` follows from them, or is one."""
     lingers: ClassVar[bool]
     """Whether the end of upstream has to wait in it as well: it has passed once nothing is due any more."""
+    silent: ClassVar[bool]
+    """Whether it holds nothing, and waits for a time in which nothing comes."""
+    endless: ClassVar[bool]
+    """Whether it is due again and again as long as nothing comes."""
     seconds: float
     """How long it waits at least, so that it is known how often to look at the time."""
-    due: float | None
-    """When it is to be woken; later than the moment at which it was, or not at all."""
+
+    @property
+    def due(self) -> float | None:
+        """Return when it is to be woken; later than the moment at which it was, or not at all."""
+        ...
 
     def begin(self, now: float, /) -> None:
         """Set the variables as a run begins with them."""
@@ -50,6 +57,8 @@ class Holding:
     __slots__ = ("due", "items", "seconds")
     kept: ClassVar[tuple[str, ...]] = ("items", "due")
     lingers: ClassVar[bool] = False
+    silent: ClassVar[bool] = False
+    endless: ClassVar[bool] = False
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -80,6 +89,8 @@ class Silence:
     __slots__ = ("due", "seconds")
     kept: ClassVar[tuple[str, ...]] = ("due",)
     lingers: ClassVar[bool] = False
+    silent: ClassVar[bool] = True
+    endless: ClassVar[bool] = False
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds

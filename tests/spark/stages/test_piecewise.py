@@ -154,7 +154,8 @@ def test_a_window_that_was_closed_leaves_nothing() -> None:
             lambda rows: rows.window(2).concat_map(lambda window: window.merge(Stream.never())),
             (
                 "keyed_by: merge cannot go on from one micro-batch to the next: its other inputs would begin anew with"
-                " each: join DataFrames, or keep a table in stateful_map"
+                " each: join DataFrames, or make one of both with both(left, right) and use pair_with_latest,"
+                " pair_latest or pair_within"
             ),
         ),
         (

@@ -254,7 +254,8 @@ def test_what_cannot_go_on_between_micro_batches_is_refused(spark: Spark) -> Non
     refused(
         lambda rows: rows.map(len).concat(Stream.just(1)),
         f"keyed_by: concat {why}: its other inputs would begin anew with each:"
-        " join DataFrames, or keep a table in stateful_map",
+        " join DataFrames, or make one of both with both(left, right) and use pair_with_latest, pair_latest or"
+        " pair_within",
     )
     numbered = flow(lambda rows: rows.stateful_map(lambda n, row: (n, n), int))
     nested = rate.selectExpr("value", "struct(value) AS inner")

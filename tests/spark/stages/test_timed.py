@@ -152,7 +152,8 @@ def test_what_waits_for_other_things_is_refused(spark: Spark, monkeypatch: pytes
     refused(
         lambda rows: rows.map(len).sample(Stream.just(1)),
         "keyed_by: sample cannot go on from one micro-batch to the next: its other inputs would begin anew with each:"
-        " give it seconds, or join DataFrames, or keep a table in stateful_map",
+        " give it seconds, or join DataFrames, or make one of both with both(left, right) and use pair_with_latest,"
+        " pair_latest or pair_within",
     )
     monkeypatch.setattr(stream_readers, "SAYS_START", False)
     refused(

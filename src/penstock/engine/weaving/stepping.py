@@ -345,6 +345,12 @@ class SteppingRun:
         dues = [rule.due for rule, view in self._rules if rule.due is not None and not view.needless]
         return min(dues, default=None)
 
+    @property
+    def held_until(self) -> float | None:
+        """Return when the run is to be woken for something that a step holds; None if none holds anything."""
+        dues = [(rule.due, view) for rule, view in self._rules if not rule.silent]
+        return min((due for due, view in dues if due is not None and not view.needless), default=None)
+
     def begin(self) -> None:
         """Be as a run is before its first piece."""
         self.ending = False

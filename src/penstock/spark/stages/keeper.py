@@ -25,9 +25,9 @@ from penstock.spark.wire.schema import Form, Schema
 
 AT_ONCE = 10_000
 """Rows of a bucket that are sorted into their keys together."""
-_KEY = StructType([StructField("key", StringType(), False)])
-_STATE = StructType([StructField("state", BinaryType(), False)])
-_DONE = written(True, "a key")
+KEY = StructType([StructField("key", StringType(), False)])
+STATE = StructType([StructField("state", BinaryType(), False)])
+DONE = written(True, "a key")
 """All that is kept of a key whose stream has ended by itself, as with take."""
 
 
@@ -46,14 +46,18 @@ class Keeper(StatefulProcessor):
     # What Spark calls.
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._kept = handle.getMapState("states", _KEY, _STATE)
         clock = WallClock()
-        self._pieces = ChainInPieces(self._flow._chain, clock)
-        self._run = self._pieces.run
+        self._open(handle, ChainInPieces(self._flow._chain, clock))
         self._times: Timekeeper | None = None
         if self._run.shortest is not None:
             clock.run = self._run
             self._times = Timekeeper(handle)
+
+    def _open(self, handle: StatefulProcessorHandle, pieces: ChainInPieces) -> None:
+        """Take up what runs, and where its states are."""
+        self._kept = handle.getMapState("states", KEY, STATE)
+        self._pieces = pieces
+        self._run = pieces.run
         self._names = self._run.names
         self._carried = self._source.arrow.append(pa.field("", pa.string()))
         self._beginning: bytes | None = None
@@ -63,19 +67,22 @@ class Keeper(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803  Spark's names
         """Let the rows of a bucket pass, key by key."""
+        return self._given(self._passed(rows) if self._times is None else self._in_time(rows, self._times))
+
+    def close(self) -> None:
+        """Do nothing: Spark keeps the states."""
+
+    def _given(self, elements: Iterator[Any]) -> Iterator[Row]:
+        """Pack what is made; a failure names the key."""
         self._key = ""
         try:
-            passed = self._passed(rows) if self._times is None else self._in_time(rows, self._times)
-            for made in packed(passed, self._target):
+            for made in packed(elements, self._target):
                 yield Row(rows=made.serialize().to_pybytes())
         except Exception as error:
             if self._key:
                 add_note(error, f"in keyed_by, key {self._key}")
             report(error)  # Spark itself may take long to tell
             raise
-
-    def close(self) -> None:
-        """Do nothing: Spark keeps the states."""
 
     # The rows of a bucket.
 
@@ -122,20 +129,17 @@ class Keeper(StatefulProcessor):
         self._key = key
         kept = self._kept.getValue((key,))
         self._take_up(kept)
-        before = due = self._run.due
-        while due is not None and due <= times.now and not self._run.ended:
-            self._run.now = due
-            yield from self._pieces.fed()
-            due = self._run.due
+        before = self._run.due
+        yield from self._pieces.rung(times.now)
         self._put_back(key, None if kept is None else kept[0])
-        times.note(key, before, None if self._run.ended else due)
+        times.note(key, before, None if self._run.ended else self._run.due)
         self._key = ""
 
     def _each_key(self, pieces: list[Any]) -> Iterator[Any]:
         for key, elements in _by_key(pieces, self._reader, self._order).items():
             self._key = key
             kept = self._kept.getValue((key,))
-            if kept is not None and kept[0] == _DONE:
+            if kept is not None and kept[0] == DONE:
                 continue
             self._take_up(kept)
             before = None if kept is None else self._run.due
@@ -151,14 +155,10 @@ class Keeper(StatefulProcessor):
         for (key,) in list(self._kept.keys()):
             self._key = key
             kept = self._kept.getValue((key,))
-            if kept is not None and kept[0] != _DONE:
+            if kept is not None and kept[0] != DONE:
                 self._take_up(kept)
-                self._run.ending, self._run.now = True, now
-                due: float | None = now
-                while due is not None:  # nothing more can come, so that what waits for a time need not be waited for
-                    self._run.now = due
-                    yield from self._pieces.fed()
-                    due = None if self._run.ended else self._run.due
+                self._run.now = now
+                yield from self._pieces.finished()
             self._kept.removeKey((key,))
         self._key = ""
 
@@ -176,13 +176,16 @@ class Keeper(StatefulProcessor):
             )
         self._run.put_back([read(part, name) for part, name in zip(parts, self._names, strict=True)])
 
-    def _put_back(self, key: str, before: bytes | None) -> None:
-        state = _DONE if self._run.ended else self._state()
+    def _put_back(self, key: str, before: bytes | None) -> bool:
+        """Let Spark keep the state of a key, and tell whether there is more to keep than that it has ended."""
+        state = DONE if self._run.ended else self._state()
         if state == self._beginning:
             if before is not None:
                 self._kept.removeKey((key,))
-        elif state != before:
+            return False
+        if state != before:
             self._kept.updateValue((key,), (state,))
+        return state != DONE
 
     def _state(self) -> bytes:
         parts = [written(*one) for one in zip(self._run.taken_out(), self._names, strict=True)]
@@ -198,7 +201,7 @@ def _by_key(pieces: list[Any], reader: Callable[[Any], Iterator[Any]], order: tu
         batch = pa.RecordBatch.from_arrays(piece.columns[:last], schema=pa.schema(list(piece.schema)[:last]))
         elements = reader(batch)
         if order:
-            ranks = zip(*(map(_rank, values_of(batch.column(place))) for place in order), strict=True)
+            ranks = zip(*(map(rank, values_of(batch.column(place))) for place in order), strict=True)
             elements = zip(ranks, elements, strict=True)
         for key, element in zip(keys, elements, strict=True):
             found.setdefault(key, []).append(element)
@@ -209,8 +212,9 @@ def _by_key(pieces: list[Any], reader: Callable[[Any], Iterator[Any]], order: tu
     return found
 
 
-def _rank(value: Any) -> tuple[bool, bool, Any]:
+def rank(value: Any) -> tuple[bool, bool, Any]:
+    """Return what a value of a column is sorted by, as Spark would."""
     return (value is not None, value != value, value)  # None first and NaN last  # noqa: PLR0124
 
 
-__all__ = ["Keeper"]
+__all__ = ["DONE", "KEY", "STATE", "Keeper", "rank"]

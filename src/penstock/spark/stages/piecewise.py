@@ -66,6 +66,27 @@ class ChainInPieces:
         self._inputs.turn = iter(elements)
         yield from self._outputs
 
+    def rung(self, until: float) -> Iterator[Any]:
+        """Do what is due up to a time, in the order of the times, with the clock standing at each."""
+        run = self.run
+        while not run.ended and (due := run.due) is not None and due <= until:
+            run.now = due
+            yield from self.fed()
+
+    def settled(self) -> Iterator[Any]:
+        """Let what is held come in its time, and what is due before it."""
+        while not self.run.ended and (due := self.run.held_until) is not None:
+            yield from self.rung(due)
+
+    def finished(self) -> Iterator[Any]:
+        """End; since nothing more can come, what waits for a time is not waited for."""
+        run = self.run
+        run.ending = True
+        yield from self.fed()
+        while not run.ended and (due := run.due) is not None:
+            run.now = due
+            yield from self.fed()
+
 
 def folded(chain: Chain) -> tuple[Source[Any], list[Step | Source[Any]]]:
     """Return where the rows come from, and the steps that follow; one that divides and the one behind it are one."""
@@ -100,6 +121,8 @@ class _Parts:
 
     kept: ClassVar[tuple[str, ...]] = ("divided", "streams")
     lingers: ClassVar[bool] = False
+    silent: ClassVar[bool] = False
+    endless: ClassVar[bool] = False
 
     def __init__(self, step: Parted) -> None:
         divides = type(step.stands_for).divides
@@ -209,7 +232,7 @@ class _Parts:
     def _due_of(self, name: Any) -> float | None:
         if name in self._kept:
             kept = self._kept[name]
-            return None if kept is None else kept[1]  # type: ignore[no-any-return]
+            return None if kept is None else kept[1]
         inner = self._open[name]
         return None if inner is None else inner.run.due
 

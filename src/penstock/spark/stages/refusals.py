@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark import cloudpickle
+from pyspark.sql.types import TimestampType
 
 from penstock.bridges.shared.columns import SchemaError
 from penstock.engine.places.clocks import SYSTEM_CLOCK
@@ -110,6 +111,18 @@ def check_stream(made: object, divider: Joint[Any, Any], mapper: Joint[Any, Any]
     return chain
 
 
+def check_times(chain: Chain) -> None:
+    """Refuse what cannot go by the times of rows."""
+    check_pieces(chain)
+    check_clocks(chain)
+    for step, _, _ in line_of(chain):
+        if is_woken(step) and (rule := type(step).waits(step)) is not None and rule.endless:  # type: ignore[union-attr, misc]
+            raise StageError(
+                f"keyed_by: {operator_name(step)} would fill the time between rows for ever where steps go by the times"
+                " of these: leave it out, or leave out time"
+            )
+
+
 def check_clocks(chain: Chain) -> None:
     """Refuse a step that time wakes by a clock of the user's: the time of the query's checkpoint counts."""
     for step, _, _ in line_of(chain):
@@ -151,14 +164,17 @@ def check_pickles(chain: Chain) -> None:
 
 
 def check_columns(source: Schema, scope: Scoped) -> None:
-    """Refuse keys and an order that the rows do not have."""
-    for name in (*scope.keys, *scope.order_by):
+    """Refuse keys, an order and a time that the rows do not have."""
+    for name in (*scope.keys, *scope.order_by, *(() if scope.time is None else (scope.time,))):
         if name not in source.names:
             raise SchemaError(f"keyed_by: column {name!r} must be one of {list(source.names)}", field=name)
     for name in scope.keys:
         if pa.types.is_floating(source.arrow.field(name).type):
             # -0.0 and 0.0, and one NaN and another, are one key to some parts of Spark and two to others.
             raise SchemaError(f"keyed_by: key {name!r} must not be a floating-point number", field=name)
+    if scope.time is not None and not isinstance(source.struct[scope.time].dataType, TimestampType):
+        kind = source.struct[scope.time].dataType.simpleString()
+        raise SchemaError(f"keyed_by: time {scope.time!r} must be a timestamp, got {kind}", field=scope.time)
 
 
 __all__ = [
@@ -169,5 +185,6 @@ __all__ = [
     "check_pieces",
     "check_sight",
     "check_stream",
+    "check_times",
     "scope_of",
 ]

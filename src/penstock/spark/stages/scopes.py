@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any, ClassVar, TypeVar
 
+from penstock.engine.places.clocks import seconds_of
 from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect
 from penstock.engine.weaving.stepping import keeps_state
 from penstock.flow import EngineName, Flow, Hole, text_of
 from penstock.spark.session.embedded import EMBEDDED
@@ -26,6 +29,8 @@ class Scoped(Source[Any]):
     flow: Flow[Any, Any]
     keys: tuple[str, ...] = ()
     order_by: tuple[str, ...] = ()
+    time: str | None = None
+    watermark: float = 0.0
 
     @property
     def name(self) -> str:
@@ -34,17 +39,24 @@ class Scoped(Source[Any]):
 
     @property
     def keeps_states(self) -> bool:
-        """Return whether the Flow has states that Spark can keep."""
-        return any(map(keeps_state, in_line(self.flow._chain)[1]))
+        """Return whether there are states that Spark can keep: those of the Flow, or rows that wait for their time."""
+        return self.time is not None or any(map(keeps_state, in_line(self.flow._chain)[1]))
 
     def __str__(self) -> str:
         rest = [text_of(self.flow), *map(repr, self.keys)]
         if self.order_by:
             rest.append(f"order_by={self.order_by[0] if len(self.order_by) == 1 else self.order_by!r}")
+        if self.time is not None:
+            rest.append(f"time={self.time!r}, watermark={self.watermark}")
         return f"{self.name}({', '.join(rest)})"
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
-        """Refuse to run in this process, which has neither partitions nor keys."""
+        """Run by the times of the rows, or refuse to: this process has neither partitions nor keys."""
+        if self.time is not None:
+            from penstock.spark.stages.event_time import times_here  # noqa: PLC0415  it needs what is made of a scope
+
+            connect(times_here(self.stream, self.flow, self.keys, self.order_by, self.time, self.watermark), downstream)
+            return
         raise TypeError(
             f"{self.name}: it is for Spark; end the pipeline with a Sink and run() it, or use the flow itself here"
         )
@@ -60,12 +72,22 @@ def per_partition(flow: Flow[A, B]) -> Flow[A, B]:
     return _part(Scoped(_HOLE, flow))
 
 
-def keyed_by(flow: Flow[A, B], *keys: str, order_by: str | tuple[str, ...] = ()) -> Flow[A, B]:
+def keyed_by(
+    flow: Flow[A, B],
+    *keys: str,
+    order_by: str | tuple[str, ...] = (),
+    time: str | None = None,
+    watermark: float | timedelta | None = None,
+) -> Flow[A, B]:
     """Run a Flow over the rows of each key separately, sorted by the columns `order_by`.
 
     Without `order_by` the rows of a key come in whatever order Spark has them. Needs memory for one batch, however
     many rows a key has. On a streaming DataFrame Spark keeps what the steps remember of each key, and the rows of a key
     are sorted within each micro-batch, in memory.
+
+    With `time`, the name of a column, the steps go by the times of the rows: these come in the order of their times,
+    and steps such as `debounce` or `window(gap=...)` wait in that time. A row is held until rows that are newer by more
+    than the `watermark`, in seconds, have come; one that comes later than that is dropped.
     """
     _check_flow("keyed_by", flow)
     if not keys:
@@ -74,7 +96,16 @@ def keyed_by(flow: Flow[A, B], *keys: str, order_by: str | tuple[str, ...] = ())
     for name in (*keys, *order):
         if not isinstance(name, str):
             raise TypeError(f"keyed_by: keys must be names of columns, got {name!r}")
-    return _part(Scoped(_HOLE, flow, keys, order))
+    if (time is None) != (watermark is None):
+        raise TypeError(
+            "keyed_by: time and watermark must be given together: the name of a column, and how many seconds its rows"
+            f" may come late, got time={time!r}, watermark={watermark!r}"
+        )
+    if time is None or watermark is None:
+        return _part(Scoped(_HOLE, flow, keys, order))
+    if not isinstance(time, str):
+        raise TypeError(f"keyed_by: time must be the name of a column, got {time!r}")
+    return _part(Scoped(_HOLE, flow, keys, order, time, seconds_of("keyed_by", "watermark", watermark)))
 
 
 _HOLE = Chain(Hole())

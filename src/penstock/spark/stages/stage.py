@@ -13,7 +13,13 @@ from pyspark.sql import DataFrame
 
 from penstock.flow import Flow
 from penstock.spark.stages.executing import stage_function
-from penstock.spark.stages.refusals import check_columns, check_pickles, check_sight, scope_of
+from penstock.spark.stages.refusals import (
+    check_columns,
+    check_pickles,
+    check_sight,
+    check_times,
+    scope_of,
+)
 from penstock.spark.wire.schema import Form, Schema
 
 
@@ -30,6 +36,8 @@ def stage(
     inner = flow if scope is None else scope.flow
     check_sight(inner._chain, scope)
     check_pickles(inner._chain)
+    if scope is not None and scope.time is not None:
+        check_times(inner._chain)
 
     def step(df: DataFrame) -> DataFrame:
         source = Schema.of(df.schema)
@@ -42,8 +50,14 @@ def stage(
                 from penstock.spark.stages.stateful import keyed_stream  # noqa: PLC0415  few have states
 
                 return keyed_stream(df, inner, source, schema, rows, scope)
-            df = df.repartition(*keys).sortWithinPartitions(*keys, *scope.order_by)
+            timed = () if scope.time is None else (scope.time,)
+            df = df.repartition(*keys).sortWithinPartitions(*keys, *timed, *scope.order_by)
         places = tuple(source.names.index(name) for name in keys)
+        if scope is not None and scope.time is not None:
+            from penstock.spark.stages.event_time import timed_function  # noqa: PLC0415  few go by it
+
+            function = timed_function(inner, source, schema, rows, places, source.names.index(scope.time))
+            return df.mapInArrow(function, schema.struct)
         return df.mapInArrow(stage_function(inner, source, schema, rows=rows, places=places), schema.struct)
 
     return step

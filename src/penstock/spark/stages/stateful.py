@@ -22,14 +22,16 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
-from pyspark.sql.types import BinaryType, StructField, StructType
+from pyspark.sql.types import BinaryType, StructField, StructType, TimestampType
 
 from penstock.bridges.shared.columns import SchemaError
 from penstock.engine.weaving.stepping import SteppingRun
 from penstock.flow import Flow
 from penstock.spark.session.java import SparkSetupError
 from penstock.spark.stages.ends import CARRIED, end_of
+from penstock.spark.stages.event_keeper import EventKeeper
 from penstock.spark.stages.executing import stage_function
 from penstock.spark.stages.keeper import Keeper
 from penstock.spark.stages.packing import RecordBatches
@@ -52,6 +54,8 @@ LEAST_TICKS, MOST_TICKS = 0.05, 1.0
 """How many seconds apart steps that wait are told the time, which is a part of the shortest that one waits."""
 _DEFAULT_STORE = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
 _MADE = StructType([StructField("rows", BinaryType(), False)])
+_TIMED = StructType([*CARRIED, StructField("at", TimestampType(), True)])
+"""The same with the latest of their times, by which Spark moves the watermark."""
 
 
 def keyed_stream(
@@ -67,8 +71,9 @@ def keyed_stream(
             name = source.names[place]
             raise SchemaError(f"keyed_by: order_by {name!r} must be a plain column where rows stream", field=name)
     run = SteppingRun(folded(flow._chain)[1])
-    tailed = run.tailed
-    ticks = None if run.shortest is None else min(MOST_TICKS, max(LEAST_TICKS, run.shortest / 4))
+    tailed = run.tailed or scope.time is not None
+    time = None if scope.time is None else source.names.index(scope.time)
+    ticks = None if run.shortest is None or time is not None else min(MOST_TICKS, max(LEAST_TICKS, run.shortest / 4))
     if ticks is not None:
         check_clocks(flow._chain)
         if not stream_readers.SAYS_START:
@@ -86,13 +91,25 @@ def keyed_stream(
     zone = df.sparkSession.conf.get("spark.sql.session.timeZone")
     carried = replace(source, arrow=arrow_schema(source.struct, str(zone)))
     places = tuple(source.names.index(name) for name in scope.keys)
-    keeper = Keeper(flow, carried, target, rows, order)
-    pieces = df.mapInArrow(_together(carried, places), CARRIED)
     end = end_of(df, BUCKETS, ticks) if tailed else None
-    if end is not None:
-        pieces = pieces.union(end)
-    made = transform_with_state(pieces.groupBy("bucket"), keeper, _MADE, "Append", "None")
+    if time is None:
+        keeper = Keeper(flow, carried, target, rows, order)
+        pieces = df.mapInArrow(_together(carried, places), CARRIED)
+        made = _kept(pieces, end, keeper, "None")
+    else:
+        timed = EventKeeper(flow, carried, target, rows, order, time)
+        pieces = df.mapInArrow(_together(carried, places, time), _TIMED)
+        pieces = pieces.withWatermark("at", f"{round(scope.watermark * 1000)} milliseconds")
+        made = _kept(
+            pieces, None if end is None else end.selectExpr("*", "CAST(NULL AS TIMESTAMP) AS at"), timed, "EventTime"
+        )
     return made.mapInArrow(_apart(target.arrow), target.struct)
+
+
+def _kept(pieces: DataFrame, end: DataFrame | None, keeper: Keeper, time_mode: str) -> DataFrame:
+    """Let a processor have the rows of each bucket, and their end."""
+    whole = pieces if end is None else pieces.union(end)
+    return transform_with_state(whole.groupBy("bucket"), keeper, _MADE, "Append", time_mode)
 
 
 def _prepare(session: SparkSession) -> None:
@@ -115,17 +132,19 @@ def _prepare(session: SparkSession) -> None:
 # On the way to the states and back.
 
 
-def _together(carried: Schema, places: tuple[int, ...]) -> Callable[[RecordBatches], RecordBatches]:
-    """Return a function for mapInArrow that makes one row of all rows of a bucket in a batch."""
+def _together(
+    carried: Schema, places: tuple[int, ...], time: int | None = None
+) -> Callable[[RecordBatches], RecordBatches]:
+    """Return a function for mapInArrow that makes one row of all rows of a bucket in a batch, with the latest time."""
 
     def run(batches: RecordBatches) -> RecordBatches:
         for batch in batches:
-            yield _by_bucket(carried.fitted(batch), places)
+            yield _by_bucket(carried.fitted(batch), places, time)
 
     return run
 
 
-def _by_bucket(batch: Any, places: tuple[int, ...]) -> Any:
+def _by_bucket(batch: Any, places: tuple[int, ...], time: int | None) -> Any:
     keys = list(_keys(batch, places))
     groups: dict[int, list[int]] = {}
     known: dict[str, list[int]] = {}
@@ -137,11 +156,18 @@ def _by_bucket(batch: Any, places: tuple[int, ...]) -> Any:
     named = batch.append_column("", pa.array(keys, pa.string()))
     ordered = named.take(pa.array(chain.from_iterable(groups.values()), pa.int64()))
     parts: list[bytes] = []
+    moments: list[Any] = []
     first = 0
     for rows in groups.values():
-        parts.append(ordered.slice(first, len(rows)).serialize().to_pybytes())
+        part = ordered.slice(first, len(rows))
+        parts.append(part.serialize().to_pybytes())
+        if time is not None:
+            moments.append(pa.compute.max(part.column(time)).as_py())
         first += len(rows)
-    return pa.RecordBatch.from_pydict({"bucket": pa.array(groups, pa.int32()), "rows": pa.array(parts, pa.binary())})
+    made = {"bucket": pa.array(groups, pa.int32()), "rows": pa.array(parts, pa.binary())}
+    if time is not None:
+        made["at"] = pa.array(moments, batch.schema.field(time).type)
+    return pa.RecordBatch.from_pydict(made)
 
 
 def _keys(batch: Any, places: tuple[int, ...]) -> Iterator[str]:

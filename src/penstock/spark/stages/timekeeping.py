@@ -49,6 +49,11 @@ class Timekeeper:
         if told is not None:
             self.now = max(self.now, told)  # a clock that is set back does not take the time back
 
+    @property
+    def first(self) -> float | None:
+        """Return when the first of the keys is due, or earlier than that; None if none is."""
+        return self._first
+
     def due(self) -> Iterator[str]:
         """Return the keys whose time has come; those that wait on have to be noted before the bucket is left."""
         if self._first is None or self._first > self.now:

@@ -61,7 +61,13 @@ NO_VALUE: dict[Tie, tuple[str, str]] = {
         "put it before or behind Spark",
     ),
     Tie.DEMAND: ("Spark asks for all rows of a micro-batch at once", "leave it out"),
-    Tie.INPUTS: ("its other inputs would begin anew with each", "join DataFrames, or keep a table in stateful_map"),
+    Tie.INPUTS: (
+        "its other inputs would begin anew with each",
+        (
+            "join DataFrames, or make one of both with both(left, right) and use pair_with_latest, pair_latest or"
+            " pair_within"
+        ),
+    ),
     Tie.STREAMS: (
         "the streams that it gives would be cut off at its end",
         f"divide it by window(count), window(seconds=...), window(gap=...) or group_by, or {_WINDOWS}",

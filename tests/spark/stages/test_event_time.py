@@ -1,0 +1,147 @@
+"""event_time: steps per key that go by the times of their rows, in process, in a batch and on a stream."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from penstock import Stream, flow
+from penstock.bridges.shared.columns import SchemaError
+from penstock.spark import Spark, StageError, keyed_by
+from penstock.spark.stages.event_time import KeyByTime, seconds_in
+from tests.spark import event_timed
+from tests.spark.event_timed import ROWS, Moment, in_micro_batches, moment
+
+
+@flow
+def sessions(rows: Stream[Any]) -> Stream[Any]:
+    return (
+        rows.window(gap=10)
+        .concat_map(lambda session: session.map(lambda row: row.n).to_list())
+        .map(lambda ns: (0, len(ns), repr(ns)))
+    )
+
+
+def test_random_flows_answer_the_same_by_the_times_of_rows() -> None:
+    assert [text for number in range(40) if (text := event_timed.differs(number)) is not None] == []
+
+
+def test_a_row_that_is_let_through_too_early_is_found(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    advance = KeyByTime.advance
+    monkeypatch.setattr(KeyByTime, "advance", lambda self, watermark: advance(self, watermark + 8))
+    assert event_timed.main(["--flows", "8"]) == 1
+    assert "event flow" in capsys.readouterr().out
+
+
+ROWS_GIVEN = [
+    Moment(1, moment(100), 0, 1), Moment(2, moment(103), 1, 2), Moment(1, moment(108), 2, 3),
+    Moment(1, moment(104), 3, 4), Moment(1, moment(130), 4, 5), Moment(2, moment(140), 5, 6),
+]  # fmt: skip
+SESSIONS = ["[1, 4, 3]", "[2]", "[5]", "[6]"]
+
+
+def test_rows_come_in_the_order_of_their_times_and_what_is_due_between_them() -> None:
+    here = Stream.from_iterable(ROWS_GIVEN) | keyed_by(sessions, "k", time="at", watermark=timedelta(seconds=10))
+    assert sorted(row[2] for row in here) == SESSIONS
+    assert sorted(row[2] for row in here) == SESSIONS  # another run begins anew
+    mappings = Stream.from_iterable([row._asdict() for row in ROWS_GIVEN])
+    counted = flow(lambda rows: rows.buffer_timeout(9, 5).map(len))
+    assert sorted(mappings | keyed_by(counted, "k", time="at", watermark=10)) == [1, 1, 1, 1, 2]
+
+
+def test_a_late_row_is_dropped_and_one_within_the_watermark_never_is() -> None:
+    rows = [Moment(1, moment(100), 0, 1), Moment(2, moment(200), 1, 2), Moment(1, moment(189), 2, 3)]
+    held = Moment(1, moment(190), 3, 4)
+    here = Stream.from_iterable([*rows, held]) | keyed_by(sessions, "k", time="at", watermark=10)
+    assert sorted(row[2] for row in here) == ["[1]", "[2]", "[4]"]
+    states: dict[Any, dict[Any, Any]] = {}
+    first = list(in_micro_batches(sessions, [rows[:2]], states, 0, ends=False))
+    second = list(in_micro_batches(sessions, [[rows[2], held]], states, 190_000, ends=False))
+    last = list(in_micro_batches(sessions, [], states, 190_000, ends=True))
+    assert [[row.text for row in made] for made in (first, second, last)] == [[], ["[1]"], ["[2]", "[4]"]] or [
+        [row.text for row in made] for made in (first, second, last)
+    ] == [[], ["[1]"], ["[4]", "[2]"]]
+
+
+def test_a_key_without_rows_is_moved_by_the_rows_of_others() -> None:
+    states: dict[Any, dict[Any, Any]] = {}
+    assert list(in_micro_batches(sessions, [[Moment(1, moment(100), 0, 1)]], states, 0, ends=False)) == []
+    assert list(in_micro_batches(sessions, [[Moment(2, moment(500), 1, 2)]], states, 90_000, ends=False)) == []
+    moved = list(in_micro_batches(sessions, [], states, 490_000, ends=False))  # a micro-batch without rows
+    assert [row.text for row in moved] == ["[1]"]
+
+
+def test_a_failure_names_the_key() -> None:
+    failing = flow(lambda rows: rows.map(lambda row: (0, 0, str(1 // row.n))))
+    with pytest.raises(ZeroDivisionError) as caught:
+        list(in_micro_batches(failing, [[Moment(7, moment(1), 0, 0)]], {}, 0, ends=True))
+    assert caught.value.__notes__[-1] == "in keyed_by, key (7,)"
+
+
+def test_a_failure_of_upstream_arrives() -> None:
+    failed = Stream.error(ValueError("lost")) | keyed_by(sessions, "k", time="at", watermark=1)
+    with pytest.raises(ValueError, match=r"^lost\n"):
+        list(failed)
+
+
+def test_a_row_without_a_time_is_refused() -> None:
+    batch = pa.record_batch({"at": pa.array([None], pa.timestamp("us", "UTC"))})
+    message = "keyed_by: time 'at' must not be null; leave such rows out, or give them a time, before it"
+    with pytest.raises(StageError, match=f"^{re.escape(message)}$"):
+        seconds_in(batch, 0, "at")
+    row = Moment(1, 5, 0, 1)  # type: ignore[arg-type]
+    with pytest.raises(StageError, match=r"^keyed_by: time 'at' must be a datetime, got 5"):
+        list(Stream.just(row) | keyed_by(sessions, "k", time="at", watermark=1))
+
+
+def test_what_is_given_wrongly_is_refused() -> None:
+    together = (
+        "keyed_by: time and watermark must be given together: the name of a column, and how many seconds its rows may"
+        " come late, got time='at', watermark=None"
+    )
+    with pytest.raises(TypeError, match=f"^{re.escape(together)}$"):
+        keyed_by(sessions, "k", time="at")
+    with pytest.raises(TypeError, match=r"^keyed_by: time must be the name of a column, got 5$"):
+        keyed_by(sessions, "k", time=5, watermark=1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^keyed_by: watermark must be >= 0 and finite, got -1$"):
+        keyed_by(sessions, "k", time="at", watermark=-1)
+    plain = flow(lambda rows: rows.take(1))
+    text = "keyed_by(take, 'k', time='at', watermark=1.0)"
+    assert str(keyed_by(plain, "k", time="at", watermark=1)._chain.source) == text
+
+
+def test_steps_and_columns_that_cannot_go_by_a_time_are_refused(spark: Spark) -> None:
+    alive = keyed_by(flow(lambda rows: rows.keep_alive(1, 0)), "k", time="at", watermark=1)
+    message = (
+        "keyed_by: keep_alive would fill the time between rows for ever where steps go by the times of these: leave it"
+        " out, or leave out time"
+    )
+    with pytest.raises(StageError, match=f"^{re.escape(message)}$"):
+        spark.stage(alive, "n long")
+    df = spark.session.createDataFrame([(1, 2)], "k long, at long")
+    step = spark.stage(keyed_by(sessions, "k", time="at", watermark=1), "n long")
+    with pytest.raises(SchemaError, match=r"^keyed_by: time 'at' must be a timestamp, got bigint$"):
+        df.transform(step)
+
+
+def test_on_spark_a_batch_and_a_stream_answer_as_this_process_does(spark: Spark, tmp_path: Path) -> None:
+    step = spark.stage(
+        keyed_by(sessions, "k", order_by="place", time="at", watermark=10), "flow long, number long, text string"
+    )
+    batch = spark.session.createDataFrame(pa.Table.from_batches([ROWS.batch(ROWS_GIVEN)])).repartition(2)
+    assert sorted(row.text for row in batch.transform(step).collect()) == SESSIONS
+    late = [*ROWS_GIVEN, Moment(1, moment(99), 6, 9)]  # the watermark is beyond it when it comes
+    live = spark.frame(lambda row: Stream.from_iterable(late[row:]), ROWS, capacity=4)
+    made = live.transform(step)
+    checkpoint = tmp_path / "query"
+    before = [row.text for row in spark.stream(made, checkpoint=checkpoint).take(1)]
+    after = [row.text for row in spark.stream(made, checkpoint=checkpoint)]
+    assert sorted({*before, *after}) == SESSIONS
+    assert len(after) in {len(SESSIONS), len(SESSIONS) - 1}  # the micro-batch that was broken off may come again
