@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -65,3 +65,43 @@ def growth(work: Callable[[], T]) -> tuple[T, int]:
     with watching(seen):
         result = work()
     return result, max(seen) - before
+
+
+def workers_growth(work: Callable[[], T], warm: float = 0.25) -> tuple[T, int, int]:
+    """Return what some work gives, by how many bytes a Python worker of Spark's grew, and the most that one had.
+
+    A worker that has just begun imports and makes its first batches, so it is compared with itself after the first
+    part of the time that it was seen, `warm`.
+    """
+    seen: dict[int, list[int]] = {}
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.2):
+            for process in _workers():
+                with suppress(OSError, IndexError):
+                    words = Path(f"/proc/{process}/statm").read_text().split()
+                    seen.setdefault(process, []).append(int(words[1]) * PAGE)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        result = work()
+    finally:
+        over.set()
+        watcher.join()
+    grown = [max(sizes[int(len(sizes) * warm) :]) - sizes[int(len(sizes) * warm)] for sizes in seen.values() if sizes]
+    return result, max(grown, default=0), max((max(sizes) for sizes in seen.values()), default=0)
+
+
+def _workers() -> list[int]:
+    """Return the Python workers of the executors below this process: what the daemons there have forked."""
+    parents: dict[int, int] = {}
+    daemons: set[int] = set()
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with suppress(OSError):
+                parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+                if b"daemon" in (folder / "cmdline").read_bytes():
+                    daemons.add(int(folder.name))
+    return [one for one in daemons if parents.get(one) in daemons and _is_below(one, parents)]

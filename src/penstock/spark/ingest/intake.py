@@ -84,6 +84,8 @@ class Intake(Part):
             for start, batch in spool.batches():
                 self.shelf.add(start, batch)
             self._produced = self._sealed = spool.end
+        self.begun = self._sealed
+        """The number of the first row that the publisher is asked for."""
 
     # Starting and asking.
 

@@ -32,10 +32,9 @@ SLICE = 0.02
 
 @dataclass(slots=True)
 class _Member:
-    """One stream of a query: from where on it is read, and up to where its rows were planned."""
+    """One stream of a query, and up to where its rows were planned."""
 
     intake: Intake
-    begun: int
     planned: int
     committed: int = 0
 
@@ -116,9 +115,9 @@ class Together:
 
     @property
     def committed(self) -> int:
-        """Return how many rows of all of them Spark has committed since they were first asked for."""
+        """Return how many rows Spark has committed of all that were asked for; less than none if it is not that far."""
         with self._lock:
-            return sum(each.committed - each.begun for each in self._members.values())
+            return sum(each.committed - each.intake.begun for each in self._members.values())
 
     @property
     def over(self) -> bool:
@@ -131,7 +130,7 @@ class Together:
     def _entered(self, run: str, intake: Intake, row: int, mark: object) -> tuple[_Member, bool]:
         """Note where a stream is asked from; tell whether it is the first one of this round."""
         with self._lock:
-            member = self._members.setdefault(run, _Member(intake, row, row))
+            member = self._members.setdefault(run, _Member(intake, row))
             member.planned = member.committed = row
             self._ended = self._ended or str(mark).startswith(ENDED)
             first = not self._asked or run in self._asked

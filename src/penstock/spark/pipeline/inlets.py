@@ -121,7 +121,7 @@ class Inlet:
         self._closed = False
 
     def valve(self, *, another: bool = False) -> Valve:
-        """Return the valve, or another one for a query of its own."""
+        """Return the valve, or another one for a query that reads by itself."""
         with self._lock:
             if another or not self._valves:
                 self._valves.append(Valve())
