@@ -247,7 +247,7 @@ class Pipeline(Generic[R_co]):
             return engine.run(self, checkpoint)
         if checkpoint is not None:
             raise ValueError("run: checkpoint is for pipelines on Spark, and this one runs in this process")
-        return Run(InProcess(self._chain))
+        return Run(InProcess(self._chain, self._parts))
 
     def explain(self, spark: Engine | None = None) -> Plan:
         """Return what would run where and what bounds what; print it to read it.

@@ -43,7 +43,7 @@ def test_a_run_shows_its_figures_and_its_plan():
     run.wait(30)
     told = drawn(run._repr_html_())
     assert told.startswith("penstock ended after 0 s rows in 1,234 ")
-    assert "range | map(str)" in told
+    assert "source range | map(str) end count" in told
 
 
 def test_a_run_that_has_failed_shows_its_error_as_text():

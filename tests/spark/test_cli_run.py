@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -53,15 +54,18 @@ pipeline = Stream.from_iterable(numbers()) | same | Sink.for_each(seen)
 
 
 NEEDS_SPARK = """
-from typing import NamedTuple
-from penstock import Sink, Stream
+from penstock import Sink, Stream, flow
 from penstock.spark import frame
 
-class Row(NamedTuple):
-    n: int
-
 rows = Stream.from_iterable([(n,) for n in range(10)])
-pipeline = rows | frame(lambda df: df.where("n % 2 = 0"), schema=Row) | Sink.count()
+pipeline = rows | frame(lambda df: df.where("n % 2 = 0"), schema="n long") | Sink.count()
+no_column = rows | frame(lambda df: df.where("m = 0"), schema="n long") | Sink.count()
+
+@flow
+def halved(numbers: Stream[int]) -> Stream[int]:
+    return numbers.map(lambda n: n // 0)
+
+executors = Stream.range(10) | halved | Sink.count()
 """
 
 
@@ -164,17 +168,37 @@ def test_a_signal_stops_cleanly(tmp_path, number, status, options):
     assert taken == ended  # rows inside have come to their end
 
 
-def test_a_part_that_needs_spark_starts_it_and_ends_it(tmp_path):
-    path = tmp_path / "needs.py"
+def run_on_spark(folder, *arguments):
+    path = folder / "needs.py"
     path.write_text(NEEDS_SPARK)
-    done = subprocess.run(
-        [sys.executable, "-m", "penstock", "run", str(path)],
+    return subprocess.run(
+        [sys.executable, "-m", "penstock", "run", str(path), *arguments],
         capture_output=True,
         text=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "JDK_JAVA_OPTIONS": QUICK_JVM},
         timeout=200,
         check=False,
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--name", "executors", "--master", "local[1]"], r"ZeroDivisionError: integer division or modulo by zero"),
+        (["--name", "no_column"], r"AnalysisException: \[UNRESOLVED_COLUMN.WITH_SUGGESTION\] A column, .*"),
+    ],
+    ids=["an executor", "Spark"],
+)
+def test_a_failure_on_spark_is_one_line_without_a_trace_of_the_jvm(tmp_path, arguments, told):
+    done = run_on_spark(tmp_path, "--quiet", *arguments)
+    assert (done.returncode, done.stdout) == (1, ""), done.stderr
+    lines = [line for line in done.stderr.splitlines() if line != f"NOTE: Picked up JDK_JAVA_OPTIONS: {QUICK_JVM}"]
+    assert len(lines) == 1, done.stderr
+    assert re.fullmatch(f"penstock run: the pipeline failed: {told}", lines[0]), done.stderr
+
+
+def test_a_part_that_needs_spark_starts_it_and_ends_it(tmp_path):
+    done = run_on_spark(tmp_path)
     assert (done.returncode, done.stdout) == (0, "5\n"), done.stderr
     last = done.stderr.splitlines()[-1]
     assert last.startswith("in 10  out 5  rows/s "), done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from penstock.flow import Flow, Pipeline, Sink
 from penstock.plan import Plan
 from penstock.stream import Stream
 
-FORMS = {"text": str, "mermaid": Plan.mermaid, "svg": Plan.svg}
+FORMS: dict[str, Callable[[Plan], str]] = {"text": str, "mermaid": Plan.mermaid, "svg": Plan.svg}
 
 
 def add_explain(commands: Any) -> None:

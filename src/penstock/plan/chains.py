@@ -77,8 +77,8 @@ def add_chain(
             where, after, texts, bounds = "then", (len(places) - 1,), [], ()
         texts.append(describe(step))
         bounds = (*bounds, *_bounds_of(step))
-    if not texts:  # it passes on what stands before it
-        return after[0]
+    if not texts:
+        return max(after)  # the one that stands before it
     if end and where == "then":
         where, bounds = "end", (*bounds, UNHURRIED)
     places.append(_part(where, texts, bounds, after))

@@ -142,7 +142,14 @@ def _spread(knots: list[_Knot], ranks: list[list[int]], across: float) -> list[f
                 tied = [*above, *below] if sweep >= _SWEEPS else above if downwards else below
                 wishes[at] = sum(middles[each] for each in tied) / len(tied) if tied else middles[at]
             _placed(rank, wishes, knots, middles, across)
+    for rank in ranks:  # at last, what follows one alone stands right below it
+        _placed(rank, {at: _straight(at, knots, middles) for at in rank}, knots, middles, across)
     return middles
+
+
+def _straight(at: int, knots: list[_Knot], middles: list[float]) -> float:
+    above = knots[at].above
+    return middles[above[0]] if len(above) == 1 and len(knots[above[0]].below) == 1 else middles[at]
 
 
 def _placed(rank: list[int], wishes: dict[int, float], knots: list[_Knot], middles: list[float], across: float) -> None:

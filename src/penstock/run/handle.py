@@ -217,10 +217,11 @@ class Run(Generic[R]):
 
 
 class InProcess:
-    """The controls of a chain that runs in this process."""
+    """The controls of a chain that runs in this process; `parts` are what it was composed of."""
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: Chain, parts: tuple[Any, ...] = ()) -> None:
         self.chain = chain
+        self._parts = parts
         self._valve = Valve()
         self._chain = valved(chain, self._valve)
         self._name = str(chain)
@@ -251,7 +252,7 @@ class InProcess:
 
     def explain(self) -> Plan:
         """Return the parts of the chain."""
-        return explained((), (Stream(self.chain),), "in this process")
+        return explained((), self._parts or (Stream(self.chain),), "in this process")
 
     def close(self) -> None:
         """Do nothing: there is nothing to let go of."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 
 from penstock.plan import Plan
@@ -12,12 +13,14 @@ _NAMES = {"in": "rows in", "out": "rows out", "batch": "batch time"}
 _FIGURE = 'style="display:inline-block;margin-right:18px"'
 _PANEL = (
     "display:inline-block;font-family:ui-monospace,Menlo,Consolas,monospace;font-size:13px;padding:8px 14px;"
-    "margin-bottom:8px;border:1px solid #2f7d74;border-radius:6px;color:#14202a;background:#eef6f4"
+    "margin-bottom:8px;border:1px solid {};border-radius:6px;color:#14202a;background:#fbfaf7"
 )
 
 
 def shown(report: Progress, failure: Exception | None, plan: Plan) -> str:
     """Return a run as HTML; the text of a user's error is shown as text."""
+    if report.elapsed > 0:  # on average: there is no report before this one
+        report = replace(report, rows_per_second=report.rows_in / report.elapsed)
     found = cells(report)
     time = found.pop("time")
     if failure is not None:
@@ -28,7 +31,8 @@ def shown(report: Progress, failure: Exception | None, plan: Plan) -> str:
     figures = "".join(
         f"<span {_FIGURE}>{escape(_NAMES.get(name, name))} <b>{escape(found[name])}</b></span>" for name in found
     )
-    panel = f'<div style="{_PANEL}"><div><b>penstock</b> {escape(state)}</div><div>{figures}</div></div>'
+    border = "#2f7d74" if failure is None else "#b3261e"
+    panel = f'<div style="{_PANEL.format(border)}"><div><b>penstock</b> {escape(state)}</div><div>{figures}</div></div>'
     return f'<div class="penstock-run">{panel}<div>{plan._repr_html_()}</div></div>'
 
 

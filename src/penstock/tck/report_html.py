@@ -31,7 +31,8 @@ def to_html(report: Report) -> str:
         out.append(_table(report, report.failed))
     rest = [outcome for outcome in report.outcomes if outcome.status is not Status.FAILED]
     if rest:
-        out.append(f"<details><summary>{len(rest)} others</summary>{_table(report, rest)}</details>")
+        name = f"{len(rest)} {'others' if report.failed else 'tests'}"
+        out.append(f"<details><summary>{name}</summary>{_table(report, rest)}</details>")
     if report.left_running:
         out.append(f"<p>{escape(left_running(report))}</p>")
     return "\n".join([*out, "</div>"])

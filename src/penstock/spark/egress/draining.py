@@ -34,9 +34,17 @@ def _cancel_jobs(query: Any, ended: threading.Event) -> None:
         try:
             context.cancelJobGroup(str(query.runId))
         except Exception as error:  # noqa: BLE001  this thread has no caller, so it is only logged
-            if not ended.is_set():
+            if not ended.is_set() and not _is_stopped(context):
                 drop("stream: the jobs of a query could not be cancelled", error)
             return
+
+
+def _is_stopped(context: Any) -> bool:
+    """Tell whether a session has ended, and all of its jobs with it."""
+    try:
+        return context._jsc is None or bool(context._jsc.sc().isStopped())
+    except Exception:  # noqa: BLE001  its JVM has gone
+        return True
 
 
 def stop_after_batch(query: Any) -> None:

@@ -185,7 +185,8 @@ class _Run:
         self._stopper.start()
 
     def _closed(self) -> None:
-        self._source.gate.dismiss(self._address)
+        if self._stopper is None:  # else the session has to know of this run until its query has ended
+            self._source.gate.dismiss(self._address)
 
     # Spark's side.
 
@@ -218,12 +219,13 @@ class _Run:
     def _stop(self) -> None:
         with self._changed:
             query = self._query
-        if query is None:
-            return
         try:
-            stop_now(query)
+            if query is not None:
+                stop_now(query)
         except Exception as error:  # noqa: BLE001  the subscriber has gone, so it is only logged
             drop("stream: the query could not be stopped", error)
+        finally:
+            self._source.gate.dismiss(self._address)
 
     def _batch(self, frame: DataFrame, number: int) -> None:
         """Deliver a micro-batch; called by Spark, which waits."""

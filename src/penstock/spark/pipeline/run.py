@@ -22,6 +22,7 @@ from penstock.spark.pipeline.plan import plan
 from penstock.spark.pipeline.queries import Query, divided, output
 from penstock.spark.pipeline.work import Work
 from penstock.spark.session.held import HeldSession
+from penstock.spark.wire.failure import without_jvm
 from penstock.spark.wire.places import check_writable, folder, here
 from penstock.spark.wire.storage import Folder
 
@@ -42,7 +43,7 @@ class Embedded:
 
     def run(self, pipeline: Pipeline[Any], checkpoint: str | Path | None, /) -> Run[Any]:
         """Start Spark, then the pipeline."""
-        return _started(pipeline, HeldSession, checkpoint, HeldSession.close)
+        return _started(pipeline, HeldSession, checkpoint, HeldSession.close, without_jvm)
 
     def explain(self, pipeline: Pipeline[Any], /) -> Plan:
         """Say what would run where."""
@@ -56,18 +57,20 @@ def _started(
     open_spark: Callable[[], HeldSession],
     checkpoint: str | Path | None,
     close_spark: Callable[[HeldSession], None],
+    told: Callable[[Exception], Exception] = lambda error: error,
 ) -> Run[Any]:
+    """Start a pipeline; `told` makes what callers see of an error."""
     found = plan(pipeline)
     if found is None:
         if checkpoint is not None:
             raise ValueError("run: checkpoint is for pipelines on Spark, and this one has nothing that Spark could do")
-        return Run(InProcess(pipeline._chain))
+        return Run(InProcess(pipeline._chain, pipeline._parts))
     if checkpoint is not None:
         check_writable(here(checkpoint, "run: checkpoint"), "run: checkpoint")  # before Spark starts
         for source in found.sources:
             if isinstance(source, Live):
                 is_spooled(source)  # refuses here what could not be restarted
-    return Run(OnSpark(found, open_spark, checkpoint, close_spark))
+    return Run(OnSpark(found, open_spark, checkpoint, close_spark, told))
 
 
 class OnSpark:
@@ -79,7 +82,9 @@ class OnSpark:
         open_spark: Callable[[], HeldSession],
         checkpoint: str | Path | None,
         close_spark: Callable[[HeldSession], None],
+        told: Callable[[Exception], Exception] = lambda error: error,
     ) -> None:
+        self._told = told
         self._plan = found
         self._open_spark = open_spark
         self._close_spark = close_spark
@@ -106,6 +111,14 @@ class OnSpark:
 
     def start(self, settle: Settle, /) -> None:
         """Start Spark if need be, build the DataFrames and run what takes them."""
+        try:
+            self._start(lambda result, error: settle(result, None if error is None else self._told(error)))
+        except Exception as error:
+            if (seen := self._told(error)) is error:
+                raise
+            raise seen from None
+
+    def _start(self, settle: Settle) -> None:
         spark = self._spark = self._open_spark()
         self._links = _links_of(spark)
         self._inlets.context = copy_context()

@@ -17,6 +17,7 @@ from pyspark.java_gateway import launch_gateway
 _NOISE = b"WARNING: Using incubator modules: jdk.incubator.vector"
 _READ = 65536
 _NAME = "penstock-jvm-stderr"
+_PATIENCE = 10.0  # seconds for a JVM that did not come up
 
 
 def start_jvm(settings: dict[str, str]) -> None:
@@ -25,11 +26,15 @@ def start_jvm(settings: dict[str, str]) -> None:
     for name, value in settings.items():
         conf.set(name, value)
     ours, its = os.pipe()
+    copying = threading.Thread(target=_pass_on, args=(ours, os.dup(2)), name=_NAME, daemon=True)
+    copying.start()
+    gateway = None
     try:
-        threading.Thread(target=_pass_on, args=(ours, os.dup(2)), name=_NAME, daemon=True).start()
-        gateway = launch_gateway(conf, {"stderr": its})
+        gateway = launch_gateway(conf, {"stderr": its})  # type: ignore[no-untyped-call]
     finally:
         os.close(its)  # the JVM has its own; when that is closed, the thread ends
+        if gateway is None:  # why it did not start is what it has printed
+            copying.join(_PATIENCE)
     SparkContext._ensure_initialized(gateway=gateway)
 
 

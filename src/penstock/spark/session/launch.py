@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import socket
@@ -15,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pyspark import SparkContext
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
@@ -29,6 +31,8 @@ _OPTIONS = "spark.driver.extraJavaOptions"
 _KNOWN = re.compile(r"local$|local\[(\*|\d+)(\s*,\s*\d+)?\]$|local-cluster\[.+\]$|spark://.+|yarn$|k8s://.+")
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """The variable by which spark-submit tells a program where the JVM is that it has started."""
+_CONTEXTS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""The loggers by which PySpark prints, as JSON, the exceptions that it raises as well."""
 _PATIENCE = 10.0  # seconds for a JVM that was told to end
 _MASTER_PATIENCE = 5.0  # seconds for a master to accept a connection
 
@@ -82,6 +86,7 @@ def started(
         variables |= {"PYTHONPATH": search_path(), "PYSPARK_PYTHON": interpreter(on_close)}
     if _stays_here(master):
         variables["SPARK_LOCAL_IP"] = LOOPBACK
+    _raised_only(on_close)
     with _environment(variables):
         at_start = None if had_gateway else {"spark.master": master, "spark.app.name": app, **found}
         return _made(builder, on_close, at_start)
@@ -110,8 +115,25 @@ def _made(builder: Any, on_close: ExitStack, at_start: dict[str, str] | None = N
         session: SparkSession = builder.getOrCreate()
     except Exception as error:
         raise SparkSetupError(f"spark: the session did not start: {_first_line(error)}") from error
-    on_close.callback(session.stop)
+    on_close.callback(_stop, session, at_start is not None)
     return session
+
+
+def _stop(session: SparkSession, whole: bool) -> None:
+    """Stop a session; if its JVM ends with it, that logs no more: tasks that are cut off would print their traces."""
+    if whole:
+        with suppress(Exception):  # the JVM may have gone
+            session.sparkContext.setLogLevel("OFF")
+    session.stop()
+
+
+def _raised_only(on_close: ExitStack) -> None:
+    """Let PySpark not print the exceptions that it raises; a level that the user has set stays."""
+    for name in _CONTEXTS:
+        logger = PySparkLogger.getLogger(name)
+        if logger.level == logging.WARNING:  # PySpark's own
+            logger.setLevel(logging.CRITICAL)
+            on_close.callback(logger.setLevel, logging.WARNING)
 
 
 def _first_line(error: Exception) -> str:

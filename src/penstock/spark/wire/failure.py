@@ -156,6 +156,20 @@ def from_spark(error: Exception) -> Exception:
     return made
 
 
+def without_jvm(error: Exception) -> Exception:
+    """Return an exception of Spark as one that can be read when its JVM has gone; others as they are."""
+    from pyspark.errors import PySparkException  # noqa: PLC0415  to import this module stays light
+    from pyspark.errors.exceptions.captured import CapturedException  # noqa: PLC0415
+
+    if not isinstance(error, CapturedException) and getattr(error, "java_exception", None) is None:
+        return error
+    kinds = (kind for kind in type(error).__mro__ if kind.__module__ == PySparkException.__module__)
+    made: Exception = next(kinds, PySparkException)(str(error))
+    for note in getattr(error, "__notes__", ()):
+        made.add_note(note)
+    return made.with_traceback(error.__traceback__)
+
+
 class Kept:
     """The latest exceptions of this process by name, while only their names travel."""
 
