@@ -20,6 +20,7 @@ from penstock.engine.runs.wiring import connect
 from penstock.engine.watching.observe import observed
 from penstock.engine.weaving.blame import describe, operator_name
 from penstock.run import InProcess, Plan, PlannedPart, Run
+from penstock.run.block import RunBlock
 from penstock.run.branches import Branches, Hole, fill
 from penstock.run.recorded import HOLE, pieces, recorded
 from penstock.sinks import Sink
@@ -240,10 +241,18 @@ class Pipeline(Generic[R_co]):
         return f"Pipeline({self._chain})"
 
     def run(self, spark: Engine | None = None, checkpoint: str | Path | None = None) -> Run[R_co]:
-        """Start it and return a handle: `.wait()` blocks for the result.
+        """Start it and return a handle: `.wait()` blocks for the result, `await` waits for it.
 
-        It runs on the given Spark, or on a new one if a part needs Spark; else in this process. `checkpoint` is a
-        folder from which a run on Spark goes on where the one before has ended.
+        It runs on the given Spark, or on a new one if a part needs Spark; else in this process, on a separate thread.
+        In a coroutine its asynchronous sources, functions and sinks run on the event loop of that coroutine.
+
+        Args:
+            spark: The Spark to run on.
+            checkpoint: A folder from which a run on Spark goes on where the one before has ended.
+
+        Raises:
+            TypeError: `spark` is not a Spark.
+            ValueError: There is a `checkpoint`, and nothing of the pipeline runs on Spark.
 
         >>> (Stream.range(3) | Sink.count()).run().wait()
         3
@@ -254,6 +263,23 @@ class Pipeline(Generic[R_co]):
         if checkpoint is not None:
             raise ValueError("run: checkpoint is for pipelines on Spark, and this one runs in this process")
         return Run(InProcess(self._chain))
+
+    def running(self, spark: Engine | None = None, checkpoint: str | Path | None = None) -> RunBlock[R_co]:
+        """Return a run for an `async with` or a `with` block, which begins there and is over behind it.
+
+        Leaving the block waits for the end, and raises the failure of the run; `stop()` the run before, if its source
+        has no end. An error that leaves the block cancels the run, waits until it has ended, and goes on.
+
+        Args:
+            spark: Where it runs, as for `run`.
+            checkpoint: A folder from which a run on Spark goes on, as for `run`.
+
+        >>> with (Stream.range(3) | Sink.count()).running() as run:
+        ...     pass
+        >>> run.wait()
+        3
+        """
+        return RunBlock(lambda: self.run(spark, checkpoint))
 
     def explain(self, spark: Engine | None = None) -> Plan:
         """Return what would run where and what bounds what; print it to read it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -114,7 +115,8 @@ class OnSpark:
             return
         *others, last = works
         for work in others:
-            threading.Thread(target=work.start, name="penstock-query-start", daemon=True).start()
+            carried = copy_context().run
+            threading.Thread(target=carried, args=(work.start,), name="penstock-query-start", daemon=True).start()
         last.start()
 
     def _made(self, spark: HeldSession, settle: Settle) -> list[Work]:
