@@ -1,4 +1,4 @@
-"""caller_loop: a run that is begun in a coroutine has its asynchronous parts on that event loop, asyncio's or trio's."""
+"""caller_loop: a run that is begun in a coroutine has its asynchronous parts on that event loop."""
 
 from __future__ import annotations
 

@@ -89,8 +89,8 @@ class Intake(Part):
     # Starting and asking.
 
     def start(self, publisher: Publisher[Any], context: Context | None = None) -> None:
-        """Subscribe, on a thread that also makes all requests, in a context that is used nowhere else, or in a new one."""
-        begin = (context or copy_context()).run
+        """Subscribe, on a thread that also makes all requests; the context is used nowhere else, or a new one."""
+        begin = (copy_context() if context is None else context).run
         threading.Thread(target=begin, args=(self._work, publisher), name="penstock-ingest", daemon=True).start()
 
     def _work(self, publisher: Publisher[Any]) -> None:
