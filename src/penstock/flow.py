@@ -95,6 +95,9 @@ class Flow(Generic[A_contra, B_co]):
 def flow(fn: Callable[[Stream[A]], Stream[B]]) -> Flow[A, B]:
     """Record the chain that a function from stream to stream builds.
 
+    Args:
+        fn: Called once, with a stream that has no source yet; returns a stream made from it.
+
     >>> flow(lambda lines: lines.map(str.strip))
     Flow(hole | map(str.strip))
     """
@@ -284,6 +287,9 @@ class Pipeline(Generic[R_co]):
     def explain(self, spark: Engine | None = None) -> Plan:
         """Return what would run where and what bounds what; print it to read it.
 
+        Args:
+            spark: The Spark that it would run on; without it that which `run` would start.
+
         >>> print((Stream.range(3).map(str) | Sink.count()).explain())
         in this process
           source ├─ range | map(str)
@@ -309,6 +315,9 @@ class Pipeline(Generic[R_co]):
 def processor(flow: Flow[A, B]) -> Processor[A, B]:
     """Make a Processor of a Flow, for one upstream and one subscriber.
 
+    Args:
+        flow: What it does to its elements.
+
     >>> upper = processor(flow(lambda lines: lines.map(str.upper)))
     >>> Stream.just("a").subscribe(upper)
     >>> list(Stream.from_publisher(upper))
@@ -321,6 +330,9 @@ def processor(flow: Flow[A, B]) -> Processor[A, B]:
 
 def subscriber(sink: Sink[A, R]) -> Receiver[A, R]:
     """Make a Subscriber of a Sink; its result is waited for with `get()` or `await`.
+
+    Args:
+        sink: What it does with its elements.
 
     >>> total = subscriber(Sink.count())
     >>> Stream.range(5).subscribe(total)

@@ -13,7 +13,6 @@ from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock
 from penstock.engine.places.event_loops import (
     AnyLoop,
     Bell,
-    HomeLoop,
     at_home,
     blocking,
     home_here,
@@ -21,6 +20,7 @@ from penstock.engine.places.event_loops import (
     running,
     spawning,
 )
+from penstock.engine.places.home_loop import HomeLoop
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.watching.observe import observed
@@ -170,7 +170,14 @@ class Run(Generic[R]):
         return self.progress_every(1.0)
 
     def progress_every(self, seconds: float) -> Stream[Progress]:
-        """Return reports of the progress, at a pace of one's own."""
+        """Return reports of the progress, at a pace of one's own; one that is not asked for is left out.
+
+        Args:
+            seconds: How long it is from one report to the next.
+
+        Raises:
+            ValueError: `seconds` is not above 0.
+        """
         if not seconds > 0:
             raise ValueError(f"progress: seconds must be > 0, got {seconds!r}")
         return Stream(Chain(Reports(self, seconds)))

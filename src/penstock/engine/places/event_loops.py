@@ -17,6 +17,7 @@ from contextvars import ContextVar, copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from penstock.engine.places.home_loop import HOME, HomeLoop
 from penstock.engine.places.threads import started
 from penstock.engine.words.trampoline import aside
 
@@ -334,40 +335,6 @@ def loop_here() -> AnyLoop | None:
     return None if loop is None else AsyncioLoop(loop, threading.get_ident(), None)
 
 
-class HomeLoop:
-    """The loop on which a run was begun, for its asynchronous parts on whatever thread they are subscribed.
-
-    A thread that is going to wait for the run on this loop's own thread says so first: then the run does not use the
-    loop, or, if it does already, the thread must not wait.
-    """
-
-    __slots__ = ("_lock", "forgone", "loop", "used")
-
-    def __init__(self, loop: AnyLoop) -> None:
-        self.loop = loop
-        self._lock = threading.Lock()
-        self.used = False
-        self.forgone = False
-
-    def lease(self) -> AnyLoop | None:
-        """Lease the loop, unless the caller is on its thread and waits there."""
-        with self._lock:
-            if self.forgone or self.loop.here:
-                return None
-            self.used = True
-        return self.loop.again()
-
-    def forgo(self) -> bool:
-        """Leave the loop to its thread, which is going to wait; tell whether that can be, since nothing runs there."""
-        with self._lock:
-            if not self.used:
-                self.forgone = True
-            return self.forgone
-
-
-_home: ContextVar[HomeLoop | None] = ContextVar("penstock_home", default=None)
-
-
 def home_here() -> HomeLoop | None:
     """Return the program's own loop that runs in this thread, for a run that is begun here, or None."""
     if not running() or _mode.own is not None:
@@ -384,7 +351,7 @@ def _unnoted_loop() -> AnyLoop | None:
 def at_home(home: HomeLoop | None) -> None:
     """Let what is started in this context use a loop where none runs."""
     on_its_own()
-    _home.set(home)
+    HOME.set(home)
 
 
 def lease_loop() -> AnyLoop:
@@ -393,7 +360,7 @@ def lease_loop() -> AnyLoop:
         return _mode.own.lease()  # counted, so that the loop outlives the run that started it
     found = None if _mode.blocking else loop_here()
     if found is None:
-        home = _home.get()
+        home = HOME.get()
         found = None if home is None else home.lease()
     return _shared.lease() if found is None else found
 

@@ -55,6 +55,9 @@ def per_partition(flow: Flow[A, B]) -> Flow[A, B]:
 
     How rows are divided is Spark's choice, so this is for what is right however they are: batches for a bulk request,
     a running check. On a streaming DataFrame it is a partition of one micro-batch.
+
+    Args:
+        flow: What is done to the rows of one partition.
     """
     _check_flow("per_partition", flow)
     return _part(Scoped(_HOLE, flow))
@@ -66,6 +69,11 @@ def keyed_by(flow: Flow[A, B], *keys: str, order_by: str | tuple[str, ...] = ())
     Without `order_by` the rows of a key come in whatever order Spark has them. Needs memory for one batch, however
     many rows a key has. On a streaming DataFrame Spark keeps what the steps remember of each key, and the rows of a key
     are sorted within each micro-batch, in memory.
+
+    Args:
+        flow: What is done to the rows of one key.
+        *keys: The columns that the key consists of.
+        order_by: The columns by which its rows are sorted.
     """
     _check_flow("keyed_by", flow)
     if not keys:
