@@ -21,6 +21,7 @@ from penstock.engine.watching.observe import observed
 from penstock.engine.weaving.blame import describe, operator_name
 from penstock.plan import Plan
 from penstock.run import InProcess, Run
+from penstock.run.block import RunBlock
 from penstock.run.branches import Branches, Hole, fill
 from penstock.run.explained import INPUT, explained
 from penstock.run.recorded import HOLE, pieces, recorded
@@ -102,6 +103,9 @@ class Flow(Generic[A_contra, B_co]):
 
 def flow(fn: Callable[[Stream[A]], Stream[B]]) -> Flow[A, B]:
     """Record the chain that a function from stream to stream builds.
+
+    Args:
+        fn: Called once, with a stream that has no source yet; returns a stream made from it.
 
     >>> flow(lambda lines: lines.map(str.strip))
     Flow(hole | map(str.strip))
@@ -234,10 +238,18 @@ class Pipeline(Generic[R_co]):
         return self.explain()._repr_html_()
 
     def run(self, spark: Engine | None = None, checkpoint: str | Path | None = None) -> Run[R_co]:
-        """Start it and return a handle: `.wait()` blocks for the result.
+        """Start it and return a handle: `.wait()` blocks for the result, `await` waits for it.
 
-        It runs on the given Spark, or on a new one if a part needs Spark; else in this process. `checkpoint` is a
-        folder from which a run on Spark goes on where the one before has ended.
+        It runs on the given Spark, or on a new one if a part needs Spark; else in this process, on a separate thread.
+        In a coroutine its asynchronous sources, functions and sinks run on the event loop of that coroutine.
+
+        Args:
+            spark: The Spark to run on.
+            checkpoint: A folder from which a run on Spark goes on where the one before has ended.
+
+        Raises:
+            TypeError: `spark` is not a Spark.
+            ValueError: There is a `checkpoint`, and nothing of the pipeline runs on Spark.
 
         >>> (Stream.range(3) | Sink.count()).run().wait()
         3
@@ -249,8 +261,28 @@ class Pipeline(Generic[R_co]):
             raise ValueError("run: checkpoint is for pipelines on Spark, and this one runs in this process")
         return Run(InProcess(self._chain, self._parts))
 
+    def running(self, spark: Engine | None = None, checkpoint: str | Path | None = None) -> RunBlock[R_co]:
+        """Return a run for an `async with` or a `with` block, which begins there and is over behind it.
+
+        Leaving the block waits for the end, and raises the failure of the run; `stop()` the run before, if its source
+        has no end. An error that leaves the block cancels the run, waits until it has ended, and goes on.
+
+        Args:
+            spark: Where it runs, as for `run`.
+            checkpoint: A folder from which a run on Spark goes on, as for `run`.
+
+        >>> with (Stream.range(3) | Sink.count()).running() as run:
+        ...     pass
+        >>> run.wait()
+        3
+        """
+        return RunBlock(lambda: self.run(spark, checkpoint))
+
     def explain(self, spark: Engine | None = None) -> Plan:
         """Return what would run where and what bounds what; print it to read it.
+
+        Args:
+            spark: The Spark that it would run on; without it that which `run` would start.
 
         >>> print((Stream.range(3).map(str) | Sink.count()).explain())
         in this process
@@ -277,6 +309,9 @@ class Pipeline(Generic[R_co]):
 def processor(flow: Flow[A, B]) -> Processor[A, B]:
     """Make a Processor of a Flow, for one upstream and one subscriber.
 
+    Args:
+        flow: What it does to its elements.
+
     >>> upper = processor(flow(lambda lines: lines.map(str.upper)))
     >>> Stream.just("a").subscribe(upper)
     >>> list(Stream.from_publisher(upper))
@@ -289,6 +324,9 @@ def processor(flow: Flow[A, B]) -> Processor[A, B]:
 
 def subscriber(sink: Sink[A, R]) -> Receiver[A, R]:
     """Make a Subscriber of a Sink; its result is waited for with `get()` or `await`.
+
+    Args:
+        sink: What it does with its elements.
 
     >>> total = subscriber(Sink.count())
     >>> Stream.range(5).subscribe(total)

@@ -415,6 +415,12 @@ class Stream(Iterated, Generic[T_co]):
         A processor has one upstream: it is subscribed to the stream with the first run, and serves further runs if it
         serves several subscribers.
 
+        Args:
+            flow: A Flow, a function from stream to stream, or a Processor.
+
+        Raises:
+            TypeError: `flow` is none of these.
+
         >>> Stream.range(3).via(lambda numbers: numbers.map(str)).to_list().get()
         ['0', '1', '2']
         """
@@ -429,6 +435,12 @@ class Stream(Iterated, Generic[T_co]):
 
     def apply(self, step: Stage[T_co, U] | Joint[T_co, U]) -> Stream[U]:
         """Continue with an operator of the user: a Stage or a Joint, as `penstock.extend` has them.
+
+        Args:
+            step: The Stage or the Joint.
+
+        Raises:
+            TypeError: `step` is none of these.
 
         >>> from penstock.operators.map import Map
         >>> list(Stream.range(3).apply(Map(str)))
@@ -449,6 +461,12 @@ class Stream(Iterated, Generic[T_co]):
     def from_source(source: Source[T]) -> Stream[T]:
         """Emit the elements of a Source of the user, as `penstock.extend` has it.
 
+        Args:
+            source: The Source.
+
+        Raises:
+            TypeError: `source` is none of these.
+
         >>> from penstock.operators.just import Just
         >>> list(Stream.from_source(Just((1, 2))))
         [1, 2]
@@ -464,6 +482,8 @@ class Stream(Iterated, Generic[T_co]):
     def from_iterable(items: Iterable[T]) -> Stream[T]:
         """Emit the items of an iterable.
 
+        Backpressures by not advancing the iterator.
+
         >>> list(Stream.from_iterable("abc"))
         ['a', 'b', 'c']
         """
@@ -472,6 +492,11 @@ class Stream(Iterated, Generic[T_co]):
     @staticmethod
     def just(*items: T) -> Stream[T]:
         """Emit the given elements.
+
+        Backpressures by waiting.
+
+        Args:
+            items: The elements; None is none.
 
         >>> list(Stream.just(1, 2))
         [1, 2]
@@ -490,6 +515,14 @@ class Stream(Iterated, Generic[T_co]):
     def range(start: Any, stop: Any = None, step: Any = 1, *, count: int | None = None) -> Stream[Any]:
         """Emit numbers, as the built-in range has them, or `count` of them; they need not be whole.
 
+        Backpressures by waiting.
+
+        Args:
+            start: The first number, or, alone, the one before which it stops.
+            stop: The number before which it stops.
+            step: How far apart the numbers are.
+            count: How many there are, in place of `stop`.
+
         >>> list(Stream.range(1, 4))
         [1, 2, 3]
         >>> list(Stream.range(0.5, count=3))
@@ -501,6 +534,8 @@ class Stream(Iterated, Generic[T_co]):
     def empty() -> Stream[typing.Never]:
         """Complete without an element.
 
+        Backpressures never.
+
         >>> list(Stream.empty())
         []
         """
@@ -509,6 +544,8 @@ class Stream(Iterated, Generic[T_co]):
     @staticmethod
     def never() -> Stream[typing.Never]:
         """Neither emit nor end.
+
+        Backpressures never.
 
         >>> Stream.never()
         Stream(never)
@@ -519,6 +556,11 @@ class Stream(Iterated, Generic[T_co]):
     def error(error: Exception) -> Stream[typing.Never]:
         """Fail without an element.
 
+        Backpressures never.
+
+        Args:
+            error: The failure.
+
         >>> list(Stream.error(KeyError("lost")).on_error_resume(lambda error: [repr(error)]))
         ["KeyError('lost')"]
         """
@@ -527,6 +569,14 @@ class Stream(Iterated, Generic[T_co]):
     @staticmethod
     def defer(make: Callable[[], Publisher[T] | Iterable[T] | AsyncIterable[T]]) -> Stream[T]:
         """Make the stream anew for each subscriber.
+
+        Backpressures when downstream does.
+
+        Args:
+            make: Called for each subscriber; gives a stream, another publisher, or an iterable.
+
+        Raises:
+            TypeError: `make` is not callable.
 
         >>> list(Stream.defer(lambda: Stream.just("fresh")))
         ['fresh']
@@ -549,6 +599,8 @@ class Stream(Iterated, Generic[T_co]):
         """Emit what `step` makes of a state: an element and the next state, or None for the end.
 
         The first state is `seed`, or what `create` makes for each run.
+
+        Backpressures by not calling `step`.
 
         >>> list(Stream.generate(1, lambda n: (n, n * 2) if n < 20 else None))
         [1, 2, 4, 8, 16]
@@ -580,6 +632,8 @@ class Stream(Iterated, Generic[T_co]):
         elements after the first `n`, without positions. `commit(position)` is told, in order, what will never be asked
         for again. A plain subscriber gets the elements, from the beginning.
 
+        Backpressures when downstream does.
+
         >>> log = ["a", "b", "c"]
         >>> lines = Stream.resumable(lambda after: [(n, log[n - 1]) for n in range((after or 0) + 1, 4)])
         >>> list(lines)
@@ -593,6 +647,20 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[T]:
         """Emit what callbacks hand to an emitter, with a policy for when they are too fast.
 
+        Backpressures by `overflow`: the callbacks cannot be slowed, so beyond `size` waiting elements they are refused,
+        dropped, replaced by the latest, or the stream fails.
+
+        Args:
+            attach: Called with an Emitter for each subscriber; it hands elements to the emitter's `emit`, from any
+                thread.
+            overflow: What happens to elements that come while `size` of them wait to be asked for: they are refused,
+                left out, or fail the stream.
+            size: How many elements wait at most.
+
+        Raises:
+            TypeError: `attach` is not callable.
+            ValueError: `size` is below 1.
+
         >>> def attach(emitter):
         ...     emitter.emit("a"), emitter.complete()
         >>> list(Stream.create(attach))
@@ -603,6 +671,8 @@ class Stream(Iterated, Generic[T_co]):
     @staticmethod
     def from_async_iterable(items: AsyncIterable[T]) -> Stream[T]:
         """Emit the items of an asynchronous iterable.
+
+        Backpressures by not asking for the next item.
 
         >>> async def letters():
         ...     yield "a"
@@ -615,6 +685,8 @@ class Stream(Iterated, Generic[T_co]):
     def from_awaitable(awaitable: Awaitable[T] | Callable[[], Awaitable[T]]) -> Stream[T]:
         """Emit what an awaitable gives, or the one that a function makes for each subscriber.
 
+        Backpressures by not awaiting.
+
         >>> async def answer():
         ...     return 42
         >>> list(Stream.from_awaitable(answer))
@@ -625,6 +697,15 @@ class Stream(Iterated, Generic[T_co]):
     @staticmethod
     def from_callable(fn: Callable[[], T], *more: Callable[[], T]) -> Stream[T]:
         """Emit what a function returns, called when downstream asks; several functions are called in turn.
+
+        Backpressures by not calling the function.
+
+        Args:
+            fn: Called without arguments when an element is asked for.
+            more: Functions that are called after it, in turn.
+
+        Raises:
+            TypeError: `fn` is not callable.
 
         >>> list(Stream.from_callable(lambda: 6 * 7))
         [42]
@@ -640,6 +721,16 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[T]:
         """Open a resource for each subscriber and close it once, however the stream made with it ends.
 
+        Backpressures when downstream does.
+
+        Args:
+            open: Called for each subscriber; gives the resource.
+            use: Called with the resource; gives a stream, another publisher, or an iterable.
+            close: Called once with the resource, however the stream ends.
+
+        Raises:
+            TypeError: `open`, `use` or `close` is not callable.
+
         >>> import io
         >>> list(Stream.using(lambda: io.StringIO("a b"), lambda text: text.read().split(), lambda text: text.close()))
         ['a', 'b']
@@ -649,6 +740,19 @@ class Stream(Iterated, Generic[T_co]):
     @staticmethod
     def subject(*, overflow: Overflow = Overflow.ERROR, size: int = 256, kept: int = 0) -> Subject[T]:  # pyright: ignore[reportInvalidTypeVarUse]  the annotation of the subject says what T is
         """Make a stream and hand elements to it, for everybody who is subscribed; `kept` are for those who come later.
+
+        Backpressures by `overflow`, for each subscriber by itself: one that is `size` elements behind fails with
+        OverflowedError, misses elements, or has only the latest, and the others go on; with BUFFER an element that one
+        of them has no room for is refused for all.
+
+        Args:
+            overflow: What happens where a subscriber has not asked and `size` elements wait for it: it fails, or
+                elements are left out or refused.
+            size: How many elements wait for each subscriber at most.
+            kept: How many of the last elements a later subscriber gets first.
+
+        Raises:
+            ValueError: `size` is below 1 or `kept` is below 0.
 
         >>> orders = Stream.subject(kept=10)
         >>> orders.emit("tea"), orders.complete()
@@ -661,6 +765,8 @@ class Stream(Iterated, Generic[T_co]):
     @staticmethod
     def from_publisher(publisher: Publisher[T]) -> Stream[T]:
         """Take the elements of any publisher, of any library.
+
+        Backpressures by passing demand on.
 
         >>> list(Stream.from_publisher(Stream.just(1)))
         [1]
@@ -677,6 +783,18 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[int]:
         """Emit 0, 1, 2, … at a steady pace.
 
+        Backpressures by `overflow`: a clock cannot be slowed, so ticks that were not asked for are replaced by the
+        latest, dropped, held up to `size`, or fail the stream.
+
+        Args:
+            seconds: How far apart the numbers come.
+            overflow: What happens to numbers that are due and not asked for; with `LATEST` the newest waits.
+            size: How many numbers wait at most.
+            clock: Where the time comes from; a `VirtualClock` in tests.
+
+        Raises:
+            ValueError: `seconds` is not above 0 or `size` is below 1.
+
         >>> list(Stream.interval(0.001).take(3))
         [0, 1, 2]
         """
@@ -685,6 +803,15 @@ class Stream(Iterated, Generic[T_co]):
     @staticmethod
     def timer(seconds: float | timedelta, *, clock: Clock = SYSTEM_CLOCK) -> Stream[int]:
         """Emit 0 after a while, and complete.
+
+        Backpressures by holding its one element.
+
+        Args:
+            seconds: How long it waits.
+            clock: Where the time comes from; a `VirtualClock` in tests.
+
+        Raises:
+            ValueError: `seconds` is below 0.
 
         >>> list(Stream.timer(0.001))
         [0]
@@ -695,6 +822,14 @@ class Stream(Iterated, Generic[T_co]):
 
     def map(self, fn: Callable[[T_co], U]) -> Stream[U]:
         """Emit what the function returns for each element.
+
+        Backpressures when downstream does.
+
+        Args:
+            fn: Called with each element; a coroutine function belongs into `map_async`.
+
+        Raises:
+            TypeError: `fn` is not callable.
 
         >>> list(Stream.range(3).map(str))
         ['0', '1', '2']
@@ -708,6 +843,14 @@ class Stream(Iterated, Generic[T_co]):
     def starmap(self: Stream[Any], fn: Callable[..., U]) -> Stream[U]:
         """Call a function with the items of each element as its arguments.
 
+        Backpressures when downstream does.
+
+        Args:
+            fn: Called with the items of each element.
+
+        Raises:
+            TypeError: `fn` is not callable.
+
         >>> list(Stream.just((2, 3), (4, 5)).starmap(lambda a, b: a * b))
         [6, 20]
         """
@@ -720,6 +863,8 @@ class Stream(Iterated, Generic[T_co]):
         concurrency: int | None = None,
     ) -> Stream[T_co]:
         """Emit the elements for which the predicate is true.
+
+        Backpressures when downstream does; an element that is rejected is replaced by asking for one more.
 
         Args:
             predicate: Called with each element. A coroutine function (`async def`) is awaited; the order of the
@@ -741,6 +886,11 @@ class Stream(Iterated, Generic[T_co]):
     def of_type(self, kind: type[U]) -> Stream[U]:
         """Emit the elements that are instances of the type.
 
+        Backpressures when downstream does; an element that is left out is replaced by asking for one more.
+
+        Args:
+            kind: The type, or what else `isinstance` takes.
+
         >>> list(Stream.from_iterable([1, "a", 2]).of_type(int))
         [1, 2]
         """
@@ -748,6 +898,11 @@ class Stream(Iterated, Generic[T_co]):
 
     def cast(self, kind: type[U]) -> Stream[U]:
         """Make sure that every element is an instance of the type.
+
+        Backpressures when downstream does.
+
+        Args:
+            kind: The type; an element that is of another one fails the stream with TypeError.
 
         >>> Stream.from_iterable([1, "a"]).cast(int).materialize().last().get()
         Failed(error=TypeError("cast: each element must be of type int, got 'a' of type str"))
@@ -769,6 +924,18 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[Any]:
         """Emit the items of the iterable, or with `concurrency` the elements of the publisher, made of each element.
 
+        Backpressures when downstream does, in the middle of an iterable if need be.
+
+        Args:
+            fn: Called with each element; gives an iterable, or, with `concurrency`, a publisher or an asynchronous
+                iterable.
+            concurrency: How many of these are subscribed at a time.
+            prefetch: How many elements of each are asked for ahead, and held at most; 32 if not said.
+
+        Raises:
+            TypeError: `fn` is not callable.
+            ValueError: `concurrency` is below 1 or `prefetch` is below 1.
+
         >>> list(Stream.range(3).flat_map(lambda n: [n] * n))
         [1, 2, 2]
         """
@@ -781,6 +948,15 @@ class Stream(Iterated, Generic[T_co]):
     def concat_map(self, fn: Callable[[T_co], Publisher[U] | Iterable[U] | AsyncIterable[U]]) -> Stream[U]:
         """Turn each element into a stream, and emit one of them after the other.
 
+        Backpressures when downstream does: it holds nothing, and asks upstream for the next element when the current
+        publisher has completed and downstream asks.
+
+        Args:
+            fn: Called with each element; gives a stream, another publisher, or an iterable.
+
+        Raises:
+            TypeError: `fn` is not callable.
+
         >>> list(Stream.just("ab", "c").concat_map(lambda text: Stream.from_iterable(text)))
         ['a', 'b', 'c']
         """
@@ -790,6 +966,17 @@ class Stream(Iterated, Generic[T_co]):
         self, fn: Callable[[T_co], Publisher[U] | Iterable[U] | AsyncIterable[U]], *, prefetch: int = 32
     ) -> Stream[U]:
         """Turn each element into a stream, and emit the newest of them alone; the one before is cancelled.
+
+        Backpressures the newest publisher when downstream does, of which at most `prefetch` elements are held; upstream
+        is asked for everything, once downstream asks.
+
+        Args:
+            fn: Called with each element; gives a stream, another publisher, or an iterable.
+            prefetch: How many elements are asked for ahead, and held at most.
+
+        Raises:
+            TypeError: `fn` is not callable.
+            ValueError: `prefetch` is below 1.
 
         >>> list(Stream.just("old", "new").switch_map(lambda text: Stream.timer(0.001).map(lambda _: text)))
         ['new']
@@ -817,6 +1004,20 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[Any]:
         """Emit each element, what the function makes of it, what it makes of that, and so on, level by level.
 
+        Backpressures when downstream does. At most `size` elements wait to be expanded; one more fails it with
+        OverflowedError.
+
+        Args:
+            fn: Called with each element that is emitted; gives an iterable of more, or, with `concurrency`, a
+                publisher.
+            concurrency: How many publishers are subscribed at a time.
+            size: How many elements wait to be expanded at most; one more fails the stream.
+            prefetch: How many elements of each publisher are asked for ahead; 32 if not said.
+
+        Raises:
+            TypeError: `fn` is not callable.
+            ValueError: `concurrency` is below 1, `size` is below 1 or `prefetch` is below 1.
+
         >>> list(Stream.just(8).expand(lambda n: [n // 2] if n > 1 else []))
         [8, 4, 2, 1]
         """
@@ -828,6 +1029,8 @@ class Stream(Iterated, Generic[T_co]):
 
     def flatten(self: Stream[Iterable[U]]) -> Stream[U]:
         """Emit the items of each element.
+
+        Backpressures when downstream does, in the middle of an element if need be.
 
         >>> list(Stream.just([1, 2], [3]).flatten())
         [1, 2, 3]
@@ -843,6 +1046,9 @@ class Stream(Iterated, Generic[T_co]):
         key: Callable[[T_co], Hashable] | None = None,
     ) -> Stream[U]:
         """Emit what the function's awaitables give, with at most `concurrency` of them under way.
+
+        Backpressures when downstream does: `concurrency` elements are under way and as many more wait, before or after
+        their work.
 
         Args:
             fn: A coroutine function, or another function that returns an awaitable. It must give something: where there
@@ -874,6 +1080,19 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[Any]:
         """Call a function with many elements at a time, as a list, a NumPy array or an Arrow record batch.
 
+        Backpressures when downstream does, in the middle of a batch if need be; demand counts elements, and upstream is
+        asked for what fills the batches that would cover it. It holds fewer than `size` elements, or the results of one
+        batch.
+
+        Args:
+            fn: Called with a batch; gives an iterable of results.
+            size: How many elements a batch has at most; so many are held.
+            form: How the batch is given: `"list"`, `"numpy"` or `"arrow"`.
+
+        Raises:
+            TypeError: `fn` is not callable.
+            ValueError: `size` is below 1.
+
         >>> list(Stream.range(5).map_batches(lambda batch: [n - batch[0] for n in batch], size=3))
         [0, 1, 2, 0, 1]
         """
@@ -882,6 +1101,8 @@ class Stream(Iterated, Generic[T_co]):
     def materialize(self) -> Stream[Next[T_co] | Failed | Completed]:
         """Turn signals into elements, a failure included.
 
+        Backpressures when downstream does; the end of upstream is an element too, and waits until it is asked for.
+
         >>> list(Stream.just(7).materialize())
         [Next(element=7), Completed()]
         """
@@ -889,6 +1110,8 @@ class Stream(Iterated, Generic[T_co]):
 
     def dematerialize(self: Stream[Signal[U]]) -> Stream[U]:
         """Turn elements that stand for signals into these.
+
+        Backpressures when downstream does.
 
         >>> list(Stream.just(7, 8).materialize().dematerialize())
         [7, 8]
@@ -906,6 +1129,20 @@ class Stream(Iterated, Generic[T_co]):
         on_subscribe: Callable[[], object] | None = None,
     ) -> Stream[T_co]:
         """Look at the signals that pass by.
+
+        Backpressures when downstream does.
+
+        Args:
+            on_next: Called with each element; what it raises fails the stream.
+            on_error: Called with the failure.
+            on_complete: Called when the stream completes.
+            on_cancel: Called when downstream cancels.
+            on_request: Called with how many elements are asked for.
+            on_subscribe: Called when it is subscribed.
+
+        Raises:
+            TypeError: `on_next`, `on_error`, `on_complete`, `on_cancel`, `on_request` or `on_subscribe` is not
+                callable.
 
         >>> Stream.just("a").tap(print).count().get()
         a
@@ -931,6 +1168,16 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[Any]:
         """Emit the result so far after each element, beginning with `initial` or with what `create` makes for each run.
 
+        Backpressures when downstream does.
+
+        Args:
+            fn: Called with the result so far and an element; gives the next result.
+            initial: What every run begins with; it must be hashable.
+            create: Makes what a run begins with.
+
+        Raises:
+            TypeError: `fn` or `create` is not callable.
+
         >>> list(Stream.range(1, 5).scan(lambda total, n: total + n, 0))
         [1, 3, 6, 10]
         """
@@ -938,6 +1185,15 @@ class Stream(Iterated, Generic[T_co]):
 
     def stateful_map(self, fn: Callable[[S, T_co], tuple[S | None, U]], create: Callable[[], S]) -> Stream[U]:
         """Change each element in the light of a state: from state and element to the next state and the result.
+
+        Backpressures when downstream does.
+
+        Args:
+            fn: Called with the state and an element; gives the next state and the result.
+            create: Makes the state that a run begins with.
+
+        Raises:
+            TypeError: `fn` or `create` is not callable.
 
         >>> list(Stream.just(3, 10, 4).stateful_map(lambda last, n: (n, n - last), int))
         [3, 7, -6]
@@ -947,6 +1203,14 @@ class Stream(Iterated, Generic[T_co]):
     def take(self, count: int) -> Stream[T_co]:
         """Emit the first elements and ask for no more than these.
 
+        Backpressures when downstream does.
+
+        Args:
+            count: How many elements.
+
+        Raises:
+            ValueError: `count` is below 0.
+
         >>> list(Stream.range(1_000_000).take(2))
         [0, 1]
         """
@@ -954,6 +1218,8 @@ class Stream(Iterated, Generic[T_co]):
 
     def take_while(self, predicate: Callable[[T_co], object]) -> Stream[T_co]:
         """Emit elements until one does not satisfy the predicate.
+
+        Backpressures when downstream does.
 
         >>> list(Stream.range(9).take_while(lambda n: n < 3))
         [0, 1, 2]
@@ -963,6 +1229,14 @@ class Stream(Iterated, Generic[T_co]):
     def take_last(self, count: int) -> Stream[T_co]:
         """Emit the last elements, once they are known.
 
+        Backpressures then, when downstream does; before, it asks for everything and holds `count` elements.
+
+        Args:
+            count: How many elements; so many are held.
+
+        Raises:
+            ValueError: `count` is below 0.
+
         >>> list(Stream.range(5).take_last(2))
         [3, 4]
         """
@@ -970,6 +1244,14 @@ class Stream(Iterated, Generic[T_co]):
 
     def skip(self, count: int) -> Stream[T_co]:
         """Leave out the first elements.
+
+        Backpressures when downstream does; an element that is left out is replaced by asking for one more.
+
+        Args:
+            count: How many elements.
+
+        Raises:
+            ValueError: `count` is below 0.
 
         >>> list(Stream.range(5).skip(3))
         [3, 4]
@@ -979,6 +1261,8 @@ class Stream(Iterated, Generic[T_co]):
     def skip_while(self, predicate: Callable[[T_co], object]) -> Stream[T_co]:
         """Leave out elements until one does not satisfy the predicate.
 
+        Backpressures when downstream does; an element that is left out is replaced by asking for one more.
+
         >>> list(Stream.just(1, 2, 9, 3).skip_while(lambda n: n < 5))
         [9, 3]
         """
@@ -987,6 +1271,14 @@ class Stream(Iterated, Generic[T_co]):
     def skip_last(self, count: int) -> Stream[T_co]:
         """Leave out the last elements.
 
+        Backpressures when downstream does; it holds `count` elements.
+
+        Args:
+            count: How many elements; so many are held.
+
+        Raises:
+            ValueError: `count` is below 0.
+
         >>> list(Stream.range(5).skip_last(2))
         [0, 1, 2]
         """
@@ -994,6 +1286,8 @@ class Stream(Iterated, Generic[T_co]):
 
     def ignore_elements(self) -> Stream[typing.Never]:
         """Let only the end through.
+
+        Backpressures never: it asks for everything and holds nothing.
 
         >>> list(Stream.range(3).tap(print).take(2).ignore_elements())
         0
@@ -1004,6 +1298,12 @@ class Stream(Iterated, Generic[T_co]):
 
     def start_with(self, *items: U, create: Iterable[Callable[[], U]] = ()) -> Stream[T_co | U]:
         """Emit some elements before all others, then what the functions of `create` return, each called when asked for.
+
+        Backpressures when downstream does; upstream is asked for nothing before the given elements are delivered.
+
+        Args:
+            items: The elements that come first.
+            create: Functions without arguments.
 
         >>> list(Stream.just(2, 3).start_with(0, 1))
         [0, 1, 2, 3]
@@ -1016,6 +1316,12 @@ class Stream(Iterated, Generic[T_co]):
     def end_with(self, *items: U, create: Iterable[Callable[[], U]] = ()) -> Stream[T_co | U]:
         """Emit some elements after all others, then what the functions of `create` return, each called when asked for.
 
+        Backpressures when downstream does.
+
+        Args:
+            items: The elements that come last.
+            create: Functions without arguments.
+
         >>> list(Stream.just(0, 1).end_with(2, 3))
         [0, 1, 2, 3]
         """
@@ -1026,6 +1332,11 @@ class Stream(Iterated, Generic[T_co]):
     def default_if_empty(self, *items: U) -> Stream[T_co | U]:
         """Emit something where there is nothing.
 
+        Backpressures when downstream does.
+
+        Args:
+            items: What is emitted where there was no element.
+
         >>> list(Stream.range(3).filter(lambda n: n > 9).default_if_empty(-1))
         [-1]
         """
@@ -1033,6 +1344,14 @@ class Stream(Iterated, Generic[T_co]):
 
     def enumerate(self, start: int = 0) -> Stream[tuple[int, T_co]]:
         """Emit each element with its number.
+
+        Backpressures when downstream does.
+
+        Args:
+            start: The first number.
+
+        Raises:
+            ValueError: `start` is below 0.
 
         >>> list(Stream.just("a", "b").enumerate(1))
         [(1, 'a'), (2, 'b')]
@@ -1042,6 +1361,14 @@ class Stream(Iterated, Generic[T_co]):
     def drop_repeats(self, key: Callable[[T_co], object] | None = None) -> Stream[T_co]:
         """Let a run of equal elements through once.
 
+        Backpressures when downstream does.
+
+        Args:
+            key: Called with an element; gives what is compared.
+
+        Raises:
+            TypeError: `key` is not callable.
+
         >>> list(Stream.just(1, 1, 2, 1).drop_repeats())
         [1, 2, 1]
         """
@@ -1050,6 +1377,9 @@ class Stream(Iterated, Generic[T_co]):
     def distinct(self, key: Callable[[T_co], Hashable] | None = None, *, size: int | None = None) -> Stream[T_co]:
         """Let each element, or one of each key, through once; `size` bounds how many keys are held.
 
+        Backpressures when downstream does; an element that is left out is replaced by asking for one more. It holds the
+        keys of all that it has emitted, or with `size` those of the last `size`.
+
         >>> list(Stream.just(1, 2, 1, 3, 2).distinct())
         [1, 2, 3]
         """
@@ -1057,6 +1387,15 @@ class Stream(Iterated, Generic[T_co]):
 
     def buffer(self, count: int, step: int | None = None) -> Stream[builtins.list[T_co]]:
         """Collect elements into lists, one beginning every `step` elements.
+
+        Backpressures when downstream does; it holds fewer than `count` elements.
+
+        Args:
+            count: How long the lists are; fewer elements than that are held.
+            step: How far apart they begin; as far as they are long if not said.
+
+        Raises:
+            ValueError: `count` is below 1 or `step` is below 1.
 
         >>> list(Stream.range(5).buffer(2))
         [[0, 1], [2, 3], [4]]
@@ -1068,6 +1407,16 @@ class Stream(Iterated, Generic[T_co]):
     def buffer_until(self, predicate: Callable[[T_co], object], *, size: int = 65_536) -> Stream[builtins.list[T_co]]:
         """Collect elements into lists that each end with one that satisfies the predicate.
 
+        Backpressures when downstream does; it holds `size` elements at the most.
+
+        Args:
+            predicate: Called with each element.
+            size: How long a list may get; a longer one fails the stream.
+
+        Raises:
+            TypeError: `predicate` is not callable.
+            ValueError: `size` is below 1.
+
         >>> list(Stream.from_iterable("to be.").buffer_until(lambda c: c in " ."))
         [['t', 'o', ' '], ['b', 'e', '.']]
         """
@@ -1075,6 +1424,16 @@ class Stream(Iterated, Generic[T_co]):
 
     def buffer_while(self, predicate: Callable[[T_co], object], *, size: int = 65_536) -> Stream[builtins.list[T_co]]:
         """Collect runs of elements that satisfy the predicate into lists, and leave out the others.
+
+        Backpressures when downstream does; it holds `size` elements at the most.
+
+        Args:
+            predicate: Called with each element.
+            size: How long a list may get; a longer one fails the stream.
+
+        Raises:
+            TypeError: `predicate` is not callable.
+            ValueError: `size` is below 1.
 
         >>> list(Stream.from_iterable("to be.").buffer_while(str.isalpha))
         [['t', 'o'], ['b', 'e']]
@@ -1086,6 +1445,16 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[builtins.list[T_co]]:
         """Cut the stream into lists wherever the predicate is true for an element and the one after it.
 
+        Backpressures when downstream does; it holds `size` elements at the most.
+
+        Args:
+            predicate: Called with an element and the one after it.
+            size: How long a list may get; a longer one fails the stream.
+
+        Raises:
+            TypeError: `predicate` is not callable.
+            ValueError: `size` is below 1.
+
         >>> list(Stream.just(1, 2, 5, 6, 9).split_when(lambda a, b: b - a > 1))
         [[1, 2], [5, 6], [9]]
         """
@@ -1094,6 +1463,8 @@ class Stream(Iterated, Generic[T_co]):
     def pairwise(self) -> Stream[tuple[T_co, T_co]]:
         """Emit each element together with the one before it.
 
+        Backpressures when downstream does; it holds one element.
+
         >>> list(Stream.just(1, 4, 9).pairwise())
         [(1, 4), (4, 9)]
         """
@@ -1101,6 +1472,15 @@ class Stream(Iterated, Generic[T_co]):
 
     def sliding(self, count: int, step: int = 1) -> Stream[tuple[T_co, ...]]:
         """Emit a window that moves over the elements.
+
+        Backpressures when downstream does; it holds fewer than `count` elements.
+
+        Args:
+            count: How many elements the window has; so many are held.
+            step: How far it moves.
+
+        Raises:
+            ValueError: `count` is below 1 or `step` is below 1.
 
         >>> list(Stream.range(5).sliding(3))
         [(0, 1, 2), (1, 2, 3), (2, 3, 4)]
@@ -1111,6 +1491,17 @@ class Stream(Iterated, Generic[T_co]):
         self, count: int, seconds: float | timedelta, *, clock: Clock = SYSTEM_CLOCK
     ) -> Stream[builtins.list[T_co]]:
         """Collect elements into lists, for so many or so long.
+
+        Backpressures when downstream does: at most `count` elements are held; a list whose time is up while downstream
+        asks for nothing goes on to fill.
+
+        Args:
+            count: How long a list may get; so many elements are held.
+            seconds: How long the first element of a list waits for the others.
+            clock: Where the time comes from; a `VirtualClock` in tests.
+
+        Raises:
+            ValueError: `count` is below 1 or `seconds` is not above 0.
 
         >>> list(Stream.range(5).buffer_timeout(2, 1.0))
         [[0, 1], [2, 3], [4]]
@@ -1132,6 +1523,22 @@ class Stream(Iterated, Generic[T_co]):
 
         A window has `count` elements, lasts `seconds`, lasts until none has come for `gap` seconds (a session), or
         lasts `until` another stream emits.
+
+        Backpressures when neither the current window nor another one is asked for: at most `size` elements wait, for
+        all windows together. Fails when all elements that wait are in windows that get no subscriber within `patience`
+        seconds.
+
+        Args:
+            count: How many elements each has.
+            seconds: How long each lasts.
+            gap: For how many seconds no element has come when it ends.
+            until: A stream; with each of its elements the next window begins.
+            size: How many elements wait for the subscribers of the windows at most.
+            patience: For how many seconds streams that get no subscriber may hold all others up, before it fails.
+            clock: Where the time comes from; a `VirtualClock` in tests.
+
+        Raises:
+            ValueError: `count` is below 1, `seconds` or `gap` is not above 0, `size` is below 1 or `patience` is below 0.
 
         >>> list(Stream.range(5).window(2).flat_map(lambda window: window.to_list(), concurrency=1))
         [[0, 1], [2, 3], [4]]
@@ -1162,6 +1569,21 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[GroupedStream[K, T_co]]:
         """Split into one stream per key, of at most `groups` at a time that hold `size` elements together.
 
+        Backpressures when neither elements of the groups nor more groups are asked for: at most `size` elements wait,
+        for all groups together, and a slow group holds the others back. Fails when more than `groups` are open, and
+        when all elements that wait are in groups that have no subscriber and get none within `patience` seconds.
+
+        Args:
+            key: Called with an element; gives what its group is known by.
+            groups: How many groups there are at a time; one more fails the stream.
+            size: How many elements wait in all groups together.
+            patience: For how many seconds streams that get no subscriber may hold all others up, before it fails.
+            clock: Where the time comes from; a `VirtualClock` in tests.
+
+        Raises:
+            TypeError: `key` is not callable.
+            ValueError: `groups` is below 1, `size` is below 1 or `patience` is below 0.
+
         >>> even = Stream.range(5).group_by(lambda n: n % 2 == 0)
         >>> list(even.flat_map(lambda group: group.to_list().map(lambda some: (group.key, some)), concurrency=2))
         [(True, [0, 2, 4]), (False, [1, 3])]
@@ -1174,6 +1596,16 @@ class Stream(Iterated, Generic[T_co]):
     def merge(self, *others: Publisher[U], prefetch: int = 32) -> Stream[T_co | U]:
         """Emit the elements of all streams as they come.
 
+        Backpressures when downstream does: at most `prefetch` elements of each stream are held, and none before
+        downstream asks.
+
+        Args:
+            others: The other streams, or other publishers.
+            prefetch: How many elements of each stream are asked for ahead, and held at most.
+
+        Raises:
+            ValueError: `prefetch` is below 1.
+
         >>> list(Stream.just(1, 2).merge(Stream.just(10, 20)))
         [1, 10, 2, 20]
         """
@@ -1182,6 +1614,12 @@ class Stream(Iterated, Generic[T_co]):
 
     def concat(self=NOTHING, *others: Publisher[U]) -> Stream[T_co | U]:
         """Emit one stream after the other; `Stream.concat(...)` takes any publishers, or none.
+
+        Backpressures when downstream does; demand left over moves on to the next, which is not subscribed before
+        downstream asks for its elements.
+
+        Args:
+            others: The other streams, or other publishers.
 
         >>> list(Stream.just(1).concat(Stream.just(2), Stream.just(3)))
         [1, 2, 3]
@@ -1204,6 +1642,16 @@ class Stream(Iterated, Generic[T_co]):
     def zip(self, *others: Publisher[Any], prefetch: int = 32) -> Stream[Any]:
         """Pair the elements of several streams.
 
+        Backpressures when downstream does: at most `prefetch` elements of each stream are held, and none before
+        downstream asks.
+
+        Args:
+            others: The other streams, or other publishers.
+            prefetch: How many elements of each stream are asked for ahead, and held at most.
+
+        Raises:
+            ValueError: `prefetch` is below 1.
+
         >>> list(Stream.range(3).zip(Stream.just("a", "b")))
         [(0, 'a'), (1, 'b')]
         """
@@ -1224,6 +1672,16 @@ class Stream(Iterated, Generic[T_co]):
     def combine_latest(self, *others: Publisher[Any], prefetch: int = 32) -> Stream[Any]:
         """Emit the latest elements of several streams whenever one of them changes.
 
+        Backpressures when downstream does: no combination is left out, and at most `prefetch` elements of each stream
+        wait.
+
+        Args:
+            others: The other streams, or other publishers.
+            prefetch: How many elements of each stream are asked for ahead, and held at most.
+
+        Raises:
+            ValueError: `prefetch` is below 1.
+
         >>> list(Stream.just(1, 2).combine_latest(Stream.just("a", "b")))
         [(1, 'a'), (2, 'a'), (2, 'b')]
         """
@@ -1243,6 +1701,11 @@ class Stream(Iterated, Generic[T_co]):
     def with_latest_from(self, *others: Publisher[Any]) -> Stream[Any]:
         """Emit each element together with the latest of other streams.
 
+        Backpressures when downstream does; the others are asked for everything, and only their latest element is kept.
+
+        Args:
+            others: The other streams, or other publishers. One element of each is held.
+
         >>> list(Stream.range(3).with_latest_from(Stream.just("a")))
         [(0, 'a'), (1, 'a'), (2, 'a')]
         """
@@ -1252,6 +1715,11 @@ class Stream(Iterated, Generic[T_co]):
     def race(self, *others: Publisher[U]) -> Stream[T_co | U]:
         """Emit the stream that answers first, and no other.
 
+        Backpressures when downstream does: until one has answered, each is asked for what downstream asks for.
+
+        Args:
+            others: The other streams, or other publishers.
+
         >>> list(Stream.never().race(Stream.just("here")))
         ['here']
         """
@@ -1259,6 +1727,11 @@ class Stream(Iterated, Generic[T_co]):
 
     def switch_if_empty(self, other: Publisher[U]) -> Stream[T_co | U]:
         """Go on with another stream if there was no element.
+
+        Backpressures when downstream does; demand moves on to the other one.
+
+        Args:
+            other: The other stream, or another publisher.
 
         >>> list(Stream.empty().switch_if_empty(Stream.just("nothing found")))
         ['nothing found']
@@ -1268,6 +1741,11 @@ class Stream(Iterated, Generic[T_co]):
     def take_until(self, other: Publisher[object]) -> Stream[T_co]:
         """Let elements through until another stream emits.
 
+        Backpressures when downstream does; of the other stream one element is asked for.
+
+        Args:
+            other: The other stream, or another publisher.
+
         >>> list(Stream.range(3).take_until(Stream.never()))
         [0, 1, 2]
         """
@@ -1275,6 +1753,12 @@ class Stream(Iterated, Generic[T_co]):
 
     def skip_until(self, other: Publisher[object]) -> Stream[T_co]:
         """Leave out elements until another stream emits.
+
+        Backpressures when downstream does; what is left out does not count, so until then the stream is asked for more
+        at once.
+
+        Args:
+            other: The other stream, or another publisher.
 
         >>> list(Stream.range(3).skip_until(Stream.just("now")))
         [0, 1, 2]
@@ -1286,6 +1770,17 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[T_co | U]:
         """Merge streams that are sorted into one that is.
 
+        Backpressures when downstream does: at most `prefetch` elements of each stream are held.
+
+        Args:
+            others: The other streams, or other publishers.
+            key: Called with an element; gives what is compared.
+            prefetch: How many elements of each stream are asked for ahead, and held at most.
+
+        Raises:
+            TypeError: `key` is not callable.
+            ValueError: `prefetch` is below 1.
+
         >>> list(Stream.just(1, 4).merge_sorted(Stream.just(2, 3)))
         [1, 2, 3, 4]
         """
@@ -1294,6 +1789,16 @@ class Stream(Iterated, Generic[T_co]):
 
     def interleave(self, *others: Publisher[U], count: int = 1, prefetch: int = 32) -> Stream[T_co | U]:
         """Take elements of several streams in turns, `count` at a time.
+
+        Backpressures when downstream does: at most `prefetch` elements of each stream are held.
+
+        Args:
+            others: The other streams, or other publishers.
+            count: How many elements of one come before the next has its turn.
+            prefetch: How many elements of each stream are asked for ahead, and held at most.
+
+        Raises:
+            ValueError: `count` is below 1 or `prefetch` is below 1.
 
         >>> list(Stream.range(4).interleave(Stream.just("a")))
         [0, 'a', 1, 2, 3]
@@ -1305,6 +1810,18 @@ class Stream(Iterated, Generic[T_co]):
         self, other: Publisher[U], equal: Callable[[T_co, U], object] | None = None, *, prefetch: int = 32
     ) -> Stream[bool]:
         """Tell whether two streams have the same elements in the same order.
+
+        Backpressures when downstream does; nothing is compared before downstream asks, and at most `prefetch` elements
+        of each stream are held.
+
+        Args:
+            other: The other stream, or another publisher.
+            equal: Called with an element of each; tells whether they are equal. Without it `==` does.
+            prefetch: How many elements of each stream are asked for ahead, and held at most.
+
+        Raises:
+            TypeError: `equal` is not callable.
+            ValueError: `prefetch` is below 1.
 
         >>> Stream.range(3).sequence_equal(Stream.just(0, 1, 2)).get()
         True
@@ -1367,6 +1884,23 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[Any]:
         """Pair the elements of two streams that have the same key, holding at most `size` of each.
 
+        Backpressures when downstream does; an element is held while the other stream goes on. At most `size` elements
+        of each stream are held, besides `prefetch` that wait: a stream that has no room waits for the other one to
+        complete, and if both have none, it fails with OverflowedError.
+
+        Args:
+            other: The other stream, or another publisher.
+            key: Called with an element; gives its key.
+            other_key: The same for elements of the other stream; `key` if not said.
+            how: Whether elements without a partner are left out, `"inner"`, or come with None: `"left"`, `"right"`,
+                `"outer"`.
+            size: How many elements of each stream are held at most; one more fails the stream.
+            prefetch: How many elements of each stream are asked for ahead, and held at most.
+
+        Raises:
+            TypeError: `key` or `other_key` is not callable.
+            ValueError: `size` is below 1 or `prefetch` is below 1.
+
         >>> list(Stream.just("apple", "banana").join(Stream.just("ant", "bee", "bat"), key=lambda word: word[0]))
         [('apple', 'ant'), ('banana', 'bee'), ('banana', 'bat')]
         """
@@ -1379,6 +1913,20 @@ class Stream(Iterated, Generic[T_co]):
         self, predicate: Callable[[T_co], object], *, size: int = 256, slow: Slow = Slow.ERROR
     ) -> tuple[Stream[T_co], Stream[T_co]]:
         """Send each element to one of two streams: the first if the predicate is true, else the second.
+
+        Backpressures when both sides do; elements that the other side has not asked for wait, up to `size`, also before
+        it is subscribed. Then by `slow` that side fails with OverflowedError and this one goes on, or it misses
+        elements, or if told to WAIT this one waits for it, for a subscriber that is yet to come too.
+
+        Args:
+            predicate: Called with each element.
+            size: How many elements wait for one of the two while the other asks.
+            slow: What becomes of a subscriber that is `size` elements behind: it fails, misses elements, or all wait
+                for it.
+
+        Raises:
+            TypeError: `predicate` is not callable.
+            ValueError: `size` is below 1.
 
         >>> odd, even = Stream.range(5).partition(lambda n: n % 2)
         >>> list(odd), list(even)
@@ -1400,6 +1948,15 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[T_co | U]:
         """Go on with another stream after a failure, or after one that `when` names: a type, types or a function.
 
+        Backpressures when downstream does; demand left over moves on.
+
+        Args:
+            fn: Called with the error; gives a stream, another publisher, or an iterable.
+            when: Which failures are meant: a type, several, or a function of the error; without it all are.
+
+        Raises:
+            TypeError: `fn` is not callable.
+
         >>> list(Stream.just(1, 0).map(lambda n: 6 // n).on_error_resume(lambda error: [-1], when=ArithmeticError))
         [6, -1]
         """
@@ -1418,6 +1975,16 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[Any]:
         """End with a last element in place of a failure, or with what a function makes of the error.
 
+        Backpressures when downstream does; the value waits to be asked for.
+
+        Args:
+            value: The last element.
+            fn: Called with the error; gives the last element.
+            when: Which failures are meant: a type, several, or a function of the error; without it all are.
+
+        Raises:
+            TypeError: `fn` is not callable.
+
         >>> list(Stream.just(1, 0).map(lambda n: 6 // n).on_error_return(-1))
         [6, -1]
         """
@@ -1426,6 +1993,11 @@ class Stream(Iterated, Generic[T_co]):
     def on_error_complete(self, *, when: When | None = None) -> Stream[T_co]:
         """Complete in place of a failure.
 
+        Backpressures when downstream does.
+
+        Args:
+            when: Which failures are meant: a type, several, or a function of the error; without it all are.
+
         >>> list(Stream.just(1, 0).map(lambda n: 6 // n).on_error_complete(when=ZeroDivisionError))
         [6]
         """
@@ -1433,6 +2005,15 @@ class Stream(Iterated, Generic[T_co]):
 
     def map_error(self, fn: Callable[[Exception], Exception], *, when: When | None = None) -> Stream[T_co]:
         """Fail with another error, of which the one before is the cause.
+
+        Backpressures when downstream does.
+
+        Args:
+            fn: Called with the error; gives another.
+            when: Which failures are meant: a type, several, or a function of the error; without it all are.
+
+        Raises:
+            TypeError: `fn` is not callable.
 
         >>> list(Stream.error(KeyError("id")).map_error(lambda error: ValueError("no id")).on_error_return(fn=repr))
         ["ValueError('no id')"]
@@ -1451,6 +2032,19 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[T_co]:
         """Subscribe again after a failure, waiting twice as long each time, more or less by a share of `jitter`.
 
+        Backpressures when downstream does; demand left over moves on to the next attempt.
+
+        Args:
+            times: How often it is tried again; without end if not said.
+            when: Which failures are meant: a type, several, or a function of the error; without it all are.
+            backoff: How many seconds it waits before it tries again for the first time.
+            jitter: A share of the wait by which it is longer or shorter at random, or a function of the wait.
+            max_delay: The longest wait.
+            clock: Where the time comes from; a `VirtualClock` in tests.
+
+        Raises:
+            ValueError: `times` is below 0, `backoff` is below 0 or `max_delay` is below 0.
+
         >>> attempts = iter([ValueError("first"), "second"])
         >>> list(Stream.defer(lambda: Stream.error(e) if isinstance(e := next(attempts), Exception) else [e]).retry(1))
         ['second']
@@ -1462,6 +2056,8 @@ class Stream(Iterated, Generic[T_co]):
     def repeat(self, times: int | None = None, *, while_: Callable[[], object] | None = None) -> Stream[T_co]:
         """Run the stream so many times, or for ever, as long as `while_` is true after a run.
 
+        Backpressures when downstream does: a further run is started when downstream asks.
+
         >>> list(Stream.just("a", "b").repeat(2))
         ['a', 'b', 'a', 'b']
         """
@@ -1469,6 +2065,14 @@ class Stream(Iterated, Generic[T_co]):
 
     def do_finally(self, fn: Callable[[], object]) -> Stream[T_co]:
         """Call a function once the stream is over, however it ends.
+
+        Backpressures when downstream does.
+
+        Args:
+            fn: Called once without arguments.
+
+        Raises:
+            TypeError: `fn` is not callable.
 
         >>> list(Stream.just(1).do_finally(lambda: print("over")))
         over
@@ -1481,6 +2085,15 @@ class Stream(Iterated, Generic[T_co]):
     def publish_on(self, executor: AnyExecutor, *, prefetch: int = 256) -> Stream[T_co]:
         """Let what follows run on the executor: one of penstock's, of concurrent.futures, or an asyncio loop.
 
+        Backpressures when downstream does: at most `prefetch` elements are between the two sides.
+
+        Args:
+            executor: Where it runs.
+            prefetch: How many elements are asked for ahead, and held at most.
+
+        Raises:
+            ValueError: `prefetch` is below 1.
+
         >>> from penstock import thread
         >>> list(Stream.range(3).publish_on(thread()))
         [0, 1, 2]
@@ -1489,6 +2102,8 @@ class Stream(Iterated, Generic[T_co]):
 
     def subscribe_on(self, executor: AnyExecutor) -> Stream[T_co]:
         """Let what comes before run on the executor: one of penstock's, of concurrent.futures, or an asyncio loop.
+
+        Backpressures when downstream does.
 
         >>> from penstock import thread
         >>> list(Stream.range(3).subscribe_on(thread()))
@@ -1506,6 +2121,20 @@ class Stream(Iterated, Generic[T_co]):
         prefetch: int = 256,
     ) -> Stream[U]:
         """Run the steps of a flow on several workers, each on a share of the elements.
+
+        Backpressures when downstream does: at most `prefetch` elements are under way, from being asked for to their
+        last result being delivered.
+
+        Args:
+            rails: How many workers.
+            flow: What each does: a Flow, or a function from stream to stream.
+            executor: Where they run; a pool of as many threads if not said.
+            ordered: Whether results come in the order of the elements.
+            prefetch: How many elements are on their way at most, in all of them together.
+
+        Raises:
+            TypeError: `flow` is none of these.
+            ValueError: `rails` is below 1 or `prefetch` is below 1.
 
         >>> list(Stream.range(5).parallel(2, lambda numbers: numbers.map(lambda n: n * n)))
         [0, 1, 4, 9, 16]
@@ -1529,6 +2158,11 @@ class Stream(Iterated, Generic[T_co]):
     def with_context(self, values: Mapping[ContextVar[Any], Any]) -> Stream[T_co]:
         """Set context variables for what comes before, and for nothing else.
 
+        Backpressures when downstream does.
+
+        Args:
+            values: What each variable is set to.
+
         >>> user = ContextVar("user", default="nobody")
         >>> list(Stream.just("hello").map(lambda word: (word, user.get())).with_context({user: "ada"}))
         [('hello', 'ada')]
@@ -1538,6 +2172,15 @@ class Stream(Iterated, Generic[T_co]):
     def timeout(self, seconds: float | timedelta, *, clock: Clock = SYSTEM_CLOCK) -> Stream[T_co]:
         """Fail when an element that was asked for does not come in time.
 
+        Backpressures when downstream does; while nothing is asked for, no time passes.
+
+        Args:
+            seconds: How long an element that was asked for may take.
+            clock: Where the time comes from; a `VirtualClock` in tests.
+
+        Raises:
+            ValueError: `seconds` is not above 0.
+
         >>> list(Stream.range(2).timeout(5.0))
         [0, 1]
         """
@@ -1545,6 +2188,16 @@ class Stream(Iterated, Generic[T_co]):
 
     def debounce(self, seconds: float | timedelta, *, clock: Clock = SYSTEM_CLOCK) -> Stream[T_co]:
         """Emit an element once things have been quiet for a while.
+
+        Backpressures never: it asks for everything and holds, beyond what was asked for, the latest element alone; an
+        element that was not asked for gives way to a newer one.
+
+        Args:
+            seconds: How long it has to be quiet; one element is held.
+            clock: Where the time comes from; a `VirtualClock` in tests.
+
+        Raises:
+            ValueError: `seconds` is below 0.
 
         >>> list(Stream.range(100).debounce(1.0))
         [99]
@@ -1554,6 +2207,17 @@ class Stream(Iterated, Generic[T_co]):
     def delay(self, seconds: float | timedelta, *, size: int = 256, clock: Clock = SYSTEM_CLOCK) -> Stream[T_co]:
         """Emit everything a while later, holding `size` elements at the most.
 
+        Backpressures when downstream does, and while `size` elements wait: nothing is asked for that was not asked for
+        below.
+
+        Args:
+            seconds: How much later.
+            size: How many elements are held.
+            clock: Where the time comes from; a `VirtualClock` in tests.
+
+        Raises:
+            ValueError: `seconds` is below 0 or `size` is below 1.
+
         >>> list(Stream.range(3).delay(0.001))
         [0, 1, 2]
         """
@@ -1561,6 +2225,15 @@ class Stream(Iterated, Generic[T_co]):
 
     def delay_subscription(self, seconds: float | timedelta, *, clock: Clock = SYSTEM_CLOCK) -> Stream[T_co]:
         """Subscribe a while later.
+
+        Backpressures when downstream does; what is asked for meanwhile is kept for the stream.
+
+        Args:
+            seconds: How much later.
+            clock: Where the time comes from; a `VirtualClock` in tests.
+
+        Raises:
+            ValueError: `seconds` is below 0.
 
         >>> list(Stream.range(3).delay_subscription(0.001))
         [0, 1, 2]
@@ -1571,6 +2244,17 @@ class Stream(Iterated, Generic[T_co]):
     def throttle(self, count: int, per: float | timedelta = 1.0, *, clock: Clock = SYSTEM_CLOCK) -> Stream[T_co]:
         """Let at most `count` elements pass in any `per` seconds, asking for no more; none is lost.
 
+        Backpressures when downstream does, and when `count` elements have passed in the last `per` seconds: no more
+        than `count` are ever asked for at a time.
+
+        Args:
+            count: How many elements.
+            per: In how many seconds.
+            clock: Where the time comes from; a `VirtualClock` in tests.
+
+        Raises:
+            ValueError: `count` is below 1 or `per` is not above 0.
+
         >>> list(Stream.range(4).throttle(2, per=0.001))
         [0, 1, 2, 3]
         """
@@ -1579,6 +2263,15 @@ class Stream(Iterated, Generic[T_co]):
     def throttle_first(self, seconds: float | timedelta, *, clock: Clock = SYSTEM_CLOCK) -> Stream[T_co]:
         """Let an element through, then none for a while.
 
+        Backpressures when downstream does.
+
+        Args:
+            seconds: How long none passes.
+            clock: Where the time comes from; a `VirtualClock` in tests.
+
+        Raises:
+            ValueError: `seconds` is below 0.
+
         >>> list(Stream.range(100).throttle_first(60))
         [0]
         """
@@ -1586,6 +2279,16 @@ class Stream(Iterated, Generic[T_co]):
 
     def sample(self, every: float | timedelta | Publisher[object], *, clock: Clock = SYSTEM_CLOCK) -> Stream[T_co]:
         """Emit the latest element every so many seconds, or whenever another stream emits.
+
+        Backpressures never: it asks for everything and holds the latest element and one that was sampled; a sampled
+        element that was not asked for gives way to a newer one.
+
+        Args:
+            every: How many seconds, or a stream; one element is held.
+            clock: Where the time comes from; a `VirtualClock` in tests.
+
+        Raises:
+            ValueError: `every` is not above 0.
 
         >>> list(Stream.range(100).sample(1.0))
         [99]
@@ -1618,6 +2321,20 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[Any]:
         """Emit a value, or what a function returns, when an element that was asked for does not come for a while.
 
+        Backpressures when downstream does: while nothing is asked for no time passes, and at most `size` elements are
+        held, those whose place was taken meanwhile.
+
+        Args:
+            seconds: How long it waits for an element.
+            value: What is emitted then.
+            fn: Called without arguments in place of it.
+            size: How many elements are held at most.
+            clock: Where the time comes from; a `VirtualClock` in tests.
+
+        Raises:
+            TypeError: `fn` is not callable.
+            ValueError: `seconds` is not above 0 or `size` is below 1.
+
         >>> list(Stream.timer(0.01).keep_alive(0.001, "still here").take(1))
         ['still here']
         """
@@ -1627,6 +2344,8 @@ class Stream(Iterated, Generic[T_co]):
     def timestamp(self, *, clock: Clock = SYSTEM_CLOCK) -> Stream[tuple[float, T_co]]:
         """Emit each element with the clock's time at which it came.
 
+        Backpressures when downstream does.
+
         >>> from penstock import VirtualClock
         >>> list(Stream.just("a").timestamp(clock=VirtualClock(5.0)))
         [(5.0, 'a')]
@@ -1635,6 +2354,11 @@ class Stream(Iterated, Generic[T_co]):
 
     def time_interval(self, *, clock: Clock = SYSTEM_CLOCK) -> Stream[tuple[float, T_co]]:
         """Emit each element with the seconds since the one before it.
+
+        Backpressures when downstream does.
+
+        Args:
+            clock: Where the time comes from; a `VirtualClock` in tests.
 
         >>> from penstock import VirtualClock
         >>> list(Stream.just("a", "b").time_interval(clock=VirtualClock()))
@@ -1649,6 +2373,19 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[T_co]:
         """Ask for everything and hold up to `size` elements that downstream has not asked for.
 
+        Backpressures never: it asks for everything. When `size` elements wait and another comes, the stream fails
+        (ERROR), or the new one is left out (DROP), or the oldest one (LATEST), and given to `on_drop`.
+
+        Args:
+            size: How many elements are held.
+            overflow: What happens to one more: it fails the stream (`ERROR`), or it (`DROP`) or the oldest (`LATEST`)
+                is left out.
+            on_drop: Called with each element that is left out.
+
+        Raises:
+            TypeError: `on_drop` is not callable.
+            ValueError: `size` is below 1.
+
         >>> list(Stream.range(5).on_backpressure_buffer(5))
         [0, 1, 2, 3, 4]
         """
@@ -1656,6 +2393,14 @@ class Stream(Iterated, Generic[T_co]):
 
     def on_backpressure_drop(self, on_drop: Callable[[T_co], object] | None = None) -> Stream[T_co]:
         """Ask for everything and leave out what downstream has not asked for.
+
+        Backpressures never: it asks for everything and holds nothing.
+
+        Args:
+            on_drop: Called with each element that is left out.
+
+        Raises:
+            TypeError: `on_drop` is not callable.
 
         >>> Stream.range(5).on_backpressure_drop().count().get()
         5
@@ -1665,6 +2410,8 @@ class Stream(Iterated, Generic[T_co]):
     def on_backpressure_latest(self) -> Stream[T_co]:
         """Ask for everything and hold the latest element alone.
 
+        Backpressures never: it asks for everything and holds one element.
+
         >>> list(Stream.range(5).on_backpressure_latest().limit_rate(1).last())
         [4]
         """
@@ -1672,6 +2419,8 @@ class Stream(Iterated, Generic[T_co]):
 
     def on_backpressure_error(self) -> Stream[T_co]:
         """Ask for everything and fail when an element comes that downstream has not asked for.
+
+        Backpressures never: it asks for everything and holds nothing.
 
         >>> Stream.range(5).on_backpressure_error().count().get()
         5
@@ -1681,6 +2430,15 @@ class Stream(Iterated, Generic[T_co]):
     def conflate(self, seed: Callable[[T_co], U], fn: Callable[[U, T_co], U]) -> Stream[U]:
         """Ask for everything and merge what downstream has not asked for into one element.
 
+        Backpressures never: it asks for everything and holds one merged element.
+
+        Args:
+            seed: Called with the first element that is not asked for; gives what is merged into.
+            fn: Called with that and a further element; gives the merged one. One is held.
+
+        Raises:
+            TypeError: `seed` or `fn` is not callable.
+
         >>> Stream.range(5).conflate(lambda n: [n], lambda some, n: [*some, n]).flatten().count().get()
         5
         """
@@ -1688,6 +2446,8 @@ class Stream(Iterated, Generic[T_co]):
 
     def limit_rate(self, high: int, low: int | None = None) -> Stream[T_co]:
         """Ask for at most `high` elements at a time, and again once `low` of them, by default half, are to come.
+
+        Backpressures when downstream does: nothing is held, and nothing asked for that was not asked for below.
 
         >>> Stream.range(5).tap(on_request=print).limit_rate(4, 1).to_list().get()
         4
@@ -1702,6 +2462,17 @@ class Stream(Iterated, Generic[T_co]):
     def share(self, *, size: int = 256, slow: Slow = Slow.ERROR) -> Stream[T_co]:
         """Let several subscribers take part in one run.
 
+        Backpressures by `slow`: a subscriber that is `size` elements behind fails with OverflowedError, or misses
+        elements, or holds back all others if told to WAIT.
+
+        Args:
+            size: How many elements the fastest subscriber may be ahead of the slowest.
+            slow: What becomes of a subscriber that is `size` elements behind: it fails, misses elements, or all wait
+                for it.
+
+        Raises:
+            ValueError: `size` is below 1.
+
         >>> list(Stream.range(3).share())
         [0, 1, 2]
         """
@@ -1709,6 +2480,18 @@ class Stream(Iterated, Generic[T_co]):
 
     def replay(self, count: int, *, size: int = 256, slow: Slow = Slow.ERROR) -> Stream[T_co]:
         """Let late subscribers see the last elements that came before them.
+
+        Backpressures by `slow`: a subscriber that is `size` live elements behind fails with OverflowedError, or misses
+        elements, or holds back all others if told to WAIT.
+
+        Args:
+            count: How many elements; so many are held.
+            size: How many elements the fastest subscriber may be ahead of the slowest.
+            slow: What becomes of a subscriber that is `size` elements behind: it fails, misses elements, or all wait
+                for it.
+
+        Raises:
+            ValueError: `count` is below 1 or `size` is below 1.
 
         >>> letters = Stream.just("a", "b", "c").replay(2)
         >>> list(letters), list(letters)
@@ -1719,6 +2502,15 @@ class Stream(Iterated, Generic[T_co]):
     def cache(self, *, size: int = 10_000) -> Stream[T_co]:
         """Run the stream once and give all of it to everybody, early or late.
 
+        Backpressures when the most eager subscriber does; a slow one holds back no other. At most `size` elements are
+        kept; one more fails it with OverflowedError.
+
+        Args:
+            size: How many elements are held at most; one more fails the stream.
+
+        Raises:
+            ValueError: `size` is below 1.
+
         >>> times = iter(range(9))
         >>> cached = Stream.from_callable(lambda: next(times)).cache()
         >>> list(cached), list(cached)
@@ -1728,6 +2520,17 @@ class Stream(Iterated, Generic[T_co]):
 
     def publish(self, *, size: int = 256, slow: Slow = Slow.ERROR) -> Connectable[T_co]:
         """Let several subscribers take part in one run that begins when `connect` is called.
+
+        Backpressures by `slow`: a subscriber that is `size` elements behind fails with OverflowedError, or misses
+        elements, or holds back all others if told to WAIT; while there is no subscriber nothing is read.
+
+        Args:
+            size: How many elements the fastest subscriber may be ahead of the slowest.
+            slow: What becomes of a subscriber that is `size` elements behind: it fails, misses elements, or all wait
+                for it.
+
+        Raises:
+            ValueError: `size` is below 1.
 
         >>> from penstock.testing import Probe
         >>> letters, probe = Stream.just("a", "b").publish(), Probe(request=2)
@@ -1759,6 +2562,18 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[Any]:
         """Fold all elements into one, from `initial`, from what `create` makes for each run, or from the first element.
 
+        Backpressures never: it asks for everything and holds one result.
+
+        Args:
+            fn: Called with the result so far and an element; gives the next result.
+            initial: What every run begins with; it must be hashable.
+            create: Makes what a run begins with.
+            default: Emitted where there is no such element.
+            required: Whether it is an error, EmptyError, that there is no such element.
+
+        Raises:
+            TypeError: `fn` or `create` is not callable.
+
         >>> Stream.range(5).reduce(lambda total, n: total + n, 0).get()
         10
         >>> Stream.just("tea", "milk").reduce(lambda lengths, word: lengths | {word: len(word)}, create=dict).get()
@@ -1772,6 +2587,8 @@ class Stream(Iterated, Generic[T_co]):
     def count(self) -> Stream[int]:
         """Emit how many elements there were.
 
+        Backpressures never: it asks for everything and holds a number.
+
         >>> Stream.just("a", "b").count().get()
         2
         """
@@ -1780,6 +2597,8 @@ class Stream(Iterated, Generic[T_co]):
     def to_list(self) -> Stream[builtins.list[T_co]]:
         """Emit all elements as one list.
 
+        Backpressures never: it asks for everything and holds it.
+
         >>> Stream.range(3).to_list().get()
         [0, 1, 2]
         """
@@ -1787,6 +2606,8 @@ class Stream(Iterated, Generic[T_co]):
 
     def to_set(self) -> Stream[set[T_co]]:
         """Emit all elements as one set.
+
+        Backpressures never: it asks for everything and holds each distinct element.
 
         >>> Stream.just("a", "b", "a").to_set().get() == {"a", "b"}
         True
@@ -1803,6 +2624,15 @@ class Stream(Iterated, Generic[T_co]):
         self, key: Callable[[Any], Any] | None = None, value: Callable[[Any], Any] | None = None
     ) -> Stream[dict[Any, Any]]:
         """Emit all elements as one dictionary, by the keys that a function gives or as pairs.
+
+        Backpressures never: it asks for everything and holds what it emits.
+
+        Args:
+            key: Gives the key of an element; without it elements are pairs.
+            value: Gives the value of an element; without it that is the element.
+
+        Raises:
+            TypeError: `key` is not callable.
 
         >>> Stream.just("to", "be", "or").to_dict(lambda word: word[0], len).get()
         {'t': 2, 'b': 2, 'o': 2}
@@ -1822,6 +2652,17 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[Any]:
         """Emit the first element alone, or the first that satisfies a predicate; fail without one if `required`.
 
+        Backpressures when downstream does; it asks for one element, or with a predicate for everything until it has
+        found one.
+
+        Args:
+            predicate: Called with each element until it is true.
+            default: Emitted where there is no such element.
+            required: Whether it is an error, EmptyError, that there is no such element.
+
+        Raises:
+            TypeError: `predicate` is not callable.
+
         >>> Stream.range(5, 9).first().get()
         5
         """
@@ -1840,6 +2681,16 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[Any]:
         """Emit the last element alone, or the last that satisfies a predicate; fail without one if `required`.
 
+        Backpressures never: it asks for everything and holds one element.
+
+        Args:
+            predicate: Called with each element.
+            default: Emitted where there is no such element.
+            required: Whether it is an error, EmptyError, that there is no such element.
+
+        Raises:
+            TypeError: `predicate` is not callable.
+
         >>> Stream.range(5, 9).last().get()
         8
         """
@@ -1854,6 +2705,16 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[Any]:
         """Emit the element at one place alone, counted from 0; fail without one if `required`.
 
+        Backpressures when downstream does; it asks for no element after that one.
+
+        Args:
+            index: The place, counted from 0.
+            default: Emitted where there is no such element.
+            required: Whether it is an error, EmptyError, that there is no such element.
+
+        Raises:
+            ValueError: `index` is below 0.
+
         >>> Stream.just("a", "b", "c").element_at(1).get()
         'b'
         """
@@ -1865,6 +2726,11 @@ class Stream(Iterated, Generic[T_co]):
     def single(self, default: U) -> Stream[T_co | U]: ...
     def single(self, default: Any | Literal[Missing.MISSING] = Missing.MISSING) -> Stream[Any]:
         """Emit the only element, and fail if there is none or more than one.
+
+        Backpressures when downstream does; it asks for two elements at the most and holds one.
+
+        Args:
+            default: Emitted where there is no element.
 
         >>> Stream.range(9).filter(lambda n: n > 7).single().get()
         8
@@ -1879,6 +2745,11 @@ class Stream(Iterated, Generic[T_co]):
     def sum(self, start: U) -> Stream[T_co | U]: ...
     def sum(self: Stream[Any], start: Any = 0) -> Stream[Any]:
         """Add up all elements.
+
+        Backpressures never: it asks for everything and holds the sum.
+
+        Args:
+            start: What is added to.
 
         >>> Stream.range(5).sum().get()
         10
@@ -1895,6 +2766,8 @@ class Stream(Iterated, Generic[T_co]):
         self: Stream[Any], *, default: Any | Literal[Missing.MISSING] = Missing.MISSING, required: bool = False
     ) -> Stream[Any]:
         """Emit what the elements are in the mean; without any the default, nothing, or a failure if `required`.
+
+        Backpressures never: it asks for everything and holds the sum.
 
         >>> Stream.just(1, 2, 6).average().get()
         3.0
@@ -1923,6 +2796,17 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[Any]:
         """Emit the smallest element: by its key, or by a function that tells whether one is `less` than another.
 
+        Backpressures never: it asks for everything and holds one element.
+
+        Args:
+            key: Called with an element; gives what is compared.
+            less: Called with two elements; tells whether the first is less.
+            default: Emitted where there is no such element.
+            required: Whether it is an error, EmptyError, that there is no such element.
+
+        Raises:
+            TypeError: `key` or `less` is not callable.
+
         >>> Stream.just("three", "two", "four").min(len).get()
         'two'
         """
@@ -1950,6 +2834,17 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[Any]:
         """Emit the largest element: by its key, or by a function that tells whether one is `less` than another.
 
+        Backpressures never: it asks for everything and holds one element.
+
+        Args:
+            key: Called with an element; gives what is compared.
+            less: Called with two elements; tells whether the first is less.
+            default: Emitted where there is no such element.
+            required: Whether it is an error, EmptyError, that there is no such element.
+
+        Raises:
+            TypeError: `key` or `less` is not callable.
+
         >>> Stream.just(3, 9, 4).max().get()
         9
         """
@@ -1957,6 +2852,15 @@ class Stream(Iterated, Generic[T_co]):
 
     def contains(self, element: object, *, equal: Callable[[Any, Any], object] | None = None) -> Stream[bool]:
         """Emit whether one of the elements equals the given one, perhaps by a function; ends the run once it is known.
+
+        Backpressures never: it asks for everything and holds nothing.
+
+        Args:
+            element: What is looked for.
+            equal: Called with an element and what is looked for; tells whether they are equal. Without it `==` does.
+
+        Raises:
+            TypeError: `equal` is not callable.
 
         >>> Stream.range(1_000_000).contains(3).get()
         True
@@ -1970,6 +2874,8 @@ class Stream(Iterated, Generic[T_co]):
     def is_empty(self) -> Stream[bool]:
         """Emit whether there is no element at all.
 
+        Backpressures when downstream does; it asks for one element.
+
         >>> Stream.range(1_000_000).is_empty().get()
         False
         """
@@ -1978,6 +2884,8 @@ class Stream(Iterated, Generic[T_co]):
     def all(self, predicate: Callable[[T_co], object]) -> Stream[bool]:
         """Emit whether every element satisfies the predicate; ends the run as soon as it is known.
 
+        Backpressures never: it asks for everything and holds nothing.
+
         >>> Stream.range(1_000_000).all(lambda n: n < 3).get()
         False
         """
@@ -1985,6 +2893,8 @@ class Stream(Iterated, Generic[T_co]):
 
     def any(self, predicate: Callable[[T_co], object]) -> Stream[bool]:
         """Emit whether any element satisfies the predicate; ends the run as soon as it is known.
+
+        Backpressures never: it asks for everything and holds nothing.
 
         >>> Stream.range(1_000_000).any(lambda n: n > 3).get()
         True
@@ -1995,6 +2905,8 @@ class Stream(Iterated, Generic[T_co]):
         self, fn: Callable[[T_co], object] | Callable[[T_co], Awaitable[object]], *, concurrency: int | None = None
     ) -> Stream[int]:
         """Call a function with each element, once it is run with `get` or `await`, and emit how many there were.
+
+        Backpressures never: it asks for everything, as fast as the function returns, and holds a number.
 
         Args:
             fn: Called with each element; what it returns is left alone. A coroutine function (`async def`) is awaited.
@@ -2019,6 +2931,12 @@ class Stream(Iterated, Generic[T_co]):
     def log(self, name: str, *, level: int = logging.INFO) -> Stream[T_co]:
         """Write every signal that passes to the logger `penstock.<name>`.
 
+        Backpressures when downstream does.
+
+        Args:
+            name: The name of the logger.
+            level: The level of what is written.
+
         >>> list(Stream.range(3).log("numbers", level=logging.DEBUG))
         [0, 1, 2]
         """
@@ -2027,6 +2945,8 @@ class Stream(Iterated, Generic[T_co]):
     def checkpoint(self, name: str) -> Stream[T_co]:
         """Add a note with the name to every error that passes.
 
+        Backpressures when downstream does.
+
         >>> list(Stream.just("1", "2").map(int).checkpoint("numbers"))
         [1, 2]
         """
@@ -2034,6 +2954,12 @@ class Stream(Iterated, Generic[T_co]):
 
     def metrics(self, name: str, *, registry: Registry = REGISTRY) -> Stream[T_co]:
         """Count what passes, under a name.
+
+        Backpressures when downstream does.
+
+        Args:
+            name: The name under which it is counted.
+            registry: Where the counts are kept.
 
         >>> counts = Registry()
         >>> list(Stream.range(3).metrics("numbers", registry=counts)), counts["numbers"].delivered
@@ -2046,6 +2972,16 @@ class Stream(Iterated, Generic[T_co]):
     ) -> Stream[T_co]:
         """Let a listener see every step that comes before, in every run.
 
+        Backpressures when downstream does.
+
+        Args:
+            listener: What sees the steps.
+            every: How many seconds lie between two readings.
+            clock: Where the time comes from; a `VirtualClock` in tests.
+
+        Raises:
+            ValueError: `every` is below 0.
+
         >>> from penstock import Recorder
         >>> recorder = Recorder()
         >>> list(Stream.range(3).map(str).observed(recorder)), recorder.runs
@@ -2055,6 +2991,8 @@ class Stream(Iterated, Generic[T_co]):
 
     def checked(self) -> Stream[T_co]:
         """Watch the contract at this place and report each breach with its rule, and who broke it.
+
+        Backpressures when downstream does.
 
         >>> list(Stream.range(3).checked())
         [0, 1, 2]
@@ -2121,7 +3059,11 @@ class Subject(Stream[T]):
         return self._source.hot.end(None)
 
     def fail(self, error: Exception) -> EmitResult:
-        """Fail the stream, for those who come later too."""
+        """Fail the stream, for those who come later too.
+
+        Args:
+            error: The failure.
+        """
         if not isinstance(error, Exception):
             raise TypeError(f"fail: error must be an Exception, got {error!r}")
         return self._source.hot.end(error)

@@ -27,7 +27,11 @@ class Plan:
         return str(self)
 
     def inputs(self, number: int) -> tuple[int, ...]:
-        """Return the places of the parts that one takes from."""
+        """Return the places of the parts that one takes from.
+
+        Args:
+            number: The place of that one.
+        """
         said = self.places[number].after
         return said if said is not None else (number - 1,) if number else ()
 

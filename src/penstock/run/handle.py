@@ -6,11 +6,22 @@ import importlib
 from collections.abc import Callable, Generator
 from contextvars import copy_context
 from dataclasses import replace
+from functools import partial
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock
-from penstock.engine.places.event_loops import Bell, blocking
+from penstock.engine.places.event_loops import (
+    AnyLoop,
+    Bell,
+    at_home,
+    blocking,
+    home_here,
+    loop_here,
+    running,
+    spawning,
+)
+from penstock.engine.places.home_loop import HomeLoop
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.watching.observe import observed
@@ -60,10 +71,13 @@ class Controls(Protocol):
 
 
 class Run(Generic[R]):
-    """A pipeline that runs on its own thread.
+    """A pipeline that runs on its own thread, and asynchronous parts of it on the event loop on which it was begun.
 
     `wait()` blocks for the result and `await run` awaits it; a failure is raised there. `stop()` takes nothing more in
     and lets what is inside come to the end; `cancel()` ends at once.
+
+    Begun in a coroutine, it starts with the next turn of that loop, or as soon as it is awaited. Begun elsewhere, it
+    starts at once, and its asynchronous parts run on a loop of penstock.
     """
 
     def __init__(self, controls: Controls, clock: Clock = SYSTEM_CLOCK) -> None:
@@ -79,8 +93,14 @@ class Run(Generic[R]):
         self._last: Progress | None = None
         self.shown_on: Page | None = None
         """The live page that shows it."""
+        self._begun = False
+        self._context = copy_context()
+        self._home = home_here()
         tell_watchers(self)
-        Thread(target=copy_context().run, args=(self._work,), name="penstock-run", daemon=True).start()
+        if self._home is None:
+            self._begin(None)
+        else:
+            self._home.loop.call(partial(self._begin, self._home))
 
     def __repr__(self) -> str:
         if not self._done.is_set():
@@ -95,10 +115,28 @@ class Run(Generic[R]):
     @property
     def done(self) -> bool:
         """Tell whether it has ended, well or not."""
+        self._begin_here()
         return self._done.is_set()
 
     def wait(self, timeout: float | None = None) -> R:
-        """Block for the result; a KeyboardInterrupt meanwhile cancels the run."""
+        """Block for the result; a KeyboardInterrupt meanwhile cancels the run.
+
+        Args:
+            timeout: How many seconds to wait at most; the run goes on afterwards.
+
+        Returns:
+            The result of the pipeline's sink.
+
+        Raises:
+            TimeoutError: There was no result in that time.
+            RunCancelledError: The run was cancelled.
+            RuntimeError: The caller is on the event loop that the run uses, and would block it; `await` the run there.
+        """
+        home = self._home
+        if home is not None and home.loop.here and loop_here() is not None and not self._done.is_set():
+            self._begin(None)  # where it has not begun, it leaves the loop alone, which is going to be blocked
+            if not home.forgo():
+                raise RuntimeError("run: wait() would block the event loop that this run uses; say `await run` here")
         try:
             ended = self._done.wait(timeout)
         except KeyboardInterrupt:
@@ -111,8 +149,29 @@ class Run(Generic[R]):
     def __await__(self) -> Generator[Any, None, R]:
         bell = Bell("run")
         self.on_done(bell.ring)
-        yield from bell.__await__()
+        ended = False
+        try:
+            yield from bell.__await__()
+            ended = True
+        finally:
+            if not ended:
+                self.cancel()  # the task that awaits it was cancelled
         return self._outcome()
+
+    async def ended(self) -> None:
+        """Wait until it has ended, well or not, and raise nothing of it; also where the task that waits is cancelled.
+
+        Raises:
+            RuntimeError: No event loop is running here.
+        """
+        tasks: set[Any] = set()
+        with spawning(tasks):
+            loop = loop_here()
+        if loop is None:
+            raise RuntimeError("run: no event loop is running here to wait on")
+        if not self.done:
+            loop.spawn(self._over(loop))
+            await loop.ended(tasks)
 
     def stop(self) -> None:
         """Take nothing more from the source and let what is inside come to the end; does not wait for it."""
@@ -130,7 +189,14 @@ class Run(Generic[R]):
         return self.progress_every(1.0)
 
     def progress_every(self, seconds: float) -> Stream[Progress]:
-        """Return reports of the progress, at a pace of one's own."""
+        """Return reports of the progress, at a pace of one's own; one that is not asked for is left out.
+
+        Args:
+            seconds: How long it is from one report to the next.
+
+        Raises:
+            ValueError: `seconds` is not above 0.
+        """
         if not seconds > 0:
             raise ValueError(f"progress: seconds must be > 0, got {seconds!r}")
         return Stream(Chain(Reports(self, seconds)))
@@ -168,7 +234,12 @@ class Run(Generic[R]):
         return self._controls.explain()
 
     def on_done(self, fn: Callable[[], None], /) -> None:
-        """Call a function when the run has ended, at once if it has."""
+        """Call a function when the run has ended, at once if it has.
+
+        Args:
+            fn: Called without arguments, on the thread of the run or on this one; what it raises is dropped.
+        """
+        self._begin_here()
         with self._lock:
             ended = self._done.is_set()
             if not ended:
@@ -177,6 +248,41 @@ class Run(Generic[R]):
             fn()
 
     # The run itself.
+
+    def _begin_here(self) -> None:
+        """Begin on the loop of this thread, if the run waits for its turn; without it if the thread will be blocked."""
+        if not self._begun and self._home is not None and self._home.loop.here:
+            self._begin(self._home if running() else None)
+
+    def _begin(self, home: HomeLoop | None) -> None:
+        """Start the thread, once; with a home on the thread of its loop."""
+        with self._lock:
+            begun, self._begun = self._begun, True
+        if begun:
+            return
+        if home is not None:
+            home.loop.spawn(self._guarded(home))
+        self._context.run(at_home, home)
+        Thread(target=self._context.run, args=(self._work,), name="penstock-run", daemon=True).start()
+
+    async def _over(self, loop: AnyLoop) -> None:
+        over = loop.future()
+
+        def tell() -> None:
+            if not over.done():
+                over.set_result(None)
+
+        self.on_done(partial(loop.call, tell))
+        await over
+
+    async def _guarded(self, home: HomeLoop) -> None:
+        """Fail the run if the loop that it uses ends before it does."""
+        try:
+            await self._over(home.loop)
+        finally:
+            gone = home.used and not self._done.is_set()
+            if gone and self._settle(None, RuntimeError("run: the event loop that it uses has ended before it did")):
+                self._controls.cancel()
 
     def _outcome(self) -> R:
         if self._error is not None:

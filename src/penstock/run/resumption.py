@@ -75,7 +75,11 @@ class Resumption(Generic[T]):
         return self.way is not Reckoning.TOLD
 
     def position(self, count: int) -> Position:
-        """Return the position behind so many elements, where they are counted."""
+        """Return the position behind so many elements, where they are counted.
+
+        Args:
+            count: How many elements.
+        """
         return [count, 0] if self.way is Reckoning.COUNTED else [None, count]
 
     def count(self, position: Position | None) -> int:
@@ -88,7 +92,11 @@ class Resumption(Generic[T]):
         return at + skip
 
     def elements(self, after: Position | None = None) -> Stream[T]:
-        """Return what follows a position, where elements are counted; positions are left to the caller."""
+        """Return what follows a position, where elements are counted; positions are left to the caller.
+
+        Args:
+            after: The position.
+        """
         chain, count = self.stream._chain, self.count(after)
         if self.way is Reckoning.REPLAYED:
             return Stream(chain.then(_Past(count)) if count else chain)
@@ -104,7 +112,11 @@ class Resumption(Generic[T]):
         return Stream(Chain(source, (_Past(count), *chain.steps)))
 
     def open(self, after: Position | None = None) -> Stream[tuple[Position, T]]:
-        """Return what follows a position, each element with its own; None is the beginning."""
+        """Return what follows a position, each element with its own; None is the beginning.
+
+        Args:
+            after: The position.
+        """
         if self.counts:
             first, position = self.count(after) + 1, self.position
             return self.elements(after).enumerate(first).map(lambda pair: (position(pair[0]), pair[1]))

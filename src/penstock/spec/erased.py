@@ -92,7 +92,11 @@ class AnyPublisher(Generic[T_co]):
     @overload
     def subscribe(self, subscriber: CppSubscriber[T_co], /) -> AnySubscription: ...
     def subscribe(self, subscriber: Any, /) -> AnySubscription | None:
-        """Subscribe to the hidden publisher."""
+        """Subscribe to the hidden publisher.
+
+        Args:
+            subscriber: What is signalled.
+        """
         hidden: Any = self._publisher
         if missing_methods(subscriber, ("on_subscribe",)) and not missing_methods(subscriber, CPP_SUBSCRIBER_METHODS):
             return _subscribed_cpp(hidden, subscriber)
@@ -150,7 +154,11 @@ class AnySubscriber(Generic[T_contra]):
         self._subscriber.on_next(element)
 
     def on_error(self, error: Exception, /) -> None:
-        """Hand the failure to the hidden subscriber."""
+        """Hand the failure to the hidden subscriber.
+
+        Args:
+            error: The failure.
+        """
         self._subscriber.on_error(error)
 
     def on_complete(self) -> None:

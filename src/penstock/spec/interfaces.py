@@ -34,7 +34,11 @@ class Subscriber(Protocol[T_contra]):
         """Take one element that was asked for."""
 
     def on_error(self, error: Exception, /) -> None:
-        """Take the failure that ends the stream."""
+        """Take the failure that ends the stream.
+
+        Args:
+            error: The failure.
+        """
 
     def on_complete(self) -> None:
         """Take the successful end of the stream."""

@@ -79,6 +79,12 @@ def make_subscriber(
 ) -> Subscriber[T]:
     """Make a subscriber of functions; what is left out is ignored. It asks for `request` elements, all unless told.
 
+    Args:
+        on_next: Called with each element.
+        on_error: Called with the failure.
+        on_complete: Called at the end.
+        request: How many elements it asks for.
+
     >>> from penstock import Stream
     >>> Stream.range(2).subscribe(make_subscriber(print, on_complete=lambda: print("done")))
     0
@@ -118,6 +124,10 @@ def make_subscription(
 ) -> Subscription:
     """Make a subscription of functions, or one that does nothing.
 
+    Args:
+        request: Called with how many elements are asked for.
+        cancel: Called when it is cancelled.
+
     >>> subscription = make_subscription(lambda n: print("asked for", n), lambda: print("cancelled"))
     >>> subscription.request(3)
     asked for 3
@@ -148,6 +158,9 @@ def make_publisher(subscribe: Callable[[Any], Subscription | None]) -> Publisher
     """Make a publisher of a function that takes a subscriber, and calls its on_subscribe or returns the subscription.
 
     The rules are then the function's to keep; `penstock.tck.verify_publisher` tells whether it does.
+
+    Args:
+        subscribe: The function.
 
     >>> from penstock import Stream
     >>> def nothing(subscriber):

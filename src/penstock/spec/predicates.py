@@ -83,6 +83,10 @@ def is_publisher(candidate: object, /, dialect: DialectName) -> bool: ...
 def is_publisher(candidate: object, /, dialect: DialectName | None = None) -> bool:
     """Tell whether `candidate` has the shape of a publisher.
 
+    Args:
+        candidate: What is looked at.
+        dialect: The text whose rules it is held to; any of the three if not said.
+
     >>> from penstock import Stream
     >>> is_publisher(Stream.range(3)), is_publisher(Stream.range(3), dialect="dotnet")
     (True, False)
@@ -99,6 +103,10 @@ def is_subscriber(candidate: object, /, dialect: DialectName) -> bool: ...
 def is_subscriber(candidate: object, /, dialect: DialectName | None = None) -> bool:
     """Tell whether `candidate` has the shape of a subscriber, which has on_subscribe unless it is one of the C++ text.
 
+    Args:
+        candidate: What is looked at.
+        dialect: The text whose rules it is held to; any of the three if not said.
+
     >>> from penstock import Sink, subscriber
     >>> is_subscriber(subscriber(Sink.count())), is_subscriber(print)
     (True, False)
@@ -111,7 +119,12 @@ def is_subscription(candidate: object, /, dialect: Literal["jvm", "cpp"] | None 
 @overload
 def is_subscription(candidate: object, /, dialect: DialectName) -> bool: ...
 def is_subscription(candidate: object, /, dialect: DialectName | None = None) -> bool:
-    """Tell whether `candidate` has the shape of a subscription."""
+    """Tell whether `candidate` has the shape of a subscription.
+
+    Args:
+        candidate: What is looked at.
+        dialect: The text whose rules it is held to; any of the three if not said.
+    """
     return _is(candidate, _SUBSCRIPTION, dialect)
 
 
@@ -122,5 +135,10 @@ def is_processor(candidate: object, /, dialect: Literal["cpp"] | None = None) ->
 @overload
 def is_processor(candidate: object, /, dialect: DialectName) -> bool: ...
 def is_processor(candidate: object, /, dialect: DialectName | None = None) -> bool:
-    """Tell whether `candidate` has the shape of a processor, a subscriber and a publisher in one."""
+    """Tell whether `candidate` has the shape of a processor, a subscriber and a publisher in one.
+
+    Args:
+        candidate: What is looked at.
+        dialect: The text whose rules it is held to; any of the three if not said.
+    """
     return _is(candidate, _PROCESSOR, dialect)

@@ -211,7 +211,11 @@ class Receiver(Generic[A, R]):
         inlet.subscribe(_Result(self))
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
-        """Take the upstream."""
+        """Take the upstream.
+
+        Args:
+            subscription: By which it asks for elements.
+        """
         self._inlet.on_subscribe(subscription)
 
     def on_next(self, element: A, /) -> None:
@@ -219,7 +223,11 @@ class Receiver(Generic[A, R]):
         self._inlet.on_next(element)
 
     def on_error(self, error: Exception, /) -> None:
-        """Take a failure."""
+        """Take a failure.
+
+        Args:
+            error: The failure.
+        """
         self._inlet.on_error(error)
 
     def on_complete(self) -> None:
@@ -233,7 +241,12 @@ class Receiver(Generic[A, R]):
         self.settle(None, PenstockError("subscriber: cancelled before there was a result"))
 
     def settle(self, result: Any, error: Exception | None) -> None:
-        """Keep the result or the failure, the first one only."""
+        """Keep the result or the failure, the first one only.
+
+        Args:
+            result: The result, where there is one.
+            error: The failure, or None.
+        """
         with self._lock:
             if self._done.is_set():
                 return
@@ -244,7 +257,11 @@ class Receiver(Generic[A, R]):
             wake()
 
     def get(self, timeout: float | None = None) -> R:
-        """Block for the result."""
+        """Block for the result.
+
+        Args:
+            timeout: How many seconds to wait at most.
+        """
         if not self._done.is_set() and running():
             raise RuntimeError(
                 "subscriber: get() would block the event loop running here; await the subscriber instead"

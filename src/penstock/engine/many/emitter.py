@@ -99,7 +99,11 @@ class Emitter(Generic[T]):
         return len(self._seat.queue) >= self._size and not self._seat.closed
 
     def widen(self, by: int) -> None:
-        """Have room for more elements, or for less; the caller holds the seat's lock."""
+        """Have room for more elements, or for less; the caller holds the seat's lock.
+
+        Args:
+            by: How many more; less if it is below 0.
+        """
         self._size += by
 
     def put(self, element: T) -> EmitResult:
@@ -149,13 +153,21 @@ class Emitter(Generic[T]):
         return self.end(None)
 
     def fail(self, error: Exception) -> EmitResult:
-        """Fail the stream after what waits."""
+        """Fail the stream after what waits.
+
+        Args:
+            error: The failure.
+        """
         if not isinstance(error, Exception):
             raise TypeError(f"fail: error must be an Exception, got {error!r}")
         return self.end(error)
 
     def end(self, error: Exception | None) -> EmitResult:
-        """End the stream after what waits, with a failure or without."""
+        """End the stream after what waits, with a failure or without.
+
+        Args:
+            error: The failure, or None.
+        """
         with self._seat.lock:
             result = self._over() or OK
             if result is OK:

@@ -185,7 +185,11 @@ class VirtualClock:
         return cancel
 
     def advance(self, seconds: float) -> None:
-        """Move the clock on, running every task that falls due on the way."""
+        """Move the clock on, running every task that falls due on the way.
+
+        Args:
+            seconds: How far.
+        """
         if not 0 <= seconds < inf:
             raise ValueError(f"advance: seconds must be >= 0 and finite, got {seconds!r}")
         with self._lock:

@@ -17,6 +17,7 @@ from contextvars import ContextVar, copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from penstock.engine.places.home_loop import HOME, HomeLoop
 from penstock.engine.places.threads import started
 from penstock.engine.words.trampoline import aside
 
@@ -140,6 +141,10 @@ class AnyLoop(Protocol):
         """Wait until no task is left in a set from which tasks are taken when they end, cancelled or not."""
         ...
 
+    def again(self) -> AnyLoop:
+        """Return another lease on the same loop, in the context of the caller; from any thread."""
+        ...
+
     def release(self) -> None:
         """Give the lease back, once."""
         ...
@@ -210,6 +215,10 @@ class AsyncioLoop:
 
         while tasks:
             await asyncio.wait(tasks)
+
+    def again(self) -> AsyncioLoop:
+        """Return another lease on the same loop, in the context of the caller."""
+        return AsyncioLoop(self.loop, self._thread, None)
 
     def release(self) -> None:
         """Give the lease back, once."""
@@ -327,11 +336,33 @@ def loop_here() -> AnyLoop | None:
     return None if loop is None else AsyncioLoop(loop, threading.get_ident(), None)
 
 
+def home_here() -> HomeLoop | None:
+    """Return the program's own loop that runs in this thread, for a run that is begun here, or None."""
+    if not running() or _mode.own is not None:
+        return None
+    loop = copy_context().run(_unnoted_loop)
+    return None if loop is None else HomeLoop(loop)
+
+
+def _unnoted_loop() -> AnyLoop | None:
+    on_its_own()
+    return loop_here()
+
+
+def at_home(home: HomeLoop | None) -> None:
+    """Let what is started in this context use a loop where none runs."""
+    on_its_own()
+    HOME.set(home)
+
+
 def lease_loop() -> AnyLoop:
-    """Lease the loop running here, or penstock's own."""
+    """Lease the loop running here, or the one on which the run was begun, or penstock's own."""
     if _mode.own is not None and not _mode.blocking:
         return _mode.own.lease()  # counted, so that the loop outlives the run that started it
     found = None if _mode.blocking else loop_here()
+    if found is None:
+        home = HOME.get()
+        found = None if home is None else home.lease()
     return _shared.lease() if found is None else found
 
 

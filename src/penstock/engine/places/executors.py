@@ -250,12 +250,21 @@ def inline() -> Executor:
 
 
 def thread(name: str = "penstock-thread") -> Executor:
-    """Run on a thread made for each run and ended with it."""
+    """Run on a thread made for each run and ended with it.
+
+    Args:
+        name: The name of the thread.
+    """
     return Thread(name)
 
 
 def pool(size: int, name: str = "penstock-pool") -> Executor:
-    """Run on at most `size` threads shared by all runs that use this pool."""
+    """Run on at most `size` threads shared by all runs that use this pool.
+
+    Args:
+        size: How many threads at most.
+        name: What their names begin with.
+    """
     return Pool(size, name)
 
 

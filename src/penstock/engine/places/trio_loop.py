@@ -153,8 +153,8 @@ class TrioLoop:
 
     __slots__ = ("_calls", "_context", "_tasks")
 
-    def __init__(self, tasks: set[Any] | None) -> None:
-        self._calls = _calls_here()
+    def __init__(self, tasks: set[Any] | None, calls: _Calls | None = None) -> None:
+        self._calls = calls or _calls_here()
         self._context = copy_context()
         self._tasks = tasks
 
@@ -199,6 +199,10 @@ class TrioLoop:
                 over = TrioFuture()
                 next(iter(tasks)).add_done_callback(partial(_set, over))
                 await over
+
+    def again(self) -> TrioLoop:
+        """Return another lease on the same run, in the context of the caller."""
+        return TrioLoop(None, self._calls)
 
     def release(self) -> None:
         """Do nothing: trio ends with the program's own main task."""

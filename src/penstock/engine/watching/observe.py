@@ -177,7 +177,11 @@ class Observation:
         self._tell("started")
 
     def tick(self, now: float, /) -> None:
-        """Tell the listener that it goes on, if it is time to."""
+        """Tell the listener that it goes on, if it is time to.
+
+        Args:
+            now: What time it is.
+        """
         if now >= self._due:
             with self._lock:
                 late = now < self._due or self.state is not RunState.RUNNING
@@ -192,7 +196,12 @@ class Observation:
         return new
 
     def end(self, error: BaseException | None, /, *, whole: bool) -> None:
-        """Say that it is over, once."""
+        """Say that it is over, once.
+
+        Args:
+            error: The failure, or None.
+            whole: Whether the stream came to its end by itself.
+        """
         self.begin()
         with self._lock:
             if self.state is not RunState.RUNNING:

@@ -32,7 +32,11 @@ class Recorder:
             self._running.append(run)
 
     def progressed(self, run: Observation, /) -> None:
-        """Do nothing: runs are read when the user looks at the numbers."""
+        """Do nothing: runs are read when the user looks at the numbers.
+
+        Args:
+            run: The run that goes on.
+        """
 
     def ended(self, run: Observation, /) -> None:
         """Keep the numbers of a run and let it go."""

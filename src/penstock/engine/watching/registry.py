@@ -58,7 +58,11 @@ class Registry:
         self._running: dict[Tally, None] = {}
 
     def begin(self, name: str) -> Tally:
-        """Return what counts one run."""
+        """Return what counts one run.
+
+        Args:
+            name: The name under which it is counted.
+        """
         tally = Tally(self, name)
         with self._lock:
             self._over.setdefault(name, Counted())
@@ -66,7 +70,14 @@ class Registry:
         return tally
 
     def end(self, tally: Tally, *, completed: int = 0, failed: int = 0, cancelled: int = 0) -> None:
-        """Keep the numbers of a run that is over, once."""
+        """Keep the numbers of a run that is over, once.
+
+        Args:
+            tally: What has counted the run.
+            completed: 1 if it completed.
+            failed: 1 if it failed.
+            cancelled: 1 if it was cancelled.
+        """
         with self._lock:
             if tally in self._running:
                 del self._running[tally]

@@ -9,7 +9,8 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from contextvars import Context, copy_context
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +74,8 @@ class FrameFeed:
     again: SaidAgain | None = None
     through: Through | None = None
     together: Together | None = None
+    context: Context = field(default_factory=copy_context, compare=False, repr=False)
+    """Where it was made: in a run, whose event loop an asynchronous source uses."""
 
     def supply(self) -> Supply | None:
         """Return how the stream is opened behind a place; None if that cannot be."""
@@ -261,7 +264,7 @@ class Ingest:
             intake = Intake(feed.schema, feed.capacity, first, pace, spool, reject, opening.track)
             if body.get("end_at") is not None:
                 intake.shelf.expect(whole(body, "end"), body["end_at"])
-            intake.start(opening.publisher)
+            intake.start(opening.publisher, feed.context.copy())
         except Exception:
             if spool is not None:
                 spool.close()

@@ -16,6 +16,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextvars import Context, copy_context
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -89,9 +90,10 @@ class Intake(Part):
 
     # Starting and asking.
 
-    def start(self, publisher: Publisher[Any]) -> None:
-        """Subscribe, on a thread that also makes all requests."""
-        threading.Thread(target=self._work, args=(publisher,), name="penstock-ingest", daemon=True).start()
+    def start(self, publisher: Publisher[Any], context: Context | None = None) -> None:
+        """Subscribe, on a thread that also makes all requests; the context is used nowhere else, or a new one."""
+        begin = (copy_context() if context is None else context).run
+        threading.Thread(target=begin, args=(self._work, publisher), name="penstock-ingest", daemon=True).start()
 
     def _work(self, publisher: Publisher[Any]) -> None:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from contextvars import Context
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -46,6 +46,8 @@ class _Meeting:
     lock: threading.Lock = field(default_factory=threading.Lock)
     connection: Connection | None = None
     over: bool = False
+    context: Context = field(default_factory=copy_context)
+    """That of the run, whose event loop an asynchronous source uses."""
 
     def arrive(self) -> None:
         with self.lock:
@@ -53,7 +55,7 @@ class _Meeting:
             last = self.expected == 0
         if last:
             # The source may do all its work inside of this call, and the thread that makes it answers Spark.
-            threading.Thread(target=self._begin, name="penstock-shared", daemon=True).start()
+            threading.Thread(target=self.context.run, args=(self._begin,), name="penstock-shared", daemon=True).start()
 
     def _begin(self) -> None:
         connection = self.shared.begin()

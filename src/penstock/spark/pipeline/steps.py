@@ -111,6 +111,12 @@ def frame(
     `schema` describes the rows that come in; it is needed only right behind a live source, where nothing else says.
     `mode` is Spark's output mode: in "append", the default, a row comes once, when it is final; in "update" whenever a
     micro-batch has changed it; in "complete" all rows come with each micro-batch.
+
+    Args:
+        fn: The function.
+        *others: Further streams, whose DataFrames the function gets.
+        schema: What the rows are that come in, where the annotations of what stands before do not say so.
+        mode: Which rows of a result that changes are given: Spark's output mode.
     """
     function_given("frame", "fn", fn)
     for each in others:
@@ -122,7 +128,11 @@ def frame(
 
 
 def spark_source(fn: Callable[[SparkSession], DataFrame]) -> Stream[Any]:
-    """Begin a pipeline with what Spark reads: a function from session to DataFrame, batch or streaming."""
+    """Begin a pipeline with what Spark reads: a function from session to DataFrame, batch or streaming.
+
+    Args:
+        fn: The function.
+    """
     function_given("spark_source", "fn", fn)
     return Stream(Chain(SparkSource(fn)))
 
@@ -134,6 +144,9 @@ def spark_sink(fn: Callable[[DataFrame], Any]) -> Sink[Any, Any]:
     gets the run's checkpoint and, where all sources are streams of penstock, a trigger that ends with them; a query
     that it has started itself is left as it is. The result is the number of rows written. For a batch DataFrame the
     function writes, or returns a writer to be saved, and what it returns is the result.
+
+    Args:
+        fn: The function, from DataFrame to writer.
     """
     function_given("spark_sink", "fn", fn)
     return Sink(Chain(SparkSink(_HOLE, fn)))

@@ -67,6 +67,9 @@ def per_partition(flow: Flow[A, B]) -> Flow[A, B]:
 
     How rows are divided is Spark's choice, so this is for what is right however they are: batches for a bulk request,
     a running check. On a streaming DataFrame it is a partition of one micro-batch.
+
+    Args:
+        flow: What is done to the rows of one partition.
     """
     _check_flow("per_partition", flow)
     return _part(Scoped(_HOLE, flow))
@@ -88,6 +91,13 @@ def keyed_by(
     With `time`, the name of a column, the steps go by the times of the rows: these come in the order of their times,
     and steps such as `debounce` or `window(gap=...)` wait in that time. A row is held until rows that are newer by more
     than the `watermark`, in seconds, have come; one that comes later than that is dropped.
+
+    Args:
+        flow: What is done to the rows of one key.
+        *keys: The columns that the key consists of.
+        order_by: The columns by which its rows are sorted.
+        time: The column that holds the times of the rows.
+        watermark: How many seconds a row may come late, by these times.
     """
     _check_flow("keyed_by", flow)
     if not keys:

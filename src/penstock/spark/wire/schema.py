@@ -51,7 +51,11 @@ class Schema:
 
     @staticmethod
     def of(given: Described) -> Schema:
-        """Make a schema from a dataclass, a NamedTuple, an Arrow schema, a Spark schema or a DDL string."""
+        """Make a schema from a dataclass, a NamedTuple, an Arrow schema, a Spark schema or a DDL string.
+
+        Args:
+            given: One of these, or a schema.
+        """
         if isinstance(given, Schema):
             return given
         if isinstance(given, spark.StructType):
@@ -87,7 +91,12 @@ class Schema:
     def sorted_out(
         self, rows: Sequence[Any], first: int = 0
     ) -> tuple[pa.RecordBatch, list[tuple[int, Any, SchemaError]]]:
-        """Make one record batch of the rows that fit; return it with the others: which, the row, what is wrong."""
+        """Make one record batch of the rows that fit; return it with the others: which, the row, what is wrong.
+
+        Args:
+            rows: The rows.
+            first: The number of the first of them.
+        """
         try:
             return self.batch(rows, first), []
         except SchemaError:
