@@ -14,7 +14,7 @@ from penstock.stage import Source
 
 
 @dataclass(frozen=True, slots=True)
-class PartProgress:
+class PlannedProgress:
     """How far one part of a plan is; what cannot be known of it is None."""
 
     part: int
@@ -72,7 +72,7 @@ class Progress:
     """Seconds since the run began."""
     done: bool = False
     """Whether this is the last report."""
-    parts: tuple[PartProgress, ...] = ()
+    parts: tuple[PlannedProgress, ...] = ()
     """How far the parts of its plan are, where that is counted."""
     queries: tuple[QueryProgress, ...] = ()
     """What Spark says of each query."""
