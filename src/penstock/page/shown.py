@@ -108,7 +108,7 @@ class ShownRun:
         failure = self.run.failure
         if failure is None:
             return STOPPED if self._stopped else RunState.COMPLETED.value
-        return (RunState.CANCELLED if isinstance(failure, RunCancelledError) else RunState.FAILED).value
+        return RunState.CANCELLED.value if isinstance(failure, RunCancelledError) else RunState.FAILED.value
 
     def _counted(self, progress: Progress | None) -> tuple[Graph, RunCounts]:
         run = self.run
