@@ -76,9 +76,10 @@ class Moment:
 def picture(reports: Iterable[Report], moments: Sequence[Moment] = (), capacity: int = 0) -> str:
     """Return the mean delays of each hour as a picture, in SVG, and beside them demand and lag over time."""
     wide = 1520 if moments else 760
+    fonts = 'font-family="sans-serif" font-size="13"'
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} 420" font-family="sans-serif" font-size="13">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} 420" {fonts}>',
             f'<rect width="{wide}" height="420" fill="white"/>',
             *flights(reports),
             *(over_time(moments, capacity) if moments else ()),

@@ -131,3 +131,46 @@ def test_a_python_of_pyenv_is_found_behind_a_shim_that_does_nothing(tmp_path: Pa
     (tmp_path / "3.13.10" / "bin").mkdir(parents=True)
     newest = pretender(tmp_path / "3.13.10" / "bin" / "python", "3.13")
     assert run("scripts/newer-python", old, path=tmp_path).stdout == f"{newest}\n"
+
+
+def test_browser_that_is_there_is_left_alone(tmp_path: Path) -> None:
+    program(tmp_path / "chromium", "exit 0")
+    done = subprocess.run(
+        ["/bin/sh", "scripts/ensure-browser"],
+        cwd=ROOT,
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_browser_that_is_missing_and_cannot_be_installed_is_named_with_the_cure(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "scripts/ensure-browser"],
+        cwd=ROOT,
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "On Debian: sudo apt-get install chromium." in done.stderr
+
+
+def test_browser_is_installed_from_debians_packages(tmp_path: Path) -> None:
+    program(tmp_path / "id", "echo 0")
+    program(tmp_path / "env", 'shift; "$@"')
+    browser = tmp_path / "chromium"
+    install = f'printf "#!/bin/sh\\n" > {browser}; /bin/chmod +x {browser}'
+    program(tmp_path / "apt-get", f'case "$*" in install*chromium) {install};; esac')
+    done = subprocess.run(
+        ["/bin/sh", "scripts/ensure-browser"],
+        cwd=ROOT,
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "No Chromium was found; installing Debian's\n"), done.stderr

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from penstock.page.app import STATIC, PageApp
-from penstock.page.door import Door
+from penstock.page.door import PageDoor
 from penstock.page.history import History
-from penstock.page.watch import Watch
+from penstock.page.watch import PageWatch
 
 TOKEN = {"x-penstock-token": "secret"}
 
 
-def made() -> tuple[Watch, PageApp]:
-    watch = Watch(History(), lambda: 0.0)
-    return watch, PageApp(watch, Door(8080, "secret"))
+def made() -> tuple[PageWatch, PageApp]:
+    watch = PageWatch(History(), lambda: 0.0)
+    return watch, PageApp(watch, PageDoor(8080, "secret"))
 
 
 class Browser:

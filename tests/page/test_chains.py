@@ -11,7 +11,7 @@ import pytest
 from penstock import Observation, Sink, Stream, branch, flow, observe, thread
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.page.chains import drawn
-from penstock.page.model import Counts, Graph, Kind, WayCounts
+from penstock.page.model import Graph, NodeKind, RunCounts, WayCounts
 from penstock.page.outline import only_sources, outline
 from penstock.page.shown import text_of_run
 
@@ -42,11 +42,11 @@ def shape(graph: Graph) -> list[str]:
     return [f"{labels[way.start]} > {labels[way.end]}" for way in graph.ways]
 
 
-def kinds(graph: Graph) -> dict[str, Kind]:
+def kinds(graph: Graph) -> dict[str, NodeKind]:
     return {node.label: node.kind for node in graph.nodes}
 
 
-def way(graph: Graph, counts: Counts, text: str) -> WayCounts:
+def way(graph: Graph, counts: RunCounts, text: str) -> WayCounts:
     return counts.ways[shape(graph).index(text)]
 
 
@@ -54,7 +54,7 @@ def test_pipeline_has_no_valve_and_ends_in_its_sink(seen: Seen) -> None:
     assert (Stream.range(5).map(str) | Sink.count()).run().wait() == 5
     graph, counts = drawn(seen.runs, ends=True)
     assert shape(graph) == ["range > map(str)", "map(str) > count"]
-    assert kinds(graph) == {"range": Kind.SOURCE, "map(str)": Kind.STEP, "count": Kind.SINK}
+    assert kinds(graph) == {"range": NodeKind.SOURCE, "map(str)": NodeKind.STEP, "count": NodeKind.SINK}
     assert [each.delivered for each in counts.nodes] == [5, 5, 5]  # a sink shows what it has taken
 
 
@@ -78,7 +78,7 @@ def test_boundary_shows_what_it_holds_against_its_bound_and_what_is_asked_of_tho
     graph, counts = drawn(seen.runs, ends=True)
     while way(graph, counts, "map(abs) > publish_on").demand:  # until the source has given all that it was asked for
         graph, counts = drawn(seen.runs, ends=True)
-    assert kinds(graph)["publish_on"] is Kind.BOUNDARY
+    assert kinds(graph)["publish_on"] is NodeKind.BOUNDARY
     before = way(graph, counts, "map(abs) > publish_on")
     assert before.bound == 64
     assert before.held is not None
@@ -111,7 +111,7 @@ def test_branches_are_one_graph_and_each_has_its_own_demand(seen: Seen) -> None:
     graph, counts = drawn(seen.runs, ends=True)
     assert {"range > map(abs)", "map(abs) > to_list"} <= set(shape(graph))
     assert len(graph.nodes) == 5
-    assert [node.label for node in graph.nodes if node.kind is Kind.SINK] == ["to_list", "count"]
+    assert [node.label for node in graph.nodes if node.kind is NodeKind.SINK] == ["to_list", "count"]
     assert way(graph, counts, "map(abs) > to_list").delivered == 6
     assert [each.delivered for each, node in zip(counts.nodes, graph.nodes, strict=True) if node.label == "count"] == [
         3

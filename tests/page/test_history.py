@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 from penstock.page.history import MOST_TROUBLES, History
-from penstock.page.model import Graph, Kind, Node, RunFrame, RunPicture
+from penstock.page.model import Graph, GraphNode, NodeKind, RunFrame, RunPicture
 
 
 def picture(label: str = "range", state: str = "running") -> RunPicture:
-    return RunPicture("title", Graph((Node("a", label, Kind.SOURCE),)), RunFrame("r1", state, 1.0))
+    return RunPicture("title", Graph((GraphNode("a", label, NodeKind.SOURCE),)), RunFrame("r1", state, 1.0))
 
 
 def whole(history: History) -> dict[str, Any]:

@@ -5,17 +5,27 @@ from __future__ import annotations
 import pytest
 
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.page.model import Counts, Flowing, Graph, Kind, Node, NodeCounts, NodeFigures, Way, WayCounts
-from penstock.page.pace import Pace, node_figures, slowest, way_figures
+from penstock.page.model import (
+    Flowing,
+    Graph,
+    GraphNode,
+    GraphWay,
+    NodeCounts,
+    NodeFigures,
+    NodeKind,
+    RunCounts,
+    WayCounts,
+)
+from penstock.page.pace import RunPace, node_figures, slowest, way_figures
 
 LINE = Graph(
-    tuple(Node(key, key, Kind.STEP) for key in "abc"),
-    (Way("a", "b"), Way("b", "c")),
+    tuple(GraphNode(key, key, NodeKind.STEP) for key in "abc"),
+    (GraphWay("a", "b"), GraphWay("b", "c")),
 )
 
 
-def moment(delivered: int, nodes: int = 1) -> Counts:
-    return Counts(tuple(NodeCounts(delivered) for _ in range(nodes)))
+def moment(delivered: int, nodes: int = 1) -> RunCounts:
+    return RunCounts(tuple(NodeCounts(delivered) for _ in range(nodes)))
 
 
 def figures(busy: float = 0.0, waiting: float = 0.0) -> NodeFigures:
@@ -23,7 +33,7 @@ def figures(busy: float = 0.0, waiting: float = 0.0) -> NodeFigures:
 
 
 def test_rate_is_taken_over_the_last_second() -> None:
-    pace = Pace()
+    pace = RunPace()
     for tenth in range(30):
         seconds, before = pace.add(tenth / 10, moment(tenth * 100))
     assert node_figures(seconds, before.nodes[0], NodeCounts(2900)).rate == pytest.approx(1000)
@@ -31,12 +41,12 @@ def test_rate_is_taken_over_the_last_second() -> None:
 
 
 def test_first_moment_has_no_rate() -> None:
-    seconds, before = Pace().add(5.0, moment(100))
+    seconds, before = RunPace().add(5.0, moment(100))
     assert node_figures(seconds, before.nodes[0], NodeCounts(100)).rate == 0.0
 
 
 def test_graph_that_grows_begins_anew() -> None:
-    pace = Pace()
+    pace = RunPace()
     pace.add(0.0, moment(10))
     seconds, before = pace.add(0.5, moment(20, nodes=2))
     assert (seconds, before) == (0.0, moment(20, nodes=2))

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from penstock.page.door import Asked, Door
+from penstock.page.door import PageDoor, PageRequest
 from penstock.page.export import shell
-from penstock.page.watch import Watch
+from penstock.page.watch import PageWatch
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -67,7 +67,7 @@ class _Answer:
 class PageApp:
     """The application of one page; all of it runs on the server's loop."""
 
-    def __init__(self, watch: Watch, door: Door) -> None:
+    def __init__(self, watch: PageWatch, door: PageDoor) -> None:
         self._watch = watch
         self._door = door
         self._news: set[asyncio.Event] = set()
@@ -79,7 +79,7 @@ class PageApp:
         """Answer one request."""
         if scope["type"] != "http":
             return
-        asked = Asked(
+        asked = PageRequest(
             scope["method"],
             scope["path"],
             scope["query_string"].decode("latin-1"),
@@ -103,7 +103,7 @@ class PageApp:
         self._closed = True
         self.publish()
 
-    def _answer(self, asked: Asked) -> _Answer:
+    def _answer(self, asked: PageRequest) -> _Answer:
         name = asked.path.removeprefix("/static/")
         if asked.method == "POST":
             return self._controlled(asked.path)

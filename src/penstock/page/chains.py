@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from penstock.engine.watching.observe import Observation, Reading
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.page.model import Counts, Graph, Kind, Node, NodeCounts, Way, WayCounts
+from penstock.page.model import Graph, GraphNode, GraphWay, NodeCounts, NodeKind, RunCounts, WayCounts
 
 Place = tuple[int, ...]
 
@@ -83,7 +83,7 @@ class _Drawing:
         return self._outputs.get(self.last.get(run, ""))
 
 
-def drawn(observations: Sequence[Observation], *, ends: bool) -> tuple[Graph, Counts]:
+def drawn(observations: Sequence[Observation], *, ends: bool) -> tuple[Graph, RunCounts]:
     """Return the graph of one run and what was counted in it; `ends` says that its last steps are sinks."""
     drawing = _Drawing(observations)
     sinks = set(drawing.last.values()) if ends else set()
@@ -91,18 +91,18 @@ def drawn(observations: Sequence[Observation], *, ends: bool) -> tuple[Graph, Co
     ways, way_counts = [], []
     for step in drawing.steps.values():
         sink = step.key in sinks
-        nodes.append(Node(step.key, step.reading.step, _kind(step, sink=sink)))
+        nodes.append(GraphNode(step.key, step.reading.step, _kind(step, sink=sink)))
         taken = sum(each.asked.delivered for each in step.inputs)
         counts.append(replace(_counted(step.reading), delivered=taken) if sink else _counted(step.reading))
         for each in step.inputs:
-            ways.append(Way(each.key, step.key))
+            ways.append(GraphWay(each.key, step.key))
             way_counts.append(_way(each, step.reading if len(step.inputs) == 1 else None))
     for number, each in [] if ends else _subscribers(drawing):
-        nodes.append(Node(f"{number}:{SUBSCRIBER}", SUBSCRIBER, Kind.SINK))
+        nodes.append(GraphNode(f"{number}:{SUBSCRIBER}", SUBSCRIBER, NodeKind.SINK))
         counts.append(NodeCounts(each.asked.delivered))
-        ways.append(Way(each.key, nodes[-1].key))
+        ways.append(GraphWay(each.key, nodes[-1].key))
         way_counts.append(_way(each, None))
-    return Graph(tuple(nodes), tuple(ways)), Counts(tuple(counts), tuple(way_counts))
+    return Graph(tuple(nodes), tuple(ways)), RunCounts(tuple(counts), tuple(way_counts))
 
 
 def _subscribers(drawing: _Drawing) -> Iterator[tuple[int, _Input]]:
@@ -113,12 +113,12 @@ def _subscribers(drawing: _Drawing) -> Iterator[tuple[int, _Input]]:
             yield number, found
 
 
-def _kind(step: _Step, *, sink: bool) -> Kind:
+def _kind(step: _Step, *, sink: bool) -> NodeKind:
     if sink:
-        return Kind.SINK
+        return NodeKind.SINK
     if step.reading.step.partition("(")[0] in BOUNDARIES:
-        return Kind.BOUNDARY
-    return Kind.STEP if step.inputs else Kind.SOURCE
+        return NodeKind.BOUNDARY
+    return NodeKind.STEP if step.inputs else NodeKind.SOURCE
 
 
 def _next(place: Place) -> Place:

@@ -19,7 +19,7 @@ HEADER = "x-penstock-token"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageRequest:
     """What a request says of itself."""
 
     method: str
@@ -30,7 +30,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class PageDoor:
     """The keeper of the token of one page, which listens on a port."""
 
     port: int
@@ -50,7 +50,7 @@ class Door:
         """Return what gives a browser the token."""
         return f"{self.cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict"
 
-    def refusal(self, asked: Asked) -> str | None:
+    def refusal(self, asked: PageRequest) -> str | None:
         """Return why a request is refused, None if it may come in."""
         if not _is_here(asked.headers.get("host", "")):
             return "the page is for browsers on this machine"

@@ -1,7 +1,7 @@
 """model: what the live page shows, as frozen values: graphs, what was counted at one moment, and frames of figures.
 
-A `Graph` is what a run is made of, and stays. `Counts` is what was counted in it up to one moment, node by node and way
-by way, in the order of the graph. A `RunFrame` is what follows from two such moments: rates, shares of time, states.
+A `Graph` is what a run is made of, and stays. `RunCounts` is what was counted in it up to one moment, node by node and
+way by way, in the order of the graph. A `RunFrame` is what follows from two such moments: rates, shares, states.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ALL = -1
 """How unbounded demand is written: JavaScript's numbers do not reach that far."""
 
 
-class Kind(Enum):
+class NodeKind(Enum):
     """What a node of the graph is."""
 
     SOURCE = "source"
@@ -41,18 +41,18 @@ class Flowing(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class GraphNode:
     """A part of a run."""
 
     key: str
     label: str
-    kind: Kind
+    kind: NodeKind
     where: str = "this process"
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class GraphWay:
     """The way from one node to another, by their keys."""
 
     start: str
@@ -63,8 +63,8 @@ class Way:
 class Graph:
     """The nodes of a run and the ways between them."""
 
-    nodes: tuple[Node, ...] = ()
-    ways: tuple[Way, ...] = ()
+    nodes: tuple[GraphNode, ...] = ()
+    ways: tuple[GraphWay, ...] = ()
 
     def data(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -103,7 +103,7 @@ class WayCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class RunCounts:
     """What was counted in a run up to one moment, in the order of its graph."""
 
     nodes: tuple[NodeCounts, ...] = ()

@@ -8,7 +8,7 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.watching.observe import Observation
 from penstock.operators.publish import Publish
 from penstock.page.chains import drawn
-from penstock.page.model import Counts, Graph, Kind, NodeCounts, WayCounts
+from penstock.page.model import Graph, NodeCounts, NodeKind, RunCounts, WayCounts
 from penstock.run.branches import AHEAD, Branches, fill
 
 
@@ -37,11 +37,11 @@ def outline(chain: Chain) -> Graph:
     return graph
 
 
-def only_sources(graph: Graph, rows: int, demand: int | None) -> Counts:
+def only_sources(graph: Graph, rows: int, demand: int | None) -> RunCounts:
     """Return what is known of a run without a listener: what has come from its source, if there is one alone."""
-    first = [node.key for node in graph.nodes if node.kind is Kind.SOURCE]
+    first = [node.key for node in graph.nodes if node.kind is NodeKind.SOURCE]
     known = first if len(first) == 1 else []
-    return Counts(
+    return RunCounts(
         tuple(NodeCounts(rows) if node.key in known else NodeCounts() for node in graph.nodes),
         tuple(WayCounts(rows, demand) if way.start in known else WayCounts() for way in graph.ways),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from penstock.page.model import Counts, Flowing, Graph, NodeCounts, NodeFigures, WayCounts, WayFigures
+from penstock.page.model import Flowing, Graph, NodeCounts, NodeFigures, RunCounts, WayCounts, WayFigures
 
 WINDOW = 1.0
 """Seconds over which rates and shares are taken."""
@@ -12,13 +12,13 @@ BUSY = 0.4
 """The share of the time from which on a node counts as what holds the others up."""
 
 
-class Pace:
+class RunPace:
     """The latest moments of one run."""
 
     def __init__(self) -> None:
-        self._moments: deque[tuple[float, Counts]] = deque()
+        self._moments: deque[tuple[float, RunCounts]] = deque()
 
-    def add(self, now: float, counts: Counts) -> tuple[float, Counts]:
+    def add(self, now: float, counts: RunCounts) -> tuple[float, RunCounts]:
         """Take a moment in; return the seconds since an earlier one, and what had been counted then."""
         if self._moments and len(self._moments[-1][1].nodes) != len(counts.nodes):
             self._moments.clear()  # the graph has grown

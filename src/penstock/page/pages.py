@@ -14,7 +14,7 @@ from penstock.page.app import static
 from penstock.page.export import exported
 from penstock.page.history import History
 from penstock.page.serving import EVERY, PageServer
-from penstock.page.watch import Watch
+from penstock.page.watch import PageWatch
 from penstock.run import Run
 from penstock.run.watchers import watching_runs
 
@@ -37,7 +37,7 @@ class Page:
         if not every > 0:
             raise ValueError(f"page: every must be > 0, got {every!r}")
         self.history = History()
-        self.watch = Watch(self.history)
+        self.watch = PageWatch(self.history)
         self._server = PageServer(self.watch, every=every, port=port)
         self._inside: ExitStack | None = None
         if say:

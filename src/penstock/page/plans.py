@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from penstock.engine.watching.observe import Observation, Reading
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.page.model import Counts, Graph, Kind, Node, NodeCounts, Way, WayCounts
-from penstock.run import PartProgress, Plan, Progress
+from penstock.page.model import Graph, GraphNode, GraphWay, NodeCounts, NodeKind, RunCounts, WayCounts
+from penstock.run import Plan, PlannedProgress, Progress
 from penstock.run.watchers import RunPart
 
 HERE = "this process"
@@ -70,22 +70,22 @@ class _Drawn:
     """A graph with its counts, as far as it has come."""
 
     plan: Plan
-    said: Mapping[int, PartProgress]
+    said: Mapping[int, PlannedProgress]
     seen: Mapping[int, PartSeen]
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[GraphNode] = field(default_factory=list)
     counts: list[NodeCounts] = field(default_factory=list)
-    ways: list[Way] = field(default_factory=list)
+    ways: list[GraphWay] = field(default_factory=list)
     way_counts: list[WayCounts] = field(default_factory=list)
 
-    def node(self, node: Node, counts: NodeCounts) -> None:
+    def node(self, node: GraphNode, counts: NodeCounts) -> None:
         self.nodes.append(node)
         self.counts.append(counts)
 
     def way(self, start: str, end: str, counts: WayCounts) -> None:
-        self.ways.append(Way(start, end))
+        self.ways.append(GraphWay(start, end))
         self.way_counts.append(counts)
 
-    def part(self, number: int, kind: Kind) -> None:
+    def part(self, number: int, kind: NodeKind) -> None:
         """Draw a part."""
         place, said, seen = self.plan.places[number], self.said.get(number), self.seen.get(number)
         counts = NodeCounts(self._rows(number))
@@ -93,7 +93,7 @@ class _Drawn:
             counts = replace(counts, seconds=seen.seconds, waited=seen.waited, errors=seen.errors)
         if said is not None and said.held is not None:
             counts = replace(counts, held=said.held, bound=said.bound)
-        self.node(Node(str(number), place.what, kind, place.where, place.bound), counts)
+        self.node(GraphNode(str(number), place.what, kind, place.where, place.bound), counts)
 
     def join(self, start: int, end: int) -> None:
         """Draw the way between two parts, through a gate if one of them is in this process and the other is not."""
@@ -117,7 +117,7 @@ class _Drawn:
         """Draw a gate unless it is there; tell whether it was not."""
         new = all(node.key != gate for node in self.nodes)
         if new:
-            self.node(Node(gate, GATE, Kind.GATE, HERE, note), NodeCounts(rows))
+            self.node(GraphNode(gate, GATE, NodeKind.GATE, HERE, note), NodeCounts(rows))
         return new
 
     def _rows(self, number: int) -> int | None:
@@ -136,22 +136,22 @@ class _Drawn:
         return WayCounts(self._rows(number), UNBOUNDED if asked >= UNBOUNDED else max(0, asked - given))
 
 
-def planned(plan: Plan, progress: Progress, seen: Mapping[int, PartSeen]) -> tuple[Graph, Counts]:
+def planned(plan: Plan, progress: Progress, seen: Mapping[int, PartSeen]) -> tuple[Graph, RunCounts]:
     """Return the graph of a plan, with a gate wherever rows go into Spark or come back, and what is known of it."""
     drawn = _Drawn(plan, {each.part: each for each in progress.parts}, seen)
     taken = {each for number in range(len(plan.places)) for each in plan.inputs(number)}
     for number in range(len(plan.places)):
         inputs = plan.inputs(number)
-        drawn.part(number, Kind.SOURCE if not inputs else Kind.STAGE if number in taken else Kind.SINK)
+        drawn.part(number, NodeKind.SOURCE if not inputs else NodeKind.STAGE if number in taken else NodeKind.SINK)
         for start in inputs:
             drawn.join(start, number)
-    return Graph(tuple(drawn.nodes), tuple(drawn.ways)), Counts(tuple(drawn.counts), tuple(drawn.way_counts))
+    return Graph(tuple(drawn.nodes), tuple(drawn.ways)), RunCounts(tuple(drawn.counts), tuple(drawn.way_counts))
 
 
-def behind_full_gate(graph: Graph, counts: Counts) -> int | None:
+def behind_full_gate(graph: Graph, counts: RunCounts) -> int | None:
     """Return the number of the part behind a gate whose source is asked for no more: Spark holds it up."""
     numbers = {node.key: number for number, node in enumerate(graph.nodes)}
     for way, count in zip(graph.ways, counts.ways, strict=True):
-        if graph.nodes[numbers[way.end]].kind is Kind.GATE and count.demand == 0 and count.held:
+        if graph.nodes[numbers[way.end]].kind is NodeKind.GATE and count.demand == 0 and count.held:
             return next((numbers[each.end] for each in graph.ways if each.start == way.end), None)
     return None

@@ -11,8 +11,8 @@ from time import monotonic
 from penstock.engine.words.dropped import drop
 from penstock.errors import PenstockError
 from penstock.page.app import PageApp
-from penstock.page.door import Door
-from penstock.page.watch import Watch
+from penstock.page.door import PageDoor
+from penstock.page.watch import PageWatch
 
 EVERY = 0.5
 """Seconds from one frame to the next."""
@@ -23,7 +23,7 @@ PATIENCE = 2
 class PageServer:
     """The server of one page, and the clock by which its runs are read."""
 
-    def __init__(self, watch: Watch, *, every: float = EVERY, port: int = 0) -> None:
+    def __init__(self, watch: PageWatch, *, every: float = EVERY, port: int = 0) -> None:
         try:
             import uvicorn  # noqa: PLC0415  an optional dependency
         except ModuleNotFoundError as missing:
@@ -31,7 +31,7 @@ class PageServer:
         self._watch = watch
         self._every = every
         self._socket = _listening(port)
-        self.door = Door(self._socket.getsockname()[1])
+        self.door = PageDoor(self._socket.getsockname()[1])
         self.app = PageApp(watch, self.door)
         self._closing = Event()
         self._up = Event()

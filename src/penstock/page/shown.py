@@ -12,9 +12,9 @@ from penstock.engine.words.demand import UNBOUNDED
 from penstock.errors import RunCancelledError
 from penstock.flow import text_of
 from penstock.page.chains import VALVE, drawn
-from penstock.page.model import Counts, Graph, NodeFigures, QueryFigures, RunFrame, RunPicture, Totals, WayFigures
+from penstock.page.model import Graph, NodeFigures, QueryFigures, RunCounts, RunFrame, RunPicture, Totals, WayFigures
 from penstock.page.outline import only_sources, outline
-from penstock.page.pace import Pace, node_figures, slowest, way_figures
+from penstock.page.pace import RunPace, node_figures, slowest, way_figures
 from penstock.page.plans import behind_full_gate, parts_seen, planned
 from penstock.run import Progress, QueryProgress, Run
 from penstock.run.branches import Branches
@@ -29,7 +29,7 @@ class ShownRun:
         self.key = key
         self.run = run
         self.observations: list[Observation] = []
-        self._pace = Pace()
+        self._pace = RunPace()
         self._stopped = False
         self._outline: Graph | None = None
         self._last: RunPicture | None = None
@@ -108,9 +108,9 @@ class ShownRun:
         failure = self.run.failure
         if failure is None:
             return STOPPED if self._stopped else RunState.COMPLETED.value
-        return (RunState.CANCELLED if isinstance(failure, RunCancelledError) else RunState.FAILED).value
+        return RunState.CANCELLED.value if isinstance(failure, RunCancelledError) else RunState.FAILED.value
 
-    def _counted(self, progress: Progress | None) -> tuple[Graph, Counts]:
+    def _counted(self, progress: Progress | None) -> tuple[Graph, RunCounts]:
         run = self.run
         if run is None or progress is None:
             return drawn(self.observations, ends=False)

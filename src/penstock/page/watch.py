@@ -19,7 +19,7 @@ MOST_SHOWN = 8
 """How many runs are shown at a time; of more, those under way and the latest."""
 
 
-class Watch:
+class PageWatch:
     """The runs of a page; it is told of them on their threads, and reads them on the page's."""
 
     def __init__(self, history: History, calendar: Callable[[], float] = time) -> None:

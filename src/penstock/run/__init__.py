@@ -2,10 +2,10 @@
 
 from penstock.plan import Plan, PlannedPart
 from penstock.run.handle import Controls, InProcess, Run
-from penstock.run.progress import PartProgress, Progress, QueryProgress
+from penstock.run.progress import PlannedProgress, Progress, QueryProgress
 from penstock.run.valve import Valve, Valved
 
 __all__ = [
-    "Controls", "InProcess", "PartProgress", "Plan", "PlannedPart", "Progress", "QueryProgress", "Run", "Valve",
+    "Controls", "InProcess", "Plan", "PlannedPart", "PlannedProgress", "Progress", "QueryProgress", "Run", "Valve",
     "Valved",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from penstock.stage import Source
 
 
 @dataclass(frozen=True, slots=True)
-class PartProgress:
+class PlannedProgress:
     """How far one part of a plan is; what cannot be known of it is None."""
 
     part: int
@@ -76,7 +76,7 @@ class Progress:
     """Rows that Spark keeps as states, of all steps that remember something."""
     watermark: str | None = None
     """The event time, in ISO 8601, before which rows are late; of several queries the one that is furthest behind."""
-    parts: tuple[PartProgress, ...] = ()
+    parts: tuple[PlannedProgress, ...] = ()
     """How far the parts of its plan are, where that is counted."""
     queries: tuple[QueryProgress, ...] = ()
     """What Spark says of each query."""

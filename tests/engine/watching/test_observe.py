@@ -13,7 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock import Observation, Reading, Recorder, RunState, Sink, Stream, VirtualClock, inline, observe, thread
+from penstock import (
+    Observation,
+    Reading,
+    Recorder,
+    RunState,
+    Sink,
+    Stream,
+    VirtualClock,
+    branch,
+    inline,
+    observe,
+    thread,
+)
 from penstock.engine.watching.weave_observed import ObservedWeaver
 from penstock.engine.weaving.weave import Weaver, loops_for
 from penstock.engine.words.demand import UNBOUNDED
@@ -756,3 +768,48 @@ def test_the_contract_is_kept_under_a_listener(form: Form) -> None:
         items.wait_until_closed()
     assert probe.breaches == []
     assert probe.elements == list(range(15))
+
+
+async def _same(number: int) -> int:
+    return number
+
+
+@pytest.mark.parametrize(
+    ("step", "use", "bound"),
+    [
+        ("publish_on", lambda s: s.publish_on(inline(), prefetch=32), 32),
+        ("map_async", lambda s: s.map_async(_same, concurrency=4), 8),
+        ("parallel", lambda s: s.parallel(2, lambda rail: rail.map(abs), prefetch=16), 16),
+        ("on_backpressure_buffer", lambda s: s.on_backpressure_buffer(9), 9),
+        ("merge", lambda s: s.merge(ManualPublisher(), prefetch=8), 16),
+        ("zip", lambda s: s.zip(ManualPublisher(), prefetch=8), 24),
+        ("share", lambda s: s.share(size=20), 20),
+    ],
+)
+def test_steps_that_hold_elements_say_how_many_they_may_hold(
+    step: str, use: Callable[[Stream[int]], Stream[Any]], bound: int
+) -> None:
+    recorder = Recorder()
+    probe: Probe[Any] = Probe()
+    source: ManualPublisher[int] = ManualPublisher()
+    use(Stream.from_publisher(source)).observed(recorder).subscribe(probe)
+    (readings,) = recorder.readings().values()
+    assert [each.bound for each in readings if each.step.partition("(")[0] == step] == [bound]
+    probe.cancel()
+    (readings,) = recorder.readings().values()
+    assert {each.bound for each in readings} == {None}
+
+
+def test_a_stream_that_another_observation_sees_is_shared_and_not_seen_twice() -> None:
+    witness = Witness()
+    with observe(witness):
+        assert (Stream.range(4).map(abs) | branch(Sink.count(), Sink.to_list())).run().wait() == (4, [0, 1, 2, 3])
+    whole, *branches = witness.runs
+    assert [[each.step for each in run.readings()] for run in branches] == [
+        ["publish", "count"],
+        ["publish", "to_list"],
+    ]
+    assert [[(each.place, each.run is whole, each.last) for each in run.shares] for run in branches] == [
+        [((0,), True, (0, 0, 1))],
+        [((0,), True, (0, 0, 1))],
+    ]

@@ -63,7 +63,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedStream:
     """A stream that a run takes part in, and that another observation sees."""
 
     place: tuple[int, ...]
@@ -111,7 +111,7 @@ class Observation:
         self._ended: float | None = None
         self._error: BaseException | None = None
         self._parts: list[tuple[tuple[int, ...], Chain, Meter]] = []
-        self.shares: list[Shared] = []
+        self.shares: list[SharedStream] = []
         """Where it takes part in a stream that another observation sees."""
         self.part: object = None
         """Which part of a larger whole it is a run of, where the party that runs it says so."""
@@ -157,7 +157,7 @@ class Observation:
         if isinstance(known, ChainWatch) and isinstance(known.meter.run, Observation) and not top:
             other = known.meter.run
             there = next(at for at, _, meter in other._parts if meter is known.meter)
-            self.shares.append(Shared(place[:-1], other, (*there, len(chain.steps))))
+            self.shares.append(SharedStream(place[:-1], other, (*there, len(chain.steps))))
             return chain
         source = chain.source
         if len(place) < 2 * MOST_NESTED:

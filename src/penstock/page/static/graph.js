@@ -52,9 +52,9 @@ const Graph = (() => {
         node,
         figures: Dom.svg("text", { class: "figures", x: 16, y: 53 }),
         busy: Dom.svg("rect", { class: "busy", x: 0, y: NODE - 4, width: 0, height: 4 }),
-        tag: Dom.svg("g", { class: "tag", transform: `translate(${wide - 62} -9)` },
+        tag: Dom.svg("g", { class: "tag", transform: `translate(${wide - 64} 7)` },
           Dom.svg("rect", { width: 56, height: 18, rx: 9 }), Dom.svg("text", { x: 28, y: 13 }, "slowest")),
-        errors: Dom.svg("text", { class: "errors", x: wide - 12, y: 20 }),
+        errors: Dom.svg("text", { class: "errors", x: wide - 12, y: 53 }),
         title: Dom.svg("title"),
         wide,
       };
@@ -79,7 +79,7 @@ const Graph = (() => {
       if (now.busy >= 0.005) words.push("busy " + Figures.share(now.busy));
       else if (now.seconds >= 0.0005) words.push(Figures.seconds(now.seconds));
       if (now.waiting >= 0.005) words.push("waits " + Figures.share(now.waiting));
-      const room = Math.floor((parts.wide - 26) / 6.1);
+      const room = Math.floor((parts.wide - (now.errors ? 62 : 26)) / 6.1);
       while (words.length > 1 && words.join(" · ").length > room) words.pop();
       Dom.text(parts.figures, words.join(" · "));
       Dom.text(parts.errors, now.errors ? `${Figures.short(now.errors)} ✕` : "");
@@ -96,7 +96,7 @@ const Graph = (() => {
       const path = line(points, merges);
       const back = line([...points].reverse(), !merges);
       const labelled = merges ? points[0] : points[points.length - 1];
-      const bent = points[0].x === points[points.length - 1].x ? 0 : 14; // away from where it bends
+      const bent = points[0].x === points[points.length - 1].x ? 0 : 9; // away from where it bends
       const y = merges ? points[0].y + PIPE / 2 - bent : points[points.length - 1].y - PIPE / 2 + bent;
       const parts = {
         way,

@@ -72,17 +72,18 @@ const Layout = (() => {
     }
   }
 
-  // Give each node a lane: near its neighbours, and at least one lane from the next in its layer.
+  // Give each node a lane: near those above it and those below it in turn, and at least one lane from the next in its layer.
   function lanes(rows, { above, below }) {
     const x = new Map();
     rows.forEach((row) => row.forEach((key, at) => x.set(key, at - (row.length - 1) / 2)));
-    for (let sweep = 0; sweep < 12; sweep += 1) {
+    for (let sweep = 0; sweep < 8; sweep += 1) {
+      const near = sweep % 2 ? below : above;
       for (const row of sweep % 2 ? [...rows].reverse() : rows) {
-        const near = (key) => [...(above.get(key) || []), ...(below.get(key) || [])].map((k) => x.get(k));
-        const wish = row.map((key) => (near(key).length ? mean(near(key)) : x.get(key)));
-        for (let at = 1; at < row.length; at += 1) wish[at] = Math.max(wish[at], wish[at - 1] + 1);
-        const shift = mean(row.map((key, at) => (near(key).length ? mean(near(key)) : x.get(key)) - wish[at]));
-        row.forEach((key, at) => x.set(key, wish[at] + shift));
+        const wish = row.map((key) => (near.has(key) ? mean(near.get(key).map((each) => x.get(each))) : x.get(key)));
+        const apart = [...wish];
+        for (let at = 1; at < row.length; at += 1) apart[at] = Math.max(apart[at], apart[at - 1] + 1);
+        const shift = mean(wish.map((value, at) => value - apart[at]));
+        row.forEach((key, at) => x.set(key, apart[at] + shift));
       }
     }
     const least = Math.min(...x.values());

@@ -76,12 +76,12 @@ class Batches:
         self._rows_in += report.numInputRows
         self._rows_out += counted["rows"] if counted is not None else 0
         self._count += 1
-        self._seconds = report.durationMs.get("triggerExecution", 0) / 1000
+        seconds = self._seconds = report.durationMs.get("triggerExecution", 0) / 1000
         self._latest = QueryProgress(
             name=f"query {str(report.runId)[:8]}",
             batches=self._count,
             batch=report.batchId,
-            batch_seconds=self._seconds,
+            batch_seconds=seconds,
             rows=report.numInputRows,
             rows_per_second=_number(report.processedRowsPerSecond),
             state_rows=self._state_rows,

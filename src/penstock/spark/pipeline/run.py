@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.flow import Pipeline
-from penstock.run import InProcess, PartProgress, Plan, Progress, Run
+from penstock.run import InProcess, Plan, PlannedProgress, Progress, Run
 from penstock.run.result import Settle
 from penstock.spark.pipeline.build import Built
 from penstock.spark.pipeline.checkpoint import claim, is_spooled
@@ -226,7 +226,7 @@ class OnSpark:
             found = replace(found, rows_in=rows, demand=demand, lag=self._lag(found))
         return replace(found, parts=tuple(self._parts(found.lag)), links=self._links)
 
-    def _parts(self, lag: int | None) -> Iterator[PartProgress]:
+    def _parts(self, lag: int | None) -> Iterator[PlannedProgress]:
         """Return what is counted at the live sources and at the ends of this process."""
         (nodes, ends), _ = self._order
         done = [work.committed for work in self._works if work.committed is not None]
@@ -235,10 +235,10 @@ class OnSpark:
             assert isinstance(live, Live)
             behind = lag if lag is not None else entry.rows - min(done, default=0)
             held = None if len(self._entries) > 1 else max(0, behind)
-            yield PartProgress(nodes[at], entry.rows, entry.demand, held, live.entry.capacity)
+            yield PlannedProgress(nodes[at], entry.rows, entry.demand, held, live.entry.capacity)
         for work in self._works if self._ready else ():
             for number, rows in work.rows_out().items():
-                yield PartProgress(ends[number], rows)
+                yield PlannedProgress(ends[number], rows)
 
     def explain(self) -> Plan:
         """Return what runs where."""
