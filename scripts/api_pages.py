@@ -22,11 +22,16 @@ class NamesError(Exception):
     """The error that a page asks for a name that its module does not have."""
 
 
-def public_names(module: str) -> list[str]:
-    """Return the public names of a module, types first."""
+def body_of(module: str) -> list[ast.stmt]:
+    """Read the statements of a module."""
     place = SOURCE.joinpath(*module.split("."))
     file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
-    body = ast.parse(file.read_text(encoding="utf-8")).body
+    return ast.parse(file.read_text(encoding="utf-8")).body
+
+
+def public_names(module: str) -> list[str]:
+    """Return the public names of a module, types first."""
+    body = body_of(module)
     exported = [each.value for each in body if isinstance(each, ast.Assign) and ast.unparse(each.targets) == "__all__"]
     if exported:
         found = ast.literal_eval(exported[0])
@@ -34,6 +39,16 @@ def public_names(module: str) -> list[str]:
         defined = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
         found = {each.name for each in body if isinstance(each, defined) and not each.name.startswith("_")}
     return sorted(found, key=lambda name: (name[0].islower(), name.lower()))
+
+
+def address_of(module: str, name: str) -> str:
+    """Return where a name is found; one that a module of this package has, too, is looked up where it is defined."""
+    place = SOURCE.joinpath(*module.split("."), name)
+    if place.is_dir() or place.with_suffix(".py").exists():
+        for each in body_of(module):
+            if isinstance(each, ast.ImportFrom) and name in {alias.name for alias in each.names}:
+                return f"{each.module}.{name}"
+    return f"{module}.{name}"
 
 
 def names_on(text: str) -> dict[str, list[str]]:
@@ -56,7 +71,7 @@ def with_names(text: str) -> str:
 
 def directives(mark: str) -> str:
     """Write the directives of one line."""
-    return "\n\n".join(f"::: {module}.{name}" for module, names in names_on(mark).items() for name in names)
+    return "\n\n".join(f"::: {address_of(module, name)}" for module, names in names_on(mark).items() for name in names)
 
 
 def with_fences(text: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -116,6 +117,9 @@ def main() -> int:
     parser.add_argument("--browser", default="chromium")
     parser.add_argument("--seconds", type=float, default=300.0)
     asked = parser.parse_args()
+    if shutil.which(asked.browser) is None:
+        print(f"site_widths: there is no {asked.browser!r}; say which Chromium to use with --browser", file=sys.stderr)
+        return 2
     faults = width_faults(asked.site.resolve(), asked.browser, asked.seconds)
     print("\n".join(faults) or "Every page fits.")
     return 1 if faults else 0

@@ -51,6 +51,10 @@ def test_a_module_is_shown_whole_types_first() -> None:
     assert public_names("penstock.bridges.files") == ["from_file", "to_file"]
 
 
+def test_a_function_with_the_name_of_its_module_is_not_taken_for_it() -> None:
+    assert with_names("<!-- names: penstock: flow, branch -->") == "::: penstock.flow.flow\n\n::: penstock.branch"
+
+
 def test_a_name_that_is_not_there_is_refused() -> None:
     with pytest.raises(NamesError, match=r"^there is no 'Sea' in penstock.otel, only Telemetry, export_registry$"):
         with_names("<!-- names: penstock.otel: Sea -->")
