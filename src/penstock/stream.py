@@ -1538,7 +1538,7 @@ class Stream(Iterated, Generic[T_co]):
             clock: Where the time comes from; a `VirtualClock` in tests.
 
         Raises:
-            ValueError: `count` is below 1, `seconds` or `gap` is not above 0, `size` is below 1 or `patience` is below 0.
+            ValueError: `count` or `size` is below 1, `seconds` or `gap` is not above 0, or `patience` is below 0.
 
         >>> list(Stream.range(5).window(2).flat_map(lambda window: window.to_list(), concurrency=1))
         [[0, 1], [2, 3], [4]]
