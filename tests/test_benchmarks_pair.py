@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,6 +61,11 @@ def test_a_process_measures_the_tree_it_is_given() -> None:
         assert folder == HERE
         assert made.run(ROW, quick=True).wall > 0
     assert made.process.returncode is not None
+
+
+def test_an_older_tree_needs_no_proofs() -> None:
+    text = "import sys; sys.modules['tests.operators.proof'] = None; import benchmarks.pair.rows"
+    subprocess.run([sys.executable, "-c", text], cwd=HERE, check=True)
 
 
 def test_a_process_that_has_another_penstock_is_refused(tmp_path: Path) -> None:

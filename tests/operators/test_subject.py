@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from contextvars import ContextVar, copy_context
 from typing import Any
 
 import pytest
 
-from penstock import Dropped, EmitResult, Overflow, OverflowedError, Stream, Subject
+from penstock import Dropped, EmitResult, Overflow, OverflowedError, Stream, Subject, Subscription
 from penstock.testing import check_source, subscribed
 from tests.engine.stress import restless
 
+EVERYTHING = 2**63 - 1
 OK, FULL, GONE, OVER = EmitResult.OK, EmitResult.OVERFLOW, EmitResult.CANCELLED, EmitResult.TERMINATED
 
 
@@ -170,7 +173,8 @@ def test_none_and_what_is_no_error_are_refused() -> None:
         subject.fail("lost")  # type: ignore[arg-type]
 
 
-def test_one_that_emits_inside_on_next_keeps_the_order() -> None:
+@pytest.mark.parametrize("asked", [99, EVERYTHING])
+def test_one_that_emits_inside_on_next_keeps_the_order(asked: int) -> None:
     subject: Subject[int] = Stream.subject()
     seen: list[int] = []
 
@@ -179,14 +183,16 @@ def test_one_that_emits_inside_on_next_keeps_the_order() -> None:
         if n < 5:
             subject.emit(n + 1)
 
-    probes = [subscribed(subject.tap(again), 99), subscribed(subject, 99)]
+    probes = [subscribed(subject.tap(again), asked), subscribed(subject, asked)]
+    subject.emit(5)  # from now on, where everything is asked for, elements go to all at once
     subject.emit(0)
-    assert seen == probes[1].elements == [0, 1, 2, 3, 4, 5]
+    assert seen == probes[1].elements == [5, 0, 1, 2, 3, 4, 5]
 
 
-def test_all_see_the_same_order_whoever_emits() -> None:
+@pytest.mark.parametrize("asked", [10_000, EVERYTHING])
+def test_all_see_the_same_order_whoever_emits(asked: int) -> None:
     subject: Subject[int] = Stream.subject(size=10_000)
-    probes = [subscribed(subject, 10_000) for _ in range(3)]
+    probes = [subscribed(subject, asked) for _ in range(3)]
     start = threading.Barrier(4)
 
     def produce(first: int) -> None:
@@ -209,6 +215,109 @@ def test_all_see_the_same_order_whoever_emits() -> None:
     for n in range(4):
         mine = [number for number in probes[0].elements if number // 1_000 == n]
         assert mine == sorted(mine)
+
+
+ROOM: ContextVar[str] = ContextVar("ROOM", default="hall")
+
+
+class Takes:
+    """A subscriber that asks for everything and hands elements to a function."""
+
+    def __init__(self, take: Callable[[int], object], subscriptions: list[Subscription] | None = None) -> None:
+        self.take = take
+        self.subscriptions = [] if subscriptions is None else subscriptions
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        self.subscriptions.append(subscription)
+        subscription.request(EVERYTHING)
+
+    def on_next(self, element: int, /) -> None:
+        self.take(element)
+
+    def on_error(self, error: Exception, /) -> None:
+        raise AssertionError(error)
+
+    def on_complete(self) -> None:
+        pass
+
+
+def test_where_one_raises_the_others_get_the_element_and_those_that_follow(dropped: list[Dropped]) -> None:
+    subject: Subject[int] = Stream.subject()
+    lost = ValueError("lost")
+
+    def fail(n: int) -> None:
+        if n == 1:
+            raise lost
+
+    seen: list[int] = []
+    subject.subscribe(Takes(seen.append))
+    subject.subscribe(Takes(fail))
+    last: list[int] = []
+    subject.subscribe(Takes(last.append))
+    assert [subject.emit(n) for n in range(4)] == [OK] * 4
+    assert seen == last == [0, 1, 2, 3]
+    assert [dropped.pop().error] == [lost]
+    assert subject.subscribers == 2
+
+
+def test_where_one_is_interrupted_the_others_get_the_element_and_those_that_follow() -> None:
+    subject: Subject[int] = Stream.subject()
+
+    def interrupted(n: int) -> None:
+        if n == 1:
+            raise KeyboardInterrupt
+
+    seen: list[int] = []
+    for take in (seen.append, interrupted, seen.append):
+        subject.subscribe(Takes(take))
+    assert subject.emit(0) is OK
+    with pytest.raises(KeyboardInterrupt):
+        subject.emit(1)
+    assert subject.emit(2) is OK
+    assert seen == [0, 0, 1, 1, 2, 2]
+
+
+def test_one_that_is_cancelled_by_another_meanwhile_gets_nothing_more() -> None:
+    subject: Subject[int] = Stream.subject()
+    seen: list[int] = []
+    subscriptions: list[Subscription] = []
+
+    def cancel(n: int) -> None:
+        if n == 1:
+            subscriptions[1].cancel()
+
+    for take in (cancel, seen.append):
+        subject.subscribe(Takes(take, subscriptions))
+    assert [subject.emit(n) for n in range(3)] == [OK] * 3
+    assert seen == [0]
+    assert subject.subscribers == 1
+
+
+def test_one_that_comes_meanwhile_gets_what_follows() -> None:
+    subject: Subject[int] = Stream.subject()
+    seen: dict[str, list[int]] = {"one": [], "two": [], "late": []}
+    for name in ("one", "two"):
+        subject.subscribe(Takes(seen[name].append))
+    assert [subject.emit(n) for n in range(2)] == [OK] * 2
+    subject.subscribe(Takes(seen["late"].append))
+    assert [subject.emit(n) for n in range(2, 5)] == [OK] * 3
+    assert seen == {"one": [0, 1, 2, 3, 4], "two": [0, 1, 2, 3, 4], "late": [2, 3, 4]}
+
+
+@pytest.mark.parametrize("names", [("north", "north"), ("north", "south")])
+def test_everybody_is_in_their_own_context(names: tuple[str, str]) -> None:
+    subject: Subject[int] = Stream.subject()
+    seen: list[str] = []
+
+    def subscribe(name: str) -> None:
+        ROOM.set(name)
+        subject.subscribe(Takes(lambda _: seen.append(ROOM.get())))
+
+    for name in names:
+        copy_context().run(subscribe, name)
+    assert [subject.emit(n) for n in range(3)] == [OK] * 3
+    assert seen == [*names] * 3
+    assert ROOM.get() == "hall"
 
 
 def test_two_subjects_are_different_values() -> None:

@@ -224,6 +224,14 @@ def test_many_elements_are_counted_across_the_pieces_they_are_taken_in(way: str)
     assert seen_by(lambda: make(5000), steps, run) == passed_by(lambda: make(5000), steps, run)
 
 
+@pytest.mark.parametrize(("left", "right"), [(5, 3), (3, 5), (4, 4)])
+def test_rows_of_zip_are_counted_whichever_stream_ends_first(left: int, right: int) -> None:
+    witness = Witness()
+    with observe(witness):
+        rows = list(Stream.range(left).zip(Stream.range(right)).map(sum))
+    assert [reading.delivered for reading in witness.readings()][-2:] == [len(rows)] * 2
+
+
 def test_deep_nests_and_long_rows_are_counted() -> None:
     nested: Stream[int] = Stream.range(4)
     for _ in range(20):

@@ -51,6 +51,7 @@ def chain_of(given: object) -> Chain | None:
 
 def at_hand(given: object, most: int) -> list[Any] | None:
     """Return the elements of what a user's function returned, if they lie ready and are no more than `most`."""
+    size: int | None
     if type(given) in _SEQUENCES:
         size, items = len(given), iter(given)  # type: ignore[arg-type, call-overload]
     else:
@@ -59,10 +60,8 @@ def at_hand(given: object, most: int) -> list[Any] | None:
             return None
         size = chain.source.length()
         opener = None if size is None or size > most else chain.source.opener()
-        if opener is None:
-            return None
-        items = opener(None)
-    if size > most or type(items) not in READY:
+        items = None if opener is None else opener(None)
+    if size is None or size > most or type(items) not in READY:
         return None
     elements = list(items)
     return None if READY[type(items)] and any(element is None for element in elements) else elements
