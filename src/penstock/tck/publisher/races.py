@@ -41,8 +41,8 @@ def signals_stay_serial(case: PublisherCase) -> Steps:
 class _Staying:
     """A probe that stays inside a signal on another thread than the last, ever more rarely, and inside some others.
 
-    In the middle more is asked for on another thread, as in the beginning of other trials. On a busy machine that thread
-    may come to run late, so it is waited for again wherever the probe stays later.
+    In the middle more is asked for on another thread, as in the beginning of other trials. On a busy machine that
+    thread may come to run late, so it is waited for again wherever the probe stays later.
     """
 
     def __init__(self, case: PublisherCase, count: int) -> None:
