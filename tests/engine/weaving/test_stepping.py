@@ -60,6 +60,9 @@ class Pieces:
         run.ending = piece is None
         made: Flow[Any, Any] = Flow(Chain(Hole(), run.steps))
         found = list(made(Stream.from_iterable(iter(piece or []))))
+        while run.ending and not run.ended and run.due is not None:  # what the end waits for
+            run.now = run.due
+            found += made(Stream.from_iterable(iter(())))
         self.over = run.ended or run.ending
         self._kept = pickle.loads(pickle.dumps(run.taken_out()))
         return found

@@ -173,7 +173,7 @@ def keeps_state(step: Step | Source[Any]) -> bool:
     if isinstance(step, Source):
         return is_woken(step)
     if not isinstance(step, Stage):
-        return step.tie is Tie.FAILURE or is_woken(step) or step.divides is not None
+        return step.tie is Tie.FAILURE or is_woken(step)
     body = step.body
     return bool(body.state or body.head or body.tail or body.ends)
 

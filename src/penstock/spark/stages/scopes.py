@@ -11,7 +11,7 @@ from penstock.engine.runs.wiring import connect
 from penstock.engine.weaving.stepping import keeps_state
 from penstock.flow import EngineName, Flow, text_of
 from penstock.spark.session.embedded import EMBEDDED
-from penstock.spark.stages.verdicts import in_line
+from penstock.spark.stages.verdicts import gives_streams, in_line
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 
@@ -38,7 +38,8 @@ class Scoped(Source[Any]):
     @property
     def keeps_states(self) -> bool:
         """Return whether there are states that Spark can keep: those of the Flow, or rows that wait for their time."""
-        return self.time is not None or any(map(keeps_state, in_line(self.flow._chain)[1]))
+        steps = in_line(self.flow._chain)[1]
+        return self.time is not None or any(keeps_state(step) or gives_streams(step) for step in steps)
 
     def __str__(self) -> str:
         rest = [text_of(self.flow), *map(repr, self.keys)]
