@@ -16,7 +16,7 @@ def test_random_flows_answer_the_same_however_they_are_cut() -> None:
 
 
 def test_random_flows_answer_the_same_on_spark(spark: Spark, tmp_path: Path) -> None:
-    assert differ_on_spark(spark, range(5, 9), str(tmp_path / "query")) == []
+    assert differ_on_spark(spark, (5, 8, 13, 36), str(tmp_path / "query")) == []
 
 
 def test_a_state_that_is_lost_is_found(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,7 +36,7 @@ class _ByKey:
 
     def __init__(self, step: GroupBy[Any, Any]) -> None:
         self._key = step.key
-        self.made = step.make
+        self.made: Callable[[Any, Any], Any] = step.make
         self.most = step.groups
         self.seconds = inf
         self.due: float | None = None

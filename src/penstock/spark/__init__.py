@@ -23,7 +23,7 @@ from penstock.spark.session.connect import SparkLimitError
 from penstock.spark.session.java import SparkSetupError
 from penstock.spark.stages.pairing import both, pair_latest, pair_with_latest, pair_within
 from penstock.spark.stages.refusals import StageError
-from penstock.spark.stages.scopes import keyed_by, per_partition
+from penstock.spark.stages.scoping import keyed_by, per_partition
 from penstock.spark.wire.schema import Schema
 from penstock.spark.wire.tls import Tls
 

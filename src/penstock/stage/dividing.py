@@ -27,6 +27,8 @@ class Dividing(Protocol):
     """How long it waits at least; infinity if the time ends no stream."""
     due: float | None
     """When the streams that are open end, unless something comes before."""
+    made: Callable[[Any, Any], Any]
+    """What makes the stream of a name that reads a chain."""
 
     def begin(self, now: float, /) -> None:
         """Set the variables as a run begins with them."""
@@ -38,10 +40,6 @@ class Dividing(Protocol):
 
     def ended(self) -> None:
         """Take note that the streams that were open have ended."""
-        ...
-
-    def made(self, name: Any, chain: Any, /) -> Any:
-        """Return the stream of a name that reads a chain."""
         ...
 
 

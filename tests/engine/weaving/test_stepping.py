@@ -14,7 +14,8 @@ import pytest
 
 from penstock import Stream, VirtualClock, flow
 from penstock.engine.runs.chain import Chain
-from penstock.engine.weaving.stepping import SteppingRun, keeps_state, stepping_body
+from penstock.engine.weaving.stepping import SteppingRun, keeps_state
+from penstock.engine.weaving.stepping_body import stepping_body
 from penstock.flow import Flow, Hole
 from penstock.stage import Body, Sight, Stage
 from tests.operators.catalogue import ENTRIES
@@ -59,6 +60,9 @@ class Pieces:
         run.ending = piece is None
         made: Flow[Any, Any] = Flow(Chain(Hole(), run.steps))
         found = list(made(Stream.from_iterable(iter(piece or []))))
+        while run.ending and not run.ended and run.due is not None:  # what the end waits for
+            run.now = run.due
+            found += made(Stream.from_iterable(iter(())))
         self.over = run.ended or run.ending
         self._kept = pickle.loads(pickle.dumps(run.taken_out()))
         return found

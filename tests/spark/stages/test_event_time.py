@@ -14,6 +14,7 @@ from penstock import Stream, flow
 from penstock.bridges.shared.columns import SchemaError
 from penstock.spark import Spark, StageError, keyed_by
 from penstock.spark.stages.event_time import KeyByTime, seconds_in
+from penstock.spark.versions import stream_readers
 from tests.spark import event_timed
 from tests.spark.event_timed import ROWS, Moment, in_micro_batches, moment
 
@@ -117,7 +118,7 @@ def test_what_is_given_wrongly_is_refused() -> None:
     assert str(keyed_by(plain, "k", time="at", watermark=1)._chain.source) == text
 
 
-def test_steps_and_columns_that_cannot_go_by_a_time_are_refused(spark: Spark) -> None:
+def test_steps_and_columns_that_cannot_go_by_a_time_are_refused(spark: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
     alive = keyed_by(flow(lambda rows: rows.keep_alive(1, 0)), "k", time="at", watermark=1)
     message = (
         "keyed_by: keep_alive would fill the time between rows for ever where steps go by the times of these: leave it"
@@ -129,6 +130,11 @@ def test_steps_and_columns_that_cannot_go_by_a_time_are_refused(spark: Spark) ->
     step = spark.stage(keyed_by(sessions, "k", time="at", watermark=1), "n long")
     with pytest.raises(SchemaError, match=r"^keyed_by: time 'at' must be a timestamp, got bigint$"):
         df.transform(step)
+    rate = spark.session.readStream.format("rate").load()
+    monkeypatch.setattr(stream_readers, "SAYS_START", False)
+    older = "keyed_by: the times of rows need PySpark 4.2 or newer where rows stream, and this is "
+    with pytest.raises(StageError, match=f"^{re.escape(older)}"):
+        rate.transform(spark.stage(keyed_by(sessions, "value", time="timestamp", watermark=1), "n long"))
 
 
 def test_on_spark_a_batch_and_a_stream_answer_as_this_process_does(spark: Spark, tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ def test_what_waits_for_other_things_is_refused(spark: Spark, monkeypatch: pytes
     monkeypatch.setattr(stream_readers, "SAYS_START", False)
     refused(
         lambda rows: rows.map(len).debounce(1),
-        "keyed_by: steps that time wakes, such as debounce, need PySpark 4.2 or newer, and this is"
+        "keyed_by: steps that time wakes, such as debounce, need PySpark 4.2 or newer where rows stream, and this is"
         f" {spark.session.version}: put them before or behind Spark",
     )
 

@@ -22,6 +22,7 @@ from penstock.flow import Flow
 from penstock.spark.stages.packing import RecordBatches, packed
 from penstock.spark.stages.piecewise import ChainInPieces, WallClock
 from penstock.spark.stages.refusals import StageError, check_times
+from penstock.spark.stages.scopes import Scoped
 from penstock.spark.wire.failure import report
 from penstock.spark.wire.schema import Form, Schema
 from penstock.stream import Stream
@@ -134,28 +135,24 @@ def _each_key(
         yield from key.finish()
 
 
-def times_here(
-    stream: Chain, flow: Flow[Any, Any], keys: tuple[str, ...], order: tuple[str, ...], time: str, behind: float
-) -> Chain:
+def times_here(scope: Scoped) -> Chain:
     """Return the chain that runs a Flow by the times of the rows of a stream in this process."""
-    check_times(flow._chain)
-    made = Stream.defer(
-        lambda: Stream(stream).materialize().flat_map(_TimesHere(flow, keys, time, order, behind).heard)
-    )
+    check_times(scope.flow._chain)
+    # A run has rows of no other: what holds them is made when it begins.
+    made = Stream.defer(lambda: Stream(scope.stream).materialize().flat_map(_TimesHere(scope).heard))
     return made._chain
 
 
 class _TimesHere:
     """The rows of all keys of one run in this process, by their times; the watermark moves with each row."""
 
-    def __init__(
-        self, flow: Flow[Any, Any], keys: tuple[str, ...], time: str, order: tuple[str, ...], behind: float
-    ) -> None:
-        self._flow = flow
-        self._keys = keys
-        self._time = time
-        self._order = order
-        self._behind = behind
+    def __init__(self, scope: Scoped) -> None:
+        assert scope.time is not None
+        self._flow = scope.flow
+        self._keys = scope.keys
+        self._time = scope.time
+        self._order = scope.order_by
+        self._behind = scope.watermark
         self._watermark = float("-inf")
         self._known: dict[Any, KeyByTime] = {}
         self._dues: list[tuple[float, int, KeyByTime]] = []
@@ -166,8 +163,8 @@ class _TimesHere:
         if isinstance(signal, Failed):
             raise signal.error
         if not isinstance(signal, Next):
-            for known in self._known.values():
-                yield from known.finish()
+            for one in self._known.values():
+                yield from one.finish()
             return
         row = signal.element
         at = _seconds(_field(row, self._time), self._time)

@@ -253,8 +253,9 @@ class _Parts:
         if name not in self._kept:
             return self._open[name]
         kept = self._kept.pop(name)
-        inner = None if kept is None else self._fresh(name)
-        if inner is not None:
+        inner: _Inner | None = None
+        if kept is not None:
+            inner = self._fresh(name)
             if kept[0] != inner.run.signature:
                 raise StageError(
                     f"keyed_by: the checkpoint has the states of {kept[0]} in {operator_name(self._step.stands_for)},"

@@ -17,7 +17,7 @@ from penstock.engine.weaving.stepping import is_woken
 from penstock.errors import PenstockError
 from penstock.flow import Elsewhere, Hole
 from penstock.spark.stages.scopes import Scoped
-from penstock.spark.stages.verdicts import BETWEEN, NO_VALUE, Extent, has_hole, line_of, refusal
+from penstock.spark.stages.verdicts import BETWEEN, NO_VALUE, Extent, gives_streams, has_hole, line_of, refusal
 from penstock.spark.wire.schema import Schema
 from penstock.stage import Joint, Source, Step, Tie
 
@@ -127,7 +127,7 @@ def check_clocks(chain: Chain) -> None:
     """Refuse a step that time wakes by a clock of the user's: the time of the query's checkpoint counts."""
     for step, _, _ in line_of(chain):
         clocks = [getattr(source, "clock", None) for source in (step, *(one.source for one in _inner(step)))]
-        timed = is_woken(step) or (isinstance(step, Joint) and step.divides is not None)
+        timed = is_woken(step) or gives_streams(step)
         if timed and not all(clock is None or isinstance(clock, type(SYSTEM_CLOCK)) for clock in clocks):
             raise StageError(
                 f"keyed_by: {operator_name(step)} has a clock, and where Spark keeps its state the time comes with the"

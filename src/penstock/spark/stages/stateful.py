@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.compute  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, StructField, StructType, TimestampType
 
@@ -76,11 +75,12 @@ def keyed_stream(
     ticks = None if run.shortest is None or time is not None else min(MOST_TICKS, max(LEAST_TICKS, run.shortest / 4))
     if ticks is not None:
         check_clocks(flow._chain)
-        if not stream_readers.SAYS_START:
-            raise StageError(
-                f"keyed_by: steps that time wakes, such as debounce, need PySpark 4.2 or newer, and this is"
-                f" {df.sparkSession.version}: put them before or behind Spark"
-            )
+    if (ticks is not None or time is not None) and not stream_readers.SAYS_START:
+        what = "steps that time wakes, such as debounce," if time is None else "the times of rows"
+        raise StageError(
+            f"keyed_by: {what} need PySpark 4.2 or newer where rows stream, and this is {df.sparkSession.version}: put"
+            " them before or behind Spark"
+        )
     if tailed and not hasattr(df, "_jdf"):
         raise StageError(
             "keyed_by: over Spark Connect it is not known when a stream has ended, and a step has something to say"
@@ -162,7 +162,7 @@ def _by_bucket(batch: Any, places: tuple[int, ...], time: int | None) -> Any:
         part = ordered.slice(first, len(rows))
         parts.append(part.serialize().to_pybytes())
         if time is not None:
-            moments.append(pa.compute.max(part.column(time)).as_py())
+            moments.append(max(filter(None, part.column(time).to_pylist()), default=None))
         first += len(rows)
     made = {"bucket": pa.array(groups, pa.int32()), "rows": pa.array(parts, pa.binary())}
     if time is not None:

@@ -88,7 +88,7 @@ def refusal(step: Step | Source[Any], extent: Extent, name: str = "it") -> tuple
         return None
     if extent is not Extent.ALONE and (isinstance(step, Stage) or tie is Tie.FAILURE or is_woken(step)):
         return None
-    if extent is Extent.KEY_STREAM and isinstance(step, Joint) and step.divides is not None:
+    if extent is Extent.KEY_STREAM and gives_streams(step):
         return None
     if tie in _NEVER:
         why, cure = _NEVER[tie]
@@ -106,9 +106,14 @@ def manner(step: Step | Source[Any], extent: Extent) -> str:
     """Say how a step runs that is not refused."""
     if extent is not Extent.KEY_STREAM:
         return "stage"
-    if isinstance(step, Joint) and step.divides is not None:
+    if gives_streams(step):
         return "parted"
     return "timer" if is_woken(step) else "state" if may_keep(step) else "stage"
+
+
+def gives_streams(step: Step | Source[Any]) -> bool:
+    """Tell whether a step divides a stream into others that can go on from one micro-batch to the next."""
+    return isinstance(step, Joint) and step.divides is not None
 
 
 def may_keep(step: Step | Source[Any]) -> bool:
@@ -153,4 +158,7 @@ def has_hole(chain: Chain) -> bool:
     return False
 
 
-__all__ = ["BETWEEN", "NO_VALUE", "PER_KEY_OR_PART", "Extent", "has_hole", "in_line", "line_of", "manner", "refusal"]
+__all__ = [
+    "BETWEEN", "NO_VALUE", "PER_KEY_OR_PART", "Extent", "gives_streams", "has_hole", "in_line", "line_of", "manner",
+    "refusal",
+]  # fmt: skip
