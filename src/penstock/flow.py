@@ -235,7 +235,12 @@ class Pipeline(Generic[R_co]):
         return f"Pipeline({self._chain})"
 
     def _repr_html_(self) -> str:
-        return self.explain()._repr_html_()
+        try:
+            return self.explain()._repr_html_()
+        except Exception as error:  # noqa: BLE001  a notebook shows why it cannot be run
+            from penstock.run.html import refused  # noqa: PLC0415
+
+            return refused(self, error)
 
     def run(self, spark: Engine | None = None, checkpoint: str | Path | None = None) -> Run[R_co]:
         """Start it and return a handle: `.wait()` blocks for the result, `await` waits for it.

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from penstock import Sink, Stream, flow
+from penstock.spark import frame
 from penstock.tck.outcome import Outcome, Report, Status
 
 
@@ -36,6 +37,12 @@ SHOUT = flow(lambda words: words.map(str.upper))
 def test_what_is_composed_is_shown_as_a_drawing(shown, text):
     assert shown._repr_html_().startswith("<svg ")
     assert text in drawn(shown._repr_html_())
+
+
+def test_a_pipeline_that_cannot_run_says_why():
+    pipeline = Stream.just("<a>") | frame(str) | Sink.to_list()
+    told = drawn(pipeline._repr_html_())
+    assert told.startswith("Pipeline(frame | to_list) PlanError: run: the rows of just must have a schema")
 
 
 def test_a_run_shows_its_figures_and_its_plan():

@@ -36,4 +36,9 @@ def shown(report: Progress, failure: Exception | None, plan: Plan) -> str:
     return f'<div class="penstock-run">{panel}<div>{plan._repr_html_()}</div></div>'
 
 
-__all__ = ["shown"]
+def refused(pipeline: object, error: Exception) -> str:
+    """Return a pipeline that cannot be planned as HTML: what it is, and why."""
+    return f"<pre>{escape(repr(pipeline))}\n{escape(f'{type(error).__name__}: {error}')}</pre>"
+
+
+__all__ = ["refused", "shown"]

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -74,6 +76,22 @@ def check_apart(source: Live) -> None:
     )
 
 
+def check_writable(place: Path | None) -> None:
+    """Refuse a folder of this machine in which nothing can be written; it is made if it is not there."""
+    if place is None:
+        return
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        raise _not_writable(place, error.strerror or str(error)) from error
+
+
+def _not_writable(place: object, reason: str) -> PlanError:
+    return PlanError(f"run: checkpoint must be a folder that can be written, got {place}: {reason}")
+
+
 def claim(folder: Folder, plan: SparkPlan, frames: list[DataFrame]) -> None:
     """Write down to which pipeline a checkpoint belongs, or refuse the checkpoint of another pipeline."""
     own = facts_of(plan, frames)
@@ -84,9 +102,7 @@ def claim(folder: Folder, plan: SparkPlan, frames: list[DataFrame]) -> None:
             return
         found = folder.read(_OWNER).to_pybytes().decode(errors="replace")
     except StorageError as error:
-        raise PlanError(
-            f"run: checkpoint must be a folder that can be written, got {folder}: {error.reason}"
-        ) from error
+        raise _not_writable(folder, error.reason) from error
     changes = "; ".join(_changes(_noted(found), own))
     if changes:
         raise PlanError(f"run: {folder} is the checkpoint of another pipeline: {changes}; give this one another folder")

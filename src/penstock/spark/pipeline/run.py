@@ -14,7 +14,7 @@ from penstock.flow import Pipeline
 from penstock.run import InProcess, Plan, PlannedProgress, Progress, Run
 from penstock.run.result import Settle
 from penstock.spark.pipeline.build import Built
-from penstock.spark.pipeline.checkpoint import claim, is_spooled
+from penstock.spark.pipeline.checkpoint import check_writable, claim, is_spooled
 from penstock.spark.pipeline.inlets import Inlet, Inlets
 from penstock.spark.pipeline.modes import PlanError
 from penstock.spark.pipeline.nodes import Live, SparkPlan
@@ -23,7 +23,7 @@ from penstock.spark.pipeline.queries import Query, divided, output
 from penstock.spark.pipeline.work import Work
 from penstock.spark.session.held import HeldSession
 from penstock.spark.wire.failure import without_jvm
-from penstock.spark.wire.places import check_writable, folder, here
+from penstock.spark.wire.places import folder, here
 from penstock.spark.wire.storage import Folder
 
 
@@ -66,10 +66,11 @@ def _started(
             raise ValueError("run: checkpoint is for pipelines on Spark, and this one has nothing that Spark could do")
         return Run(InProcess(pipeline._chain, pipeline._parts))
     if checkpoint is not None:
-        check_writable(here(checkpoint, "run: checkpoint"), "run: checkpoint")  # before Spark starts
+        place = here(checkpoint, "run: checkpoint")  # before Spark starts
         for source in found.sources:
             if isinstance(source, Live):
                 is_spooled(source)  # refuses here what could not be restarted
+        check_writable(place)
     return Run(OnSpark(found, open_spark, checkpoint, close_spark, told))
 
 

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from penstock.spark.wire.hadoop import hadoop_folder
-from penstock.spark.wire.storage import Folder, LocalFolder, StorageError
+from penstock.spark.wire.storage import Folder, LocalFolder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,19 +54,4 @@ def here(given: str | os.PathLike[str], word: str) -> Path | None:
     return Path(path["path"])
 
 
-def check_writable(path: Path | None, word: str) -> None:
-    """Refuse a folder of this machine in which nothing can be written; it is made if it is not there."""
-    if path is None:
-        return
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=path):
-            pass
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise StorageError(
-            f"{word} must be a folder that can be written, got {str(path)!r}: {reason}", reason
-        ) from error
-
-
-__all__ = ["NamedFolder", "check_writable", "folder", "here"]
+__all__ = ["NamedFolder", "folder", "here"]
