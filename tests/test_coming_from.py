@@ -81,8 +81,7 @@ def test_the_error_itself_is_pickled() -> None:
 
 
 def test_python_adds_no_guess_to_ours() -> None:
-    try:
+    with pytest.raises(AttributeError) as failure:
         NUMBERS.fliter(bool)
-    except AttributeError as error:
-        last = traceback.format_exception_only(error)[-1].strip()
+    last = traceback.format_exception_only(failure.value)[-1].strip()
     assert last == "penstock.coming_from.NoSuchNameError: Stream has no fliter; did you mean filter()?", sys.version

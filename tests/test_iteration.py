@@ -504,3 +504,9 @@ def test_a_long_loop_over_what_is_at_hand_lets_other_tasks_run() -> None:
         return turns
 
     assert asyncio.run(main()) >= 9
+
+
+def test_batches_may_give_several() -> None:
+    stream = Stream.just(1).map_batches(list)
+    with pytest.raises(TypeError, match=r"^get: just \| map_batches\(list\) may have several elements; say first\(\)"):
+        stream.get()

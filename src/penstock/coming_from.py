@@ -39,7 +39,8 @@ def names_elsewhere() -> dict[str, str]:
     data = pkgutil.get_data("penstock", "coming_from.tsv")
     assert data is not None  # it is part of the package
     lines = data.decode().splitlines()
-    return dict(line.split("\t", 1) for line in lines)  # type: ignore[misc]
+    parted = (line.partition("\t") for line in lines)
+    return {name: said for name, _, said in parted}
 
 
 def close_name(owner: type, wanted: str) -> str | None:

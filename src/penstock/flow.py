@@ -11,7 +11,7 @@ import typing
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, overload, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast, overload, runtime_checkable
 
 from penstock.engine.doors.inlet import Inlet, Receiver
 from penstock.engine.doors.iterate import value_async
@@ -29,6 +29,9 @@ from penstock.sinks import Sink
 from penstock.spec.interfaces import Processor
 from penstock.stage import Joint, Stage
 from penstock.stream import Inputs, Stream
+
+if TYPE_CHECKING:
+    from penstock.sinks.sink import ElementSink, ListSink, SetSink
 
 A = TypeVar("A")
 A_contra = TypeVar("A_contra", contravariant=True)
@@ -91,6 +94,12 @@ class Flow(Generic[A_contra, B_co]):
 
     @overload
     def __or__(self, after: Flow[B_co, C]) -> Flow[A_contra, C]: ...
+    @overload
+    def __or__(self, after: ListSink) -> Sink[A_contra, list[B_co]]: ...
+    @overload
+    def __or__(self, after: SetSink) -> Sink[A_contra, set[B_co]]: ...
+    @overload
+    def __or__(self, after: ElementSink) -> Sink[A_contra, B_co]: ...
     @overload
     def __or__(self, after: Sink[B_co, C]) -> Sink[A_contra, C]: ...
     def __or__(self, after: Any) -> Any:

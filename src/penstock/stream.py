@@ -181,6 +181,7 @@ from penstock.stage import Joint, LoopGate, Source, Stage, Step
 if TYPE_CHECKING:
     # Only for the types of `|`: a checker infers a Sink's element from the stream if it is told what to expect.
     from penstock.flow import Flow, Pipeline, Sink
+    from penstock.sinks.sink import ElementSink, ListSink, SetSink
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -386,6 +387,12 @@ class Stream(Iterated, Generic[T_co]):
 
     @overload
     def __or__(self, after: Flow[T_co, U]) -> Stream[U]: ...
+    @overload
+    def __or__(self, after: ListSink) -> Pipeline[builtins.list[T_co]]: ...
+    @overload
+    def __or__(self, after: SetSink) -> Pipeline[set[T_co]]: ...
+    @overload
+    def __or__(self, after: ElementSink) -> Pipeline[T_co]: ...
     @overload
     def __or__(self, after: Sink[T_co, U]) -> Pipeline[U]: ...
     @overload

@@ -378,3 +378,41 @@ def test_what_can_be_run_runs() -> None:
     subjects()
     results()
     composition()
+
+
+def ends() -> None:
+    numbers = Stream.range(3)
+    assert_type(numbers | Sink.to_list(), Pipeline[list[int]])
+    assert_type((numbers | Sink.to_list()).run().wait(), list[int])
+    assert_type((numbers.map(str) | Sink.to_set()).run().wait(), set[str])
+    assert_type((numbers | sink_of_text()).run().wait(), str)
+    assert_type((numbers | Sink.first()).run().wait(), int)
+    assert_type((numbers | Sink.last()).run().wait(), int)
+    assert_type((numbers | Sink.to_dict(number_as_text)).run().wait(), dict[str, int])
+    assert_type((numbers | Sink.to_dict(number_as_text, float)).run().wait(), dict[str, float])
+    assert_type((numbers | Sink.for_each(print)).run().wait(), int)
+    assert_type((numbers | Sink.for_each(later, concurrency=2)).run().wait(), int)
+    assert_type((numbers | Sink.foreach_batch(print, 2)).run().wait(), int)
+    assert_type((numbers.map(str) | Sink.to_file("lines")).run().wait(), int)
+    assert_type(numbers.filter(later), Stream[int])
+    assert_type(numbers.filter(later, concurrency=2), Stream[int])
+    with (numbers | Sink.to_list()).running() as run:
+        assert_type(run, Run[list[int]])
+
+
+def number_as_text(n: int) -> str:
+    return str(n)
+
+
+async def later(n: int) -> bool:
+    return n > 1
+
+
+def sink_of_text() -> Sink[int, str]:
+    return Sink.fold(lambda text, n: f"{text}{n}", "")
+
+
+async def awaited() -> None:
+    assert_type(await (Stream.range(3) | Sink.to_list()).run(), list[int])
+    async with (Stream.range(3) | Sink.to_list()).running() as run:
+        assert_type(run, Run[list[int]])

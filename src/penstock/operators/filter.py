@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.async_work import CONCURRENCY, AsyncWork, PassedOn
 from penstock.engine.words.arguments import async_function_given, count_given, function_given
@@ -51,8 +51,16 @@ class FilterAsync(Joint[T, T]):
     sight: ClassVar[Sight] = Sight.ITEM
     gives: ClassVar[Gives] = Gives.EACH
     results: ClassVar[Results] = Results.AS_MANY
-    ordered: ClassVar[bool] = True
-    key: ClassVar[Callable[[object], Hashable] | None] = None
+
+    @property
+    def ordered(self) -> bool:
+        """Keep the order of the elements."""
+        return True
+
+    @property
+    def key(self) -> Callable[[Any], Hashable] | None:
+        """Work on any elements side by side."""
+        return None
 
     @property
     def steady(self) -> bool:

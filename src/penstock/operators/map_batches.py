@@ -21,9 +21,9 @@ Form = Literal["list", "numpy", "arrow"]
 
 _GATHER = "{items}.append(v)\nif len({items}) < {size}: skip\nv = {items}\n{items} = []"
 _STATE = (("items", "[]"),)
-_LISTS = Body(_GATHER, _STATE, each="{results}({fn}(v))", tail="{results}({fn}({items})) if {items} else ()")
+_LISTS = Body(_GATHER, _STATE, each="{items_of}({fn}(v))", tail="{items_of}({fn}({items})) if {items} else ()")
 _BATCHES = Body(
-    _GATHER, _STATE, each="{results}({fn}({batch}(v)))", tail="{results}({fn}({batch}({items}))) if {items} else ()"
+    _GATHER, _STATE, each="{items_of}({fn}({batch}(v)))", tail="{items_of}({fn}({batch}({items}))) if {items} else ()"
 )
 
 
@@ -61,7 +61,7 @@ class MapBatches(Stage[A, B]):
         return _array if self.form == "numpy" else _record_batch
 
     @staticmethod
-    def results(given: Any) -> Iterable[Any]:
+    def items_of(given: Any) -> Iterable[Any]:
         """Return the elements of what the function returned: rows of a table, values of a column."""
         if type(given) is list:
             return given

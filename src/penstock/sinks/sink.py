@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.one_result import one_result
@@ -153,22 +153,22 @@ class Sink(Generic[A_contra, R_co]):
         return Sink.of(build)
 
     @staticmethod
-    def to_list() -> Sink[X, list[X]]:
+    def to_list() -> ListSink:
         """Collect all elements in a list. It holds all of them.
 
         >>> (Stream.range(3) | Sink.to_list()).run().wait()
         [0, 1, 2]
         """
-        return Sink.of(lambda stream: stream.to_list())
+        return cast("ListSink", Sink.of(lambda stream: stream.to_list()))
 
     @staticmethod
-    def to_set() -> Sink[X, set[X]]:
+    def to_set() -> SetSink:
         """Collect all elements in a set. It holds one of each; an element that cannot be hashed fails the run.
 
         >>> (Stream.just("a", "b", "a") | Sink.to_set()).run().wait() == {"a", "b"}
         True
         """
-        return Sink.of(lambda stream: stream.to_set())
+        return cast("SetSink", Sink.of(lambda stream: stream.to_set()))
 
     @overload
     @staticmethod
@@ -208,7 +208,10 @@ class Sink(Generic[A_contra, R_co]):
 
     @overload
     @staticmethod
-    def first(predicate: Callable[[X], object] | None = None) -> Sink[X, X]: ...
+    def first() -> ElementSink: ...
+    @overload
+    @staticmethod
+    def first(predicate: Callable[[X], object] | None) -> Sink[X, X]: ...
     @overload
     @staticmethod
     def first(predicate: Callable[[X], object] | None = None, *, default: Y) -> Sink[X, X | Y]: ...
@@ -234,7 +237,10 @@ class Sink(Generic[A_contra, R_co]):
 
     @overload
     @staticmethod
-    def last(predicate: Callable[[X], object] | None = None) -> Sink[X, X]: ...
+    def last() -> ElementSink: ...
+    @overload
+    @staticmethod
+    def last(predicate: Callable[[X], object] | None) -> Sink[X, X]: ...
     @overload
     @staticmethod
     def last(predicate: Callable[[X], object] | None = None, *, default: Y) -> Sink[X, X | Y]: ...
@@ -287,7 +293,7 @@ class Sink(Generic[A_contra, R_co]):
         if initial is Missing.MISSING and create is None:
             raise TypeError("fold: one of initial and create must be given")
         if create is not None:
-            return Sink.of(lambda stream: stream.reduce(fn, initial, create=create))  # type: ignore[call-overload,no-any-return]
+            return Sink.of(lambda stream: stream.reduce(fn, initial, create=create))  # type: ignore[call-overload]
         return Sink.of(lambda stream: stream.reduce(fn, initial))
 
     @overload
@@ -351,10 +357,24 @@ class Sink(Generic[A_contra, R_co]):
         if library is not None and isinstance(queue, library.Queue):
             from penstock.bridges.asyncio import to_queue as to_queue_of_a_loop  # noqa: PLC0415  needs asyncio
 
-            return to_queue_of_a_loop(queue, end=end)
+            return to_queue_of_a_loop(cast("asyncio.Queue[X]", queue), end=end)
         from penstock.bridges.threads import to_queue  # noqa: PLC0415  bridges are made of sinks
 
-        return to_queue(queue, end=end)  # type: ignore[arg-type]
+        return to_queue(cast("AnyQueue[X]", queue), end=end)
+
+
+if TYPE_CHECKING:
+    # Sinks whose result is made of what comes in, for type checkers alone: pyright looks at the right side of `|`
+    # before it knows the left one, and would have Unknown elements. Stream and Flow say what each of them gives.
+
+    class ListSink(Sink[Any, list[Any]]):
+        """The end of a pipeline whose result is a list."""
+
+    class SetSink(Sink[Any, set[Any]]):
+        """The end of a pipeline whose result is a set."""
+
+    class ElementSink(Sink[Any, Any]):
+        """The end of a pipeline whose result is one of the elements."""
 
 
 def _with_length(total: int, batch: list[Any]) -> int:

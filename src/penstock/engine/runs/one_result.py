@@ -39,7 +39,9 @@ def _said_by_steps(chain: Chain) -> Results:
 
 
 def _said_by(step: Step) -> Results:
-    said = step.results
+    said: object = step.results
+    if not isinstance(said, Results):
+        return Results.ANY  # a step of a user may have something else by this name
     return Results.AS_MANY if said is Results.ANY and step.gives is Gives.ONE else said
 
 
