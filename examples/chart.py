@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from flights import Report
 
 TITLE = "Mean delay of departures from New York in 2013, by scheduled hour"
+OVER_TIME = "Rows asked of the feeds (demand), and rows that Spark was behind (lag)"
 NEW_YORK = ZoneInfo("America/New_York")
 AIRPORTS = ("EWR", "JFK", "LGA")
 COLOURS = ("#0072b2", "#d55e00", "#009e73")  # told apart by everybody
@@ -136,9 +137,7 @@ def over_time(moments: Sequence[Moment]) -> list[str]:
     def line(rows: Callable[[Moment], int]) -> str:
         return " ".join(f"{x(each.seconds):.1f},{y(rows(each)):.1f}" for each in moments)
 
-    parts = [
-        f'<text x="{left}" y="30" font-size="16">Rows asked of the feeds (demand), and rows that Spark was behind (lag)</text>'
-    ]
+    parts = [f'<text x="{left}" y="30" font-size="16">{OVER_TIME}</text>']
     for share in range(5):
         rows = top * share / 4
         parts.append(f'<line x1="{left}" x2="{right}" y1="{y(rows):.1f}" y2="{y(rows):.1f}" stroke="#ddd"/>')
