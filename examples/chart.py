@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from flights import Report
 
 TITLE = "Mean delay of departures from New York in 2013, by scheduled hour"
+OVER_TIME = "Rows asked of the feeds (demand), and rows that Spark was behind (lag)"
 NEW_YORK = ZoneInfo("America/New_York")
 AIRPORTS = ("EWR", "JFK", "LGA")
 COLOURS = ("#0072b2", "#d55e00", "#009e73")  # told apart by everybody
@@ -66,14 +67,15 @@ def _line(name: str, found: dict[tuple[str, Hashable], float], key: Hashable, mo
 
 @dataclass(frozen=True)
 class Moment:
-    """What the feed was asked for and how far Spark was behind, some seconds after the beginning."""
+    """What was asked of the sources since the moment before, and how far Spark was behind them."""
 
     seconds: float
-    demand: int | None
-    lag: int | None
+    """Seconds since the beginning."""
+    demand: int
+    lag: int
 
 
-def picture(reports: Iterable[Report], moments: Sequence[Moment] = (), capacity: int = 0) -> str:
+def picture(reports: Iterable[Report], moments: Sequence[Moment] = ()) -> str:
     """Return the mean delays of each hour as a picture, in SVG, and beside them demand and lag over time."""
     wide = 1520 if moments else 760
     fonts = 'font-family="sans-serif" font-size="13"'
@@ -82,7 +84,7 @@ def picture(reports: Iterable[Report], moments: Sequence[Moment] = (), capacity:
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} 420" {fonts}>',
             f'<rect width="{wide}" height="420" fill="white"/>',
             *flights(reports),
-            *(over_time(moments, capacity) if moments else ()),
+            *(over_time(moments) if moments else ()),
             "</svg>",
             "",
         ]
@@ -120,11 +122,11 @@ def flights(reports: Iterable[Report]) -> list[str]:
     return parts
 
 
-def over_time(moments: Sequence[Moment], capacity: int) -> list[str]:
-    """Draw what the feed was asked for and how far Spark was behind, from the beginning to the end."""
+def over_time(moments: Sequence[Moment]) -> list[str]:
+    """Draw what was asked of the sources and how far Spark was behind, from the beginning to the end."""
     left, right, above, below = 850, 1460, 60, 360
     last = max(moments[-1].seconds, 1.0)
-    top = max(capacity, *(max(each.demand or 0, each.lag or 0) for each in moments), 1)
+    top = max((max(each.demand, each.lag) for each in moments), default=1) or 1
 
     def x(seconds: float) -> float:
         return left + seconds / last * (right - left)
@@ -132,13 +134,10 @@ def over_time(moments: Sequence[Moment], capacity: int) -> list[str]:
     def y(rows: float) -> float:
         return below - rows / top * (below - above)
 
-    def line(rows: Callable[[Moment], int | None]) -> str:
-        known = [(each.seconds, rows(each)) for each in moments]
-        return " ".join(f"{x(seconds):.1f},{y(value):.1f}" for seconds, value in known if value is not None)
+    def line(rows: Callable[[Moment], int]) -> str:
+        return " ".join(f"{x(each.seconds):.1f},{y(rows(each)):.1f}" for each in moments)
 
-    parts = [
-        f'<text x="{left}" y="30" font-size="16">Rows that the feed was asked for, and that Spark was behind</text>'
-    ]
+    parts = [f'<text x="{left}" y="30" font-size="16">{OVER_TIME}</text>']
     for share in range(5):
         rows = top * share / 4
         parts.append(f'<line x1="{left}" x2="{right}" y1="{y(rows):.1f}" y2="{y(rows):.1f}" stroke="#ddd"/>')

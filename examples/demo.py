@@ -127,9 +127,13 @@ class Lookout:
 
     began: float = field(default_factory=time.monotonic)
     moments: list[chart.Moment] = field(default_factory=list)
+    asked: int = 0
 
     def see(self, report: Progress) -> None:
-        self.moments.append(chart.Moment(time.monotonic() - self.began, report.demand, report.lag))
+        asked = report.rows_in + (report.demand or 0)
+        before, self.asked = (self.asked if asked >= self.asked else 0), asked  # another run counts anew
+        lag = report.rows_in if report.lag is None else report.lag  # before the first micro-batch all are behind
+        self.moments.append(chart.Moment(time.monotonic() - self.began, asked - before, lag))
 
 
 def main(
@@ -163,7 +167,7 @@ def demonstrated(out: Path, days: int, pause: float, spark: Spark | None) -> boo
                 meter.restart()
                 lived(pipeline, running, out / "checkpoint", board, lookout)
     reports = list(board.reports.values())
-    (out / "delays.svg").write_text(chart.picture(reports, lookout.moments, CAPACITY))
+    (out / "delays.svg").write_text(chart.picture(reports, lookout.moments))
     print(f"\n{chart.bars(reports)}\n\n{figures(meter, registry, board, late, files)}")
     agrees = agreement(expected, board, late, files)
     print(f"\nFiles: {shown(files)}, and a picture: {shown(out / 'delays.svg')}")

@@ -38,7 +38,9 @@ def test_the_demo_has_the_figures_of_a_plain_loop(spark, examples, tmp_path, cap
     assert " departures went in, those that Spark had not committed at the restart twice. The feed may be " in out
     assert "A plain loop over the same data gives the same 162 reports: those shown, those written." in out
     assert "\nrain  " in out
-    assert (tmp_path / "delays.svg").read_text().startswith("<svg")
+    picture = (tmp_path / "delays.svg").read_text()
+    assert picture.startswith("<svg")
+    assert [">EWR<" in picture, ">demand<" in picture, ">lag<" in picture] == [True, True, True]
     assert list((tmp_path / "reports").glob("batch=*/*.parquet"))
 
 

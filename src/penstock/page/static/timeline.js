@@ -1,7 +1,7 @@
 "use strict";
 // timeline: what a run did in the last minutes, as lines over time, with its end and its errors.
 const Timeline = (() => {
-  const HIGH = 58;
+  const HIGH = 78;
   const CHARTS = [
     { name: "elements per second", lines: [["in", (run) => run.totals.rateIn], ["out", (run) => run.totals.rateOut]], unit: Figures.rate },
     { name: "demand outstanding", lines: [["demand", (run) => (run.totals.demand === Figures.ALL ? null : run.totals.demand)]], unit: Figures.short },
