@@ -38,7 +38,7 @@ def _parts(cell: Mapping[str, Any]) -> Iterator[str]:
         return
     yield f"```python\n{source}\n```"
     for output in cell["outputs"]:
-        yield f'<div class="cell-output" markdown>\n\n{_shown(output)}\n\n</div>'
+        yield _shown(output)
 
 
 def _shown(output: Mapping[str, Any]) -> str:
@@ -48,9 +48,12 @@ def _shown(output: Mapping[str, Any]) -> str:
         return _block(f"{output['ename']}: {output['evalue']}")
     form = next(form for form in FORMS if form in output["data"])
     text = "".join(output["data"][form])
+    if form == "text/plain":
+        return _block(text)
     # HTML is left as it is; an empty line would end it for Markdown.
-    return _block(text) if form == "text/plain" else re.sub(r"\n\s*\n", "\n", text)
+    whole = re.sub(r"\n\s*\n", "\n", text)
+    return f'<div class="cell-output">\n{whole}\n</div>'
 
 
 def _block(text: str) -> str:
-    return f"```text\n{text.rstrip()}\n```"
+    return f'<div class="cell-output" markdown>\n\n```text\n{text.rstrip()}\n```\n\n</div>'

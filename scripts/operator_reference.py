@@ -80,9 +80,10 @@ def entries() -> Iterator[Entry]:
 
 
 def summary_and_example(docstring: str) -> tuple[str, str]:
-    """Take what a docstring says in sentences, and its examples; the API reference has its lists of arguments, too."""
+    """Take what a docstring says in sentences, and its examples; its class and the API reference have the rest."""
     paragraphs = re.split(r"\n(?:[ ]*\n)+", docstring)
-    sentences = [each for each in paragraphs if not re.match(r"[A-Z]\w+:\n| |>>> ", each)]
+    rest = re.compile(rf"[A-Z]\w+:\n| |>>> |(?:{'|'.join(QUESTIONS)}) ")
+    sentences = [each for each in paragraphs if not rest.match(each)]
     found = (re.search(r"^ *>>> .*", each, re.MULTILINE | re.DOTALL) for each in paragraphs)
     examples = [textwrap.dedent(each[0]) for each in found if each is not None]
     return "\n\n".join(sentences), "\n\n".join(examples)

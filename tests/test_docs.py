@@ -144,7 +144,8 @@ def test_decisions_are_listed_with_their_titles() -> None:
 
 
 def test_the_reference_takes_sentences_and_examples_of_a_docstring_and_leaves_its_lists() -> None:
-    text = "Do it.\n\nMore.\n\nArgs:\n    n: How\n        often.\n\n    m: x\n\nExample:\n    >>> 1\n    1\n\n>>> 2\n2"
+    parts = ("Do it.", "More.", "Emits when asked.", "Args:\n    n: How\n        often.", "    m: x")
+    text = "\n\n".join((*parts, "Example:\n    >>> 1\n    1", ">>> 2\n2"))
     assert summary_and_example(text) == ("Do it.\n\nMore.", ">>> 1\n1\n\n>>> 2\n2")
 
 

@@ -68,7 +68,7 @@ def test_a_page_has_the_text_the_code_and_the_best_form_of_each_output(tmp_path:
     assert page_of(file).split("\n\n") == [
         "# Title\nWords.",
         *("```python\n1 + 1\n```", '<div class="cell-output" markdown>', "```text\n2\n```", "</div>"),
-        *("```python\ngraph\n```", '<div class="cell-output" markdown>', "<p>a\n</p>", "</div>"),
+        *("```python\ngraph\n```", '<div class="cell-output">\n<p>a\n</p>\n</div>'),
         *("```python\nprint(3)\n```", '<div class="cell-output" markdown>', "```text\n3\n```", "</div>\n"),
     ]
 
