@@ -70,7 +70,7 @@ def told(error: Exception, arguments: argparse.Namespace) -> None:
     if arguments.traceback:
         traceback.print_exception(error.__cause__ or error if isinstance(error, NotStarted) else error)
     text = str(error) if isinstance(error, NotStarted) else f"the pipeline failed: {said(error)}"
-    print(f"penstock {arguments.command}: {text}", file=sys.stderr)
+    print(f"penstock {arguments.command}: {text.removeprefix('run: ')}", file=sys.stderr)
 
 
 def explained(pipeline: Any) -> Any:
