@@ -108,7 +108,7 @@ def test_without_java_it_says_how_to_get_it(tmp_path, options):
 def test_a_checkpoint_that_cannot_be_written_is_refused_before_spark_starts(tmp_path):
     file = written(tmp_path, SPARK.format(schema="value string"))
     done = penstock("run", file, "--checkpoint", file / "inside", code=NO_JAVA)
-    wanted = f"run: checkpoint must be a folder that can be written, got {file}/inside: Not a directory"
+    wanted = f"checkpoint must be a folder that can be written, got {file}/inside: Not a directory"
     assert (done.returncode, done.stderr) == (2, f"penstock run: {wanted}\n")
 
 

@@ -19,8 +19,8 @@ def add_prepare(commands: Any) -> None:
     command = commands.add_parser(
         "prepare",
         help="archive Spark's classes once, so that Spark starts in about half the time",
-        description="Archive Spark's classes once, so that Spark starts in about half the time. It takes about a minute"
-        " on an idle machine, and 190 MB of the cache folder (XDG_CACHE_HOME, else ~/.cache).",
+        description="Archive Spark's classes once, so that Spark starts in about half the time. It takes about 50"
+        " seconds of processor time, and 190 MB of the cache folder (XDG_CACHE_HOME, else ~/.cache).",
         epilog="Exit status: 0 the archive is there; 2 it could not be written; 130 SIGINT and 143 SIGTERM broke it"
         " off, and nothing of it is left.",
     )

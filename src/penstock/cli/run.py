@@ -73,7 +73,7 @@ def told(error: Exception, arguments: argparse.Namespace) -> None:
         traceback.print_exception(error.__cause__ or error if isinstance(error, NotStarted) else error)
     unusable = isinstance(error, NotStarted | PageNotServedError)
     text = str(error) if unusable else f"the pipeline failed: {said(error)}"
-    print(f"penstock {arguments.command}: {text}", file=sys.stderr)
+    print(f"penstock {arguments.command}: {text.removeprefix('run: ')}", file=sys.stderr)
 
 
 def explained(pipeline: Any) -> Any:
