@@ -45,14 +45,18 @@ class Pair(NamedTuple):
     n: int
 
 
-def added(total: Pair, row: Pair) -> Pair:
+Sum = tuple[int, int]
+"""A key, and the sum of its rows so far."""
+
+
+def added(before: Sum, row: Pair) -> Sum:
     """Add a row to the sum of its key."""
-    return Pair(row.key, total.n + row.n)
+    return row.key, before[1] + row.n
 
 
 @flow
-def sums(rows: Stream[Pair]) -> Stream[Pair]:
-    return rows.scan(added, Pair(0, 0)).skip(1)
+def sums(rows: Stream[Pair]) -> Stream[Sum]:
+    return rows.scan(added, (0, 0))
 
 
 class Sums(StatefulProcessor):
@@ -65,8 +69,8 @@ class Sums(StatefulProcessor):
         kept = self._total.get()
         total = 0 if kept is None else kept[0]
         for row in rows:
-            total = added(Pair(0, total), row).n
-            yield Row(key=key[0], total=total)
+            found, total = added((0, total), row)
+            yield Row(key=found, total=total)
         self._total.update((total,))
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.spark import Spark
+from penstock.spark.versions.planner_threads import end_planner_threads
 from tests.spark.census import Jvm, census, grown
 from tests.spark.kinds import KINDS
 from tests.spark.processes import QUICK_JVM
@@ -52,7 +53,8 @@ def settled(spark: Spark) -> None:
 
 
 def settle(spark: Spark) -> None:
-    """Let both collectors and the gate look once."""
+    """Let both collectors and the gate look once, and let go of the planners' threads, which waits for 16 queries."""
+    end_planner_threads(spark.session.sparkContext)
     gc.collect()
     Jvm(spark).heap()
     spark.gate.look()

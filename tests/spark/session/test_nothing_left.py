@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from penstock.spark import Spark
 from tests.spark.hundred import left_by
-from tests.spark.kinds import cancelled, left_early, live, live_frame, live_partitions, whole_batch
+from tests.spark.kinds import cancelled, keyed, left_early, live, live_frame, live_partitions, whole_batch
 
 
 def test_runs_leave_nothing_behind(spark: Spark) -> None:
@@ -16,3 +16,7 @@ def test_runs_leave_nothing_behind(spark: Spark) -> None:
 
 def test_frames_outside_of_pipelines_leave_no_door_behind(spark: Spark) -> None:
     assert left_by(spark, {live_frame: 3, live_partitions: 3}) == {}
+
+
+def test_queries_with_states_leave_no_listener_behind(spark: Spark, few_partitions: None) -> None:
+    assert left_by(spark, {keyed: 2}) == {}

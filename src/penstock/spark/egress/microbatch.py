@@ -27,6 +27,7 @@ from penstock.spark.egress.in_order import batches_in_order
 from penstock.spark.egress.numbering import NumberedByEnd, numbered_rows
 from penstock.spark.egress.task_failures import TaskFailures, report_to
 from penstock.spark.versions.callbacks import BatchCall
+from penstock.spark.versions.listener_buses import forget_listener
 from penstock.spark.versions.planner_threads import query_ended
 from penstock.spark.versions.query_ends import PREFIX, UNTIL_END, start, streaming_sources
 from penstock.spark.wire import failure
@@ -214,6 +215,8 @@ class _Run:
         else:
             self._call.let_go()
             self._outlet.complete()
+        if self._query is not None:
+            forget_listener(self._context, self._query)
         query_ended(self._context)
 
     def _stop(self) -> None:

@@ -26,6 +26,7 @@ from penstock.spark.pipeline.progress import Batches
 from penstock.spark.pipeline.steps import SparkSink
 from penstock.spark.session.held import HeldSession
 from penstock.spark.versions.callbacks import let_go
+from penstock.spark.versions.listener_buses import forget_listener
 from penstock.spark.versions.planner_threads import query_ended
 from penstock.spark.versions.query_ends import start
 from penstock.spark.wire import failure
@@ -189,6 +190,7 @@ class NativeEnd:
                 self._batches.look()
         finally:
             let_go(made)
+            forget_listener(self._context, made)
             query_ended(self._context)
         self._batches.look()
         return self._batches.now().rows_out or 0
