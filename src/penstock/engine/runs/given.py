@@ -61,7 +61,7 @@ def at_hand(given: object, most: int) -> list[Any] | None:
         size = chain.source.length()
         opener = None if size is None or size > most else chain.source.opener()
         items = None if opener is None else opener(None)
-    if size is None or size > most or type(items) not in READY:
+    if size is None or size > most or items is None or type(items) not in READY:
         return None
     elements = list(items)
     return None if READY[type(items)] and any(element is None for element in elements) else elements
