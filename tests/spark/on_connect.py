@@ -12,6 +12,7 @@ from typing import Any
 
 from penstock import Sink, Stream, flow
 from penstock.spark import Spark, keyed_by, spark_source
+from tests.spark.processes import waited_for
 
 
 @flow
@@ -67,8 +68,8 @@ def all_of_it(spark: Spark) -> dict[str, Any]:
         "taken": len(list(spark.stream(numbers).take(3))),
         "left running": left_running(spark),
         "arrow": sum(batch.num_rows for batch in spark.stream(numbers, rows="arrow")),
-        "kept": written(spark, kept),
-        "failing": "LookupError: the feed broke" in refused(lambda: written(spark, failing)),
+        "kept": waited_for(lambda: written(spark, kept)),
+        "failing": "LookupError: the feed broke" in refused(lambda: waited_for(lambda: written(spark, failing))),
         "no stream": refused(lambda: spark.stream(live)),
         "no option": refused(lambda: spark.stream(numbers, ahead=3)),
         "no flow": refused(lambda: spark.flow(lambda df: df, "n long")),

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from penstock import Stream, flow
 from penstock.spark import Spark, keyed_by
-from tests.spark.processes import QUICK_JVM
+from tests.spark.processes import QUICK_JVM, waited_for
 
 
 def where(batches: Any) -> Any:
@@ -53,7 +53,7 @@ def main() -> None:
         live = spark.frame(Stream.range(100), "n long")
         found = {
             "files": [row.file for row in session.range(1).mapInArrow(where, "file string").collect()],
-            "live": sum(row.n for row in spark.stream(live.where("n > 97"))),
+            "live": waited_for(lambda: sum(row.n for row in spark.stream(live.where("n > 97")))),
             "batch": sum(row.id for row in spark.stream(session.range(10))),
             "locked": locked(session, spark),
         }

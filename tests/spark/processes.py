@@ -4,35 +4,35 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
+
+R = TypeVar("R")
 
 WAIT = 120.0
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Options for a JVM that lives for minutes: it compiles less, which leaves the cores to the tests."""
 _LOOK = 0.05
+_TRIES = 30
+_LATE = "failed to connect back"
 
 
-_TRIES = 5
-
-
-def answered(program: Sequence[str | Path], **options: Any) -> str:
-    """Run a program in a session of plain PySpark and return what it printed; again where Spark did not wait for it.
+def waited_for(query: Callable[[], R]) -> R:
+    """Run a query in a session of plain PySpark and return its answer; again where Spark did not wait for its Python.
 
     Spark gives the process that plans a Python source ten seconds to start, which a busy machine may take; in a session
     that penstock starts, that process answers first and imports later.
     """
-    for _ in range(_TRIES):
-        done = subprocess.run(program, capture_output=True, text=True, check=False, **options)
-        if done.returncode == 0:
-            return str(done.stdout)
-        if "failed to connect back" not in done.stderr:
-            break
-    raise AssertionError(done.stderr)
+    for _ in range(_TRIES - 1):
+        try:
+            return query()
+        except Exception as error:
+            if _LATE not in str(error):
+                raise
+    return query()
 
 
 def _parents() -> dict[int, int]:

@@ -18,7 +18,7 @@ import pytest
 from penstock.spark import Spark, SparkSetupError
 from penstock.spark.session.connect import connected
 from penstock.spark.session.java import find_java
-from tests.spark.processes import QUICK_JVM, answered, kill_tree
+from tests.spark.processes import QUICK_JVM, kill_tree
 
 ROOT = Path(__file__).parents[3]
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -76,7 +76,9 @@ def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def test_a_client_does_what_connect_allows_and_is_told_of_the_rest(remote: str) -> None:
     command = [sys.executable, "-m", "tests.spark.on_connect", remote]
-    found: dict[str, Any] = json.loads(answered(command, cwd=ROOT).splitlines()[-1])
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     expected: dict[str, Any] = {
         "repr": "Spark(remote)",
         "stage": [n for n in range(1000) if n % 2],

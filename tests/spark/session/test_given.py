@@ -17,7 +17,7 @@ from penstock.spark import Spark, SparkSetupError
 from penstock.spark.session.java import find_java
 from penstock.spark.stages.stateful import ROCKSDB, STORE
 from tests.spark.cluster import Cluster
-from tests.spark.processes import QUICK_JVM, answered
+from tests.spark.processes import QUICK_JVM
 
 ROOT = Path(__file__).parents[3]
 CURE = f"start the session with PYSPARK_PYTHON={sys.executable}, or let Spark() start it"
@@ -86,7 +86,9 @@ def test_a_session_of_pyspark_alone_is_given_the_package_and_is_left_as_it_was(t
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
     command = [sys.executable, "-m", "tests.spark.on_given"]
-    found: dict[str, Any] = json.loads(answered(command, cwd=tmp_path, env=environment).splitlines()[-1])
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     assert all(file.endswith("penstock.zip/penstock/__init__.py") for file in found.pop("files"))
     assert found == {
         "live": 98 + 99,
