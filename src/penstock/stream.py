@@ -167,7 +167,7 @@ from penstock.operators.to_dict import ToDict
 from penstock.operators.to_list import ToList
 from penstock.operators.to_set import ToSet
 from penstock.operators.using import Using
-from penstock.operators.window import Window, WindowGap, WindowSeconds, WindowUntil
+from penstock.operators.window import Window, WindowSeconds, WindowUntil
 from penstock.operators.with_context import WithContext
 from penstock.operators.with_latest_from import WithLatestFrom
 from penstock.operators.zip import Zip
@@ -1562,7 +1562,8 @@ class Stream(Iterated, Generic[T_co]):
             length = seconds_of("window", "seconds", seconds, zero=False)
             return self._then(WindowSeconds(length, Stream, size, wait, clock))
         if gap is not None:
-            return self._then(WindowGap(seconds_of("window", "gap", gap, zero=False), Stream, size, wait, clock))
+            length = seconds_of("window", "gap", gap, zero=False)
+            return self._then(WindowSeconds(length, Stream, size, wait, clock, gap=True))
         return Stream(Chain(WindowUntil(self._chain, _chain_of("window", until), Stream, size, wait, clock)))
 
     def group_by(

@@ -29,14 +29,14 @@ G = TypeVar("G")
 class _ByKey:
     """The rule, in pieces: an element goes to the group of its key, and groups end with upstream."""
 
-    __slots__ = ("_key", "due", "made", "most", "seconds")
+    __slots__ = ("_key", "_make", "due", "most", "seconds")
     kept: ClassVar[tuple[str, ...]] = ()
     timed: ClassVar[bool] = False
     named: ClassVar[bool] = True
 
     def __init__(self, step: GroupBy[Any, Any]) -> None:
         self._key = step.key
-        self.made: Callable[[Any, Any], Any] = step.make
+        self._make = step.make
         self.most = step.groups
         self.seconds = inf
         self.due: float | None = None
@@ -49,6 +49,9 @@ class _ByKey:
 
     def ended(self) -> None:
         pass
+
+    def made(self, name: Any, chain: Any, /) -> Any:
+        return self._make(name, chain)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ def _bounds_given(size: int, patience: float, clock: Clock) -> None:
 class _OneAfterAnother:
     """The rule, in pieces, of windows that follow one another; others say when one ends."""
 
-    __slots__ = ("due", "made", "most", "seconds")
+    __slots__ = ("_make", "due", "most", "seconds")
     timed: ClassVar[bool] = True
     named: ClassVar[bool] = False
     kept: ClassVar[tuple[str, ...]] = ("due",)
@@ -44,7 +44,7 @@ class _OneAfterAnother:
     def __init__(self, seconds: float, make: Callable[[Chain], Any]) -> None:
         self.seconds = seconds
         self.most = 1
-        self.made: Callable[[Any, Any], Any] = lambda _, chain: make(chain)
+        self._make = make
         self.begin(0.0)
 
     def begin(self, now: float, /) -> None:
@@ -52,6 +52,9 @@ class _OneAfterAnother:
 
     def ended(self) -> None:
         self.due = None
+
+    def made(self, name: Any, chain: Any, /) -> Any:
+        return self._make(chain)
 
 
 class _Counted(_OneAfterAnother):
@@ -128,7 +131,9 @@ class Window(Joint[T, W]):
 
 @dataclass(frozen=True, slots=True)
 class WindowSeconds(Joint[T, W]):
-    """Emit a stream for each `seconds` of time in which an element comes.
+    """Emit a stream for each `seconds` of time in which an element comes, or one that lasts until none has for so long.
+
+    Windows of time lie on a grid that begins with the subscription; with `gap` silence alone ends a window.
 
     Emits a window when its first element comes. Backpressures when neither the current window nor another one is asked
     for: at most `size` elements wait, for all windows together. Fails when all elements that wait are in windows that
@@ -138,50 +143,24 @@ class WindowSeconds(Joint[T, W]):
     """
 
     tie: ClassVar[Tie] = Tie.STREAMS
-    divides: ClassVar[MakeDividing | None] = lambda step: _OnAGrid(step.seconds, step.make)
+    divides: ClassVar[MakeDividing | None] = lambda step: (
+        _UntilSilence(step.seconds, step.make) if step.gap else _OnAGrid(step.seconds, step.make)
+    )
     seconds: float
     make: Callable[[Chain], W]
     size: int = 256
     patience: float = 5.0
     clock: Clock = SYSTEM_CLOCK
+    gap: bool = False
 
     def __post_init__(self) -> None:
-        seconds_of("window", "seconds", self.seconds, zero=False)
+        seconds_of("window", "gap" if self.gap else "seconds", self.seconds, zero=False)
         function_given("window", "make", self.make)
         _bounds_given(self.size, self.patience, self.clock)
 
     def open(self, downstream: Subscriber[W], /) -> Subscriber[T]:
         """Put the trunk of the windows in front of what follows."""
-        return _TimedRun(self, downstream)
-
-
-@dataclass(frozen=True, slots=True)
-class WindowGap(Joint[T, W]):
-    """Emit a stream of the elements that come closely together: it ends when none has come for `gap` seconds.
-
-    Emits a window when its first element comes. Backpressures when neither the current window nor another one is asked
-    for: at most `size` elements wait, for all windows together. Fails when all elements that wait are in windows that
-    get no subscriber within `patience` seconds. Completes when upstream completes, and a window when the gap is over.
-    Cancels upstream when the stream of windows and the current window are cancelled; windows without a subscriber by
-    then are gone.
-    """
-
-    tie: ClassVar[Tie] = Tie.STREAMS
-    divides: ClassVar[MakeDividing | None] = lambda step: _UntilSilence(step.gap, step.make)
-    gap: float
-    make: Callable[[Chain], W]
-    size: int = 256
-    patience: float = 5.0
-    clock: Clock = SYSTEM_CLOCK
-
-    def __post_init__(self) -> None:
-        seconds_of("window", "gap", self.gap, zero=False)
-        function_given("window", "make", self.make)
-        _bounds_given(self.size, self.patience, self.clock)
-
-    def open(self, downstream: Subscriber[W], /) -> Subscriber[T]:
-        """Put the trunk of the windows in front of what follows."""
-        return _GapRun(self, downstream)
+        return _GapRun(self, downstream) if self.gap else _TimedRun(self, downstream)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,9 +210,7 @@ class _Pane(Source[Any]):
 class _WindowRun(Trunk):
     """A run that puts elements into the current window, and opens one where there is none."""
 
-    def __init__(
-        self, step: Window[Any, Any] | WindowSeconds[Any, Any] | WindowGap[Any, Any] | WindowUntil, downstream: Any
-    ) -> None:
+    def __init__(self, step: Window[Any, Any] | WindowSeconds[Any, Any] | WindowUntil, downstream: Any) -> None:
         super().__init__("window", downstream, step.size, step.patience, step.clock)
         self._make: Callable[[Chain], Any] = step.make
         self._window: Branch | None = None
@@ -317,9 +294,9 @@ class _TimedRun(_WindowRun):
 class _GapRun(_WindowRun):
     """A run that closes a window when nothing has come for a while; each element moves the timer."""
 
-    def __init__(self, step: WindowGap[Any, Any], downstream: Subscriber[Any]) -> None:
+    def __init__(self, step: WindowSeconds[Any, Any], downstream: Subscriber[Any]) -> None:
         super().__init__(step, downstream)
-        self._gap = step.gap
+        self._gap = step.seconds
         self._timer = Alarm(step.clock, lambda _: self.cut(), self.fail)
 
     def on_chunk(self, elements: list[Any], /) -> None:

@@ -25,10 +25,15 @@ class Dividing(Protocol):
     """How many streams may be open at a time."""
     seconds: float
     """How long it waits at least; infinity if the time ends no stream."""
-    due: float | None
-    """When the streams that are open end, unless something comes before."""
-    made: Callable[[Any, Any], Any]
-    """What makes the stream of a name that reads a chain."""
+
+    @property
+    def due(self) -> float | None:
+        """Return when the streams that are open end, unless something comes before."""
+        ...
+
+    def made(self, name: Any, chain: Any, /) -> Any:
+        """Return the stream of a name that reads a chain."""
+        ...
 
     def begin(self, now: float, /) -> None:
         """Set the variables as a run begins with them."""

@@ -143,7 +143,7 @@ def test_on_spark_a_batch_and_a_stream_answer_as_this_process_does(spark: Spark,
     )
     batch = spark.session.createDataFrame(pa.Table.from_batches([ROWS.batch(ROWS_GIVEN)])).repartition(2)
     assert sorted(row.text for row in batch.transform(step).collect()) == SESSIONS
-    late = [*ROWS_GIVEN, Moment(1, moment(99), 6, 9)]  # the watermark is beyond it when it comes
+    late = [*ROWS_GIVEN, Moment(1, moment(50), 6, 9)]  # the watermark is beyond it when it comes
     live = spark.frame(lambda row: Stream.from_iterable(late[row:]), ROWS, capacity=4)
     made = live.transform(step)
     checkpoint = tmp_path / "query"
