@@ -172,6 +172,7 @@ def test_a_cancel_of_the_task_that_awaits_cancels_the_run(library: str) -> None:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.001):
                 await runs[0]
+        await runs[0].ended()
 
     async def with_trio() -> None:
         runs.append(pipeline.run())

@@ -81,6 +81,8 @@ class Run(Generic[R]):
         self._began = clock.now()
         self._last: Progress | None = None
         self._begun = False
+        self._guarding = False
+        """Whether a task on the loop looks after the run."""
         self._context = copy_context()
         self._home = home_here()
         if self._home is None:
@@ -134,6 +136,8 @@ class Run(Generic[R]):
         try:
             yield from bell.__await__()
             ended = True
+            while self._guarding and self._home is not None and self._home.loop.here:
+                yield from self._home.loop.sleep(0).__await__()  # no task of the run is left behind
         finally:
             if not ended:
                 self.cancel()  # the task that awaits it was cancelled
@@ -150,8 +154,8 @@ class Run(Generic[R]):
             loop = loop_here()
         if loop is None:
             raise RuntimeError("run: no event loop is running here to wait on")
-        if not self.done:
-            loop.spawn(self._over(loop))
+        if not self.done or self._guarding:
+            loop.spawn(self._left(loop))
             await loop.ended(tasks)
 
     def stop(self) -> None:
@@ -214,6 +218,7 @@ class Run(Generic[R]):
         if begun:
             return
         if home is not None:
+            self._guarding = True
             home.loop.spawn(self._guarded(home))
         self._context.run(at_home, home)
         Thread(target=self._context.run, args=(self._work,), name="penstock-run", daemon=True).start()
@@ -228,11 +233,18 @@ class Run(Generic[R]):
         self.on_done(partial(loop.call, tell))
         await over
 
+    async def _left(self, loop: AnyLoop) -> None:
+        """Wait until it has ended and no task of it is left on the loop that it was begun on, if that is this one."""
+        await self._over(loop)
+        while self._guarding and self._home is not None and self._home.loop.here:
+            await loop.sleep(0)
+
     async def _guarded(self, home: HomeLoop) -> None:
         """Fail the run if the loop that it uses ends before it does."""
         try:
             await self._over(home.loop)
         finally:
+            self._guarding = False
             gone = home.used and not self._done.is_set()
             if gone and self._settle(None, RuntimeError("run: the event loop that it uses has ended before it did")):
                 self._controls.cancel()
