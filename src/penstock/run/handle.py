@@ -116,7 +116,7 @@ class Run(Generic[R]):
             RuntimeError: The caller is on the event loop that the run uses, and would block it; `await` the run there.
         """
         home = self._home
-        if home is not None and home.loop.here and loop_here() is not None and not self._done.is_set():
+        if home is not None and home.loop.current and not self._done.is_set():
             self._begin(None)  # where it has not begun, it leaves the loop alone, which is going to be blocked
             if not home.forgo():
                 raise RuntimeError("run: wait() would block the event loop that this run uses; say `await run` here")
@@ -136,7 +136,7 @@ class Run(Generic[R]):
         try:
             yield from bell.__await__()
             ended = True
-            while self._guarding and self._home is not None and self._home.loop.here:
+            while self._guarding and self._home is not None and self._home.loop.current:
                 yield from self._home.loop.sleep(0).__await__()  # no task of the run is left behind
         finally:
             if not ended:
@@ -208,7 +208,7 @@ class Run(Generic[R]):
 
     def _begin_here(self) -> None:
         """Begin on the loop of this thread, if the run waits for its turn; without it if the thread will be blocked."""
-        if not self._begun and self._home is not None and self._home.loop.here:
+        if not self._begun and self._home is not None and self._home.loop.current:
             self._begin(self._home if running() else None)
 
     def _begin(self, home: HomeLoop | None) -> None:
@@ -219,7 +219,7 @@ class Run(Generic[R]):
             return
         if home is not None:
             self._guarding = True
-            home.loop.spawn(self._guarded(home))
+            home.loop.spawn(self._over(home.loop)).add_done_callback(partial(self._unguarded, home))
         self._context.run(at_home, home)
         Thread(target=self._context.run, args=(self._work,), name="penstock-run", daemon=True).start()
 
@@ -236,18 +236,15 @@ class Run(Generic[R]):
     async def _left(self, loop: AnyLoop) -> None:
         """Wait until it has ended and no task of it is left on the loop that it was begun on, if that is this one."""
         await self._over(loop)
-        while self._guarding and self._home is not None and self._home.loop.here:
+        while self._guarding and self._home is not None and self._home.loop.current:
             await loop.sleep(0)
 
-    async def _guarded(self, home: HomeLoop) -> None:
-        """Fail the run if the loop that it uses ends before it does."""
-        try:
-            await self._over(home.loop)
-        finally:
-            self._guarding = False
-            gone = home.used and not self._done.is_set()
-            if gone and self._settle(None, RuntimeError("run: the event loop that it uses has ended before it did")):
-                self._controls.cancel()
+    def _unguarded(self, home: HomeLoop, _: object) -> None:
+        """Fail the run if the loop that it uses has ended before it: a loop that ends cancels its tasks."""
+        self._guarding = False
+        gone = home.used and not self._done.is_set()
+        if gone and self._settle(None, RuntimeError("run: the event loop that it uses has ended before it did")):
+            self._controls.cancel()
 
     def _outcome(self) -> R:
         if self._error is not None:
