@@ -172,6 +172,7 @@ def test_a_cancel_of_the_task_that_awaits_cancels_the_run(library: str) -> None:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.001):
                 await runs[0]
+        await runs[0].ended()
 
     async def with_trio() -> None:
         runs.append(pipeline.run())
@@ -305,3 +306,17 @@ def test_a_plain_block_in_a_coroutine_uses_another_loop() -> None:
 
     assert on_loop(main) == [0, 1, 2]
     assert threading.get_ident() not in seen
+
+
+def test_a_run_can_be_awaited_on_another_loop_after_the_first_has_ended() -> None:
+    async def begin() -> Run[int]:
+        run = (Stream.range(3) | Sink.count()).run()
+        _ = run.done  # it begins, and its task on the loop has no turn
+        return run
+
+    async def awaited(run: Run[int]) -> int:
+        await run.ended()
+        return await run
+
+    run = asyncio.run(begin())
+    assert on_loop(lambda: awaited(run)) == 3

@@ -6,9 +6,9 @@ Marble: a.for_each(seen.append) over -1-2-3-4-|
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from penstock.engine.grounds.async_work import AsyncWork, PassedOn
 from penstock.engine.words.arguments import async_function_given, count_given, function_given
@@ -51,16 +51,6 @@ class ForEachAsync(Joint[T, T]):
     fn: Callable[[T], Awaitable[object]]
     concurrency: int = 1
     gives: ClassVar[Gives] = Gives.ONE
-
-    @property
-    def ordered(self) -> bool:
-        """Keep the order of the elements."""
-        return True
-
-    @property
-    def key(self) -> Callable[[Any], Hashable] | None:
-        """Work on any elements side by side."""
-        return None
 
     @property
     def steady(self) -> bool:

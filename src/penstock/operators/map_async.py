@@ -49,4 +49,4 @@ class MapAsync(Joint[A, B]):
 
     def open(self, downstream: Subscriber[B], /) -> Subscriber[A]:
         """Lease an event loop and work on it."""
-        return AsyncWork(self, PassedOn.RESULT, downstream)
+        return AsyncWork(self, PassedOn.RESULT, downstream, ordered=self.ordered, key=self.key)

@@ -94,6 +94,8 @@ class Run(Generic[R]):
         self.shown_on: Page | None = None
         """The live page that shows it."""
         self._begun = False
+        self._guarding = False
+        """Whether a task on the loop looks after the run."""
         self._context = copy_context()
         self._home = home_here()
         tell_watchers(self)
@@ -133,7 +135,7 @@ class Run(Generic[R]):
             RuntimeError: The caller is on the event loop that the run uses, and would block it; `await` the run there.
         """
         home = self._home
-        if home is not None and home.loop.here and loop_here() is not None and not self._done.is_set():
+        if home is not None and home.loop.current and not self._done.is_set():
             self._begin(None)  # where it has not begun, it leaves the loop alone, which is going to be blocked
             if not home.forgo():
                 raise RuntimeError("run: wait() would block the event loop that this run uses; say `await run` here")
@@ -153,6 +155,8 @@ class Run(Generic[R]):
         try:
             yield from bell.__await__()
             ended = True
+            while self._guarding and self._home is not None and self._home.loop.current:
+                yield from self._home.loop.sleep(0).__await__()  # no task of the run is left behind
         finally:
             if not ended:
                 self.cancel()  # the task that awaits it was cancelled
@@ -169,8 +173,8 @@ class Run(Generic[R]):
             loop = loop_here()
         if loop is None:
             raise RuntimeError("run: no event loop is running here to wait on")
-        if not self.done:
-            loop.spawn(self._over(loop))
+        if not self.done or self._guarding:
+            loop.spawn(self._left(loop))
             await loop.ended(tasks)
 
     def stop(self) -> None:
@@ -251,7 +255,7 @@ class Run(Generic[R]):
 
     def _begin_here(self) -> None:
         """Begin on the loop of this thread, if the run waits for its turn; without it if the thread will be blocked."""
-        if not self._begun and self._home is not None and self._home.loop.here:
+        if not self._begun and self._home is not None and self._home.loop.current:
             self._begin(self._home if running() else None)
 
     def _begin(self, home: HomeLoop | None) -> None:
@@ -261,7 +265,8 @@ class Run(Generic[R]):
         if begun:
             return
         if home is not None:
-            home.loop.spawn(self._guarded(home))
+            self._guarding = True
+            home.loop.spawn(self._over(home.loop)).add_done_callback(partial(self._unguarded, home))
         self._context.run(at_home, home)
         Thread(target=self._context.run, args=(self._work,), name="penstock-run", daemon=True).start()
 
@@ -275,14 +280,18 @@ class Run(Generic[R]):
         self.on_done(partial(loop.call, tell))
         await over
 
-    async def _guarded(self, home: HomeLoop) -> None:
-        """Fail the run if the loop that it uses ends before it does."""
-        try:
-            await self._over(home.loop)
-        finally:
-            gone = home.used and not self._done.is_set()
-            if gone and self._settle(None, RuntimeError("run: the event loop that it uses has ended before it did")):
-                self._controls.cancel()
+    async def _left(self, loop: AnyLoop) -> None:
+        """Wait until it has ended and no task of it is left on the loop that it was begun on, if that is this one."""
+        await self._over(loop)
+        while self._guarding and self._home is not None and self._home.loop.current:
+            await loop.sleep(0)
+
+    def _unguarded(self, home: HomeLoop, _: object) -> None:
+        """Fail the run if the loop that it uses has ended before it: a loop that ends cancels its tasks."""
+        self._guarding = False
+        gone = home.used and not self._done.is_set()
+        if gone and self._settle(None, RuntimeError("run: the event loop that it uses has ended before it did")):
+            self._controls.cancel()
 
     def _outcome(self) -> R:
         if self._error is not None:

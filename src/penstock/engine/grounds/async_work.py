@@ -43,16 +43,6 @@ class Working(Protocol):
         """Return how many elements are worked on at a time."""
         ...
 
-    @property
-    def ordered(self) -> bool:
-        """Tell whether results come in the order of the elements."""
-        ...
-
-    @property
-    def key(self) -> Callable[[Any], Hashable] | None:
-        """Return what tells elements apart that are worked on one after the other, or None."""
-        ...
-
 
 class _Job:
     """An element on its way to a result."""
@@ -83,8 +73,18 @@ class AsyncWork(Part):
     is asked for twice `concurrency` at first and then for as many as were delivered.
     """
 
-    def __init__(self, step: Working, passed_on: PassedOn, downstream: Subscriber[Any]) -> None:
+    def __init__(
+        self,
+        step: Working,
+        passed_on: PassedOn,
+        downstream: Subscriber[Any],
+        *,
+        ordered: bool = True,
+        key: Callable[[Any], Hashable] | None = None,
+    ) -> None:
         self._step: Any = step
+        self._ordered = ordered
+        self._key = key
         self._passed_on = passed_on
         self.height = height_of(downstream) + 1  # results change hands here, but requests pass in one call
         self._lease: AnyLoop = lease_loop()
@@ -156,13 +156,13 @@ class AsyncWork(Part):
     def _admit(self) -> None:
         """Sort arrivals into jobs that can start and jobs whose key is busy, and start workers for them."""
         self._admitting = False
-        key = self._step.key
+        key = self._key
         while self._arrivals:
             job = self._arrivals.popleft()
             if self._stopped:
                 continue
             self._unfinished += 1
-            if self._step.ordered:
+            if self._ordered:
                 self._line.append(job)
             if job.done:
                 self._finished(job)
@@ -199,7 +199,7 @@ class AsyncWork(Part):
 
     async def _work(self) -> None:
         on_its_own()
-        fn, by_key, ready = self._step.fn, self._step.key is not None, self._ready
+        fn, by_key, ready = self._step.fn, self._key is not None, self._ready
         passed_on = self._passed_on
         while ready and not self._stopped:
             job = ready.popleft()
@@ -232,7 +232,7 @@ class AsyncWork(Part):
     def _finished(self, job: _Job) -> None:
         """Have the result delivered in this turn of the loop."""
         job.done = True
-        if not self._step.ordered:
+        if not self._ordered:
             self._line.append(job)
         if not self._flushing:
             self._flushing = True

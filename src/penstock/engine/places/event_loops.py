@@ -117,6 +117,11 @@ class AnyLoop(Protocol):
         """Tell whether the caller is on the loop's thread, and inside the loop."""
         ...
 
+    @property
+    def current(self) -> bool:
+        """Tell whether it is this very loop that runs the caller, and not one before or after it on the same thread."""
+        ...
+
     def call(self, fn: Callable[[], object], /) -> None:
         """Call `fn` on the loop, after what is on its way there already; from any thread."""
         ...
@@ -174,6 +179,11 @@ class AsyncioLoop:
     def here(self) -> bool:
         """Tell whether the caller is on the loop's thread."""
         return threading.get_ident() == self._thread
+
+    @property
+    def current(self) -> bool:
+        """Tell whether it is this very loop that runs the caller."""
+        return _asyncio_loop() is self.loop
 
     def call(self, fn: Callable[[], object], /) -> None:
         """Call `fn` on the loop, after what is on its way there already."""

@@ -168,6 +168,11 @@ class TrioLoop:
         """Tell whether the caller is inside this run of trio."""
         return trio.lowlevel.in_trio_run() and trio.lowlevel.current_trio_token() is self._calls.token
 
+    @property
+    def current(self) -> bool:
+        """Tell whether it is this very run that the caller is in."""
+        return self.here
+
     def call(self, fn: Call, /) -> None:
         """Call `fn` on the loop, after what is on its way there already."""
         self._calls.add(self._context, fn)
