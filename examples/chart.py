@@ -126,7 +126,9 @@ def over_time(moments: Sequence[Moment]) -> list[str]:
     """Draw what was asked of the sources and how far Spark was behind, from the beginning to the end."""
     left, right, above, below = 850, 1460, 60, 360
     last = max(moments[-1].seconds, 1.0)
-    top = max((max(each.demand, each.lag) for each in moments), default=1) or 1
+    most = max(4, *(max(each.demand, each.lag) for each in moments))
+    unit = 10 ** (len(str(most)) - 1)
+    top = -(-most // unit) * unit
 
     def x(seconds: float) -> float:
         return left + seconds / last * (right - left)

@@ -131,9 +131,9 @@ class Lookout:
 
     def see(self, report: Progress) -> None:
         asked = report.rows_in + (report.demand or 0)
-        before, self.asked = (self.asked if asked >= self.asked else 0), asked  # another run counts anew
+        before, self.asked = self.asked, max(asked, self.asked)
         lag = report.rows_in if report.lag is None else report.lag  # before the first micro-batch all are behind
-        self.moments.append(chart.Moment(time.monotonic() - self.began, asked - before, lag))
+        self.moments.append(chart.Moment(time.monotonic() - self.began, max(0, asked - before), lag))
 
 
 def main(
@@ -179,6 +179,7 @@ def lived(pipeline: Pipeline[Any], spark: Spark, checkpoint: Path, board: Board,
     """Run from the checkpoint until the end, or until the board breaks it off; tell whether it came to the end."""
     run = pipeline.run(spark, checkpoint)
     board.full = run.cancel
+    lookout.asked = 0
     seen = Context().run((run.progress_every(0.5) | Sink.for_each(lookout.see)).run)  # which no page shows
     try:
         display(run)
