@@ -114,6 +114,11 @@ class Run(Generic[R]):
 
         return shown(self.now(), self._error, self.explain())
 
+    def _ipython_display_(self) -> None:
+        from penstock.run.notebook import show  # noqa: PLC0415  only a notebook shows it
+
+        show(self)
+
     @property
     def done(self) -> bool:
         """Tell whether it has ended, well or not."""

@@ -17,8 +17,8 @@ _PANEL = (
 )
 
 
-def shown(report: Progress, failure: Exception | None, plan: Plan) -> str:
-    """Return a run as HTML; the text of a user's error is shown as text."""
+def shown(report: Progress, failure: Exception | None, plan: Plan, *, follows: bool = False) -> str:
+    """Return a run as HTML, which later HTML `follows` or not; the text of a user's error is shown as text."""
     if report.elapsed > 0:  # on average: there is no report before this one
         report = replace(report, rows_per_second=report.rows_in / report.elapsed)
     found = cells(report)
@@ -27,7 +27,8 @@ def shown(report: Progress, failure: Exception | None, plan: Plan) -> str:
         first = (str(failure).strip().splitlines() or [""])[0]
         state = f"failed after {time}: {type(failure).__name__}: {first}"
     else:
-        state = f"ended after {time}" if report.done else f"running for {time}; show it again for later figures"
+        later = "" if follows else "; show it again for later figures"
+        state = f"ended after {time}" if report.done else f"running for {time}{later}"
     figures = "".join(
         f"<span {_FIGURE}>{escape(_NAMES.get(name, name))} <b>{escape(found[name])}</b></span>" for name in found
     )

@@ -110,7 +110,7 @@ def _observed(chain: Chain, place: int) -> Chain:
     return observed(chain, RunPart(current_run(), (place,)))
 
 
-class Inlet:
+class Entrance:
     """The way of one live source into a run.
 
     It has one valve, or one for each query that reads the source by itself; each of those sees the same rows, so they
@@ -157,7 +157,7 @@ def _left_out(_: Rejected) -> None:
 class Inlets:
     """The live sources of one run."""
 
-    def __init__(self, plan: SparkPlan, entries: dict[int, Inlet]) -> None:
+    def __init__(self, plan: SparkPlan, entries: dict[int, Entrance]) -> None:
         self._plan = plan
         self._entries = entries
         (self._places, _), _ = plan.order()
@@ -236,4 +236,4 @@ class Inlets:
             meeting.end()
 
 
-__all__ = ["Inlet", "Inlets"]
+__all__ = ["Entrance", "Inlets"]

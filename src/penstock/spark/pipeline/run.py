@@ -15,7 +15,7 @@ from penstock.run import InProcess, Plan, PlannedProgress, Progress, Run
 from penstock.run.result import Settle
 from penstock.spark.pipeline.build import Built
 from penstock.spark.pipeline.checkpoint import check_writable, claim, is_spooled
-from penstock.spark.pipeline.inlets import Inlet, Inlets
+from penstock.spark.pipeline.inlets import Entrance, Inlets
 from penstock.spark.pipeline.modes import PlanError
 from penstock.spark.pipeline.nodes import Live, SparkPlan
 from penstock.spark.pipeline.plan import plan
@@ -91,7 +91,7 @@ class OnSpark:
         self._close_spark = close_spark
         self._given = checkpoint
         self._checkpoint: Folder | None = None
-        self._entries = {at: Inlet() for at, node in enumerate(found.nodes) if isinstance(node.work, Live)}
+        self._entries = {at: Entrance() for at, node in enumerate(found.nodes) if isinstance(node.work, Live)}
         self._inlets = Inlets(found, self._entries)
         self._order = found.order()
         self._links: tuple[tuple[str, str], ...] = ()
