@@ -14,6 +14,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any, NamedTuple
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -49,6 +50,7 @@ class Grown:
     colour: Colour = Colour.RED
 
 
+ZONES = [ZoneInfo(name) for name in ("America/New_York", "Asia/Kolkata", "UTC")]
 PLAIN = (
     st.none()
     | st.booleans()
@@ -58,6 +60,7 @@ PLAIN = (
     | st.binary()
     | st.datetimes()
     | st.datetimes(timezones=st.just(dt.UTC))
+    | st.datetimes(timezones=st.sampled_from(ZONES))
     | st.dates()
     | st.times()
     | st.timedeltas()
@@ -87,6 +90,8 @@ def same(one: Any, other: Any) -> bool:
         return kept and len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, dict):
         return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, dt.datetime):
+        return bool(one == other) and one.tzinfo is other.tzinfo and one.fold == other.fold
     return bool(one == other) and math.copysign(1, one if isinstance(one, float) else 1) == math.copysign(
         1, other if isinstance(other, float) else 1
     )

@@ -14,6 +14,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from penstock.spark.stages.refusals import StageError
 from penstock.spark.stages.states import LITTLE, VERSION, class_named
@@ -120,6 +121,10 @@ class _Reader:
         value = _MOMENTS[kind].fromisoformat(text)
         return value.replace(fold=1) if fold == "1" else value
 
+    def zoned(self) -> Any:
+        zone = ZoneInfo(self._label())
+        return self.read().replace(tzinfo=zone)
+
     def length(self) -> dt.timedelta:
         return dt.timedelta(*map(int, self._block().decode().split(":")))
 
@@ -173,6 +178,7 @@ _READ: dict[bytes, Callable[[_Reader], Any]] = {
     b"d": _Reader.deque,
     b"D": _Reader.dictionary,
     b"m": _Reader.moment,
+    b"Z": _Reader.zoned,
     b"w": _Reader.length,
     b"e": _Reader.enumeration,
     b"n": _Reader.named_tuple,

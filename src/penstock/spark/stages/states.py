@@ -1,7 +1,7 @@
 """states: write the state of a key as bytes that name what they hold; pickle only for what has no other form.
 
 The first byte is the version of this format. Values follow, each with a letter for its type: None, booleans, whole
-numbers, floats, text, bytes, dates and moments, decimals, UUIDs; lists, tuples, sets, dictionaries and deques of them;
+numbers, floats, text, bytes, dates and moments (with the names of their time zones), decimals, UUIDs; lists, tuples, sets, dictionaries and deques of them;
 and members of enumerations, named tuples and dataclasses that can be imported, field by field, so that a class may gain
 a field that has a default. Lists of numbers are written as one block.
 
@@ -27,6 +27,7 @@ from enum import Enum
 from importlib import import_module
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pyspark import cloudpickle
 
@@ -206,8 +207,12 @@ class _Writer:
             self.write(held)
 
     def moment(self, value: Any) -> None:
-        if isinstance(value, dt.datetime | dt.time) and value.tzinfo not in {None, dt.UTC}:
-            raise _NoForm(f"a moment with the time zone {type(value.tzinfo).__qualname__} has no other form")
+        zone = getattr(value, "tzinfo", None)
+        if isinstance(zone, ZoneInfo) and _is_known(zone):
+            self._label(b"Z", zone.key)
+            value = value.replace(tzinfo=None)
+        elif zone not in {None, dt.UTC}:
+            raise _NoForm(f"a moment with the time zone {type(zone).__qualname__} has no other form")
         self._bytes(b"m", f"{type(value).__name__}:{value.isoformat()}:{getattr(value, 'fold', 0)}".encode())
 
     def length(self, value: dt.timedelta) -> None:
@@ -226,6 +231,14 @@ _FORMS: dict[type, Callable[[_Writer, Any], None]] = {
     deque: _Writer.deque, dict: _Writer.dictionary, dt.datetime: _Writer.moment, dt.date: _Writer.moment,
     dt.time: _Writer.moment, dt.timedelta: _Writer.length, Decimal: _Writer.decimal, UUID: _Writer.uuid,
 }  # fmt: skip
+
+
+def _is_known(zone: ZoneInfo) -> bool:
+    """Tell whether another process finds a time zone by its name."""
+    try:
+        return ZoneInfo(zone.key) is zone
+    except (TypeError, ValueError, ZoneInfoNotFoundError):  # it was made of a file, perhaps without a name
+        return False
 
 
 def _name_of(kind: type) -> str:
