@@ -1,9 +1,9 @@
 """states: write the state of a key as bytes that name what they hold; pickle only for what has no other form.
 
 The first byte is the version of this format. Values follow, each with a letter for its type: None, booleans, whole
-numbers, floats, text, bytes, dates and moments (with the names of their time zones), decimals, UUIDs; lists, tuples, sets, dictionaries and deques of them;
-and members of enumerations, named tuples and dataclasses that can be imported, field by field, so that a class may gain
-a field that has a default. Lists of numbers are written as one block.
+numbers, floats, text, bytes, dates and moments (with the names of their time zones), decimals, UUIDs; lists, tuples,
+sets, dictionaries and deques of them; and members of enumerations, named tuples and dataclasses that can be imported,
+field by field, so that a class may gain a field that has a default. Lists of numbers are written as one block.
 
 What none of these describes, and what holds one object twice (a copy would no longer be the same one), is pickled, and
 a warning of the logger `penstock.spark` says so, once for each type. `reading_states.py` reads a pickle only where one
