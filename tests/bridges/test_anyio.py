@@ -12,7 +12,7 @@ import anyio
 import pytest
 import trio
 
-from penstock import PenstockError, RunCancelledError, Stream
+from penstock import PenstockError, Pipeline, Run, RunCancelledError, Stream
 from penstock.bridges.anyio import from_memory_stream, to_memory_stream
 from penstock.testing import Completed, Failed, Next, Probe, Tracked
 from tests.bridges.waiting import until
@@ -290,10 +290,27 @@ def test_without_anyio_the_module_says_what_to_install(monkeypatch: pytest.Monke
         import penstock.bridges.anyio  # noqa: F401
 
 
+async def begun_elsewhere(pipeline: Pipeline[int]) -> Run[int]:
+    """Begin a run on a thread that has no loop, so that it uses the loop of penstock."""
+    begun: list[Run[int]] = []
+    threading.Thread(target=lambda: begun.append(pipeline.run())).start()
+    await until(lambda: begun)
+    return begun[0]
+
+
+def test_a_run_that_is_begun_here_sends_on_this_loop(run: Callable[[Main], None]) -> None:
+    async def main(channel: Channel) -> None:
+        sender, receiver = channel(9)
+        assert await (Stream.range(3) | to_memory_stream(sender)).run() == 3
+        assert [n async for n in from_memory_stream(receiver)] == [0, 1, 2]
+
+    run(main)
+
+
 def test_a_sink_that_runs_on_another_loop_tells_the_reader_when_it_is_cancelled(run: Callable[[Main], None]) -> None:
     async def main(channel: Channel) -> None:
         sender, receiver = channel(1)
-        (Stream.never() | to_memory_stream(sender)).run().cancel()
+        (await begun_elsewhere(Stream.never() | to_memory_stream(sender))).cancel()
         with pytest.raises(RunCancelledError):
             async for _ in from_memory_stream(receiver):
                 pass
@@ -304,7 +321,7 @@ def test_a_sink_that_runs_on_another_loop_tells_the_reader_when_it_is_cancelled(
 def test_a_sink_that_runs_on_another_loop_is_refused_even_without_an_element(run: Callable[[Main], None]) -> None:
     async def main(channel: Channel) -> None:
         sender, receiver = channel(1)
-        running = (Stream.empty() | to_memory_stream(sender)).run()
+        running = await begun_elsewhere(Stream.empty() | to_memory_stream(sender))
         with pytest.raises(RunCancelledError):
             async for _ in from_memory_stream(receiver):
                 pass
