@@ -30,6 +30,13 @@ def both(left: DataFrame, right: DataFrame) -> DataFrame:
 
     It has the columns of both; those that a side does not have are null in its rows. In a pipeline it is a step with
     two inputs: `orders | frame(both, payments)`.
+
+    Args:
+        left: The rows of side 0.
+        right: The rows of side 1.
+
+    Raises:
+        SchemaError: One of them has a column `side`.
     """
     from pyspark.sql import functions  # noqa: PLC0415  few use it
 
@@ -43,6 +50,14 @@ def both(left: DataFrame, right: DataFrame) -> DataFrame:
 def pair_with_latest(side: Callable[[Any], int] = attrgetter("side")) -> Flow[Any, tuple[Any, Any]]:
     """Emit each row of the left together with the latest of the right, as `with_latest_from` does with two streams.
 
+    It keeps one row of the right for each key.
+
+    Args:
+        side: Tells the side of a row, 0 for the left and 1 for the right; the attribute `side` if it is not given.
+
+    Raises:
+        TypeError: `side` is not a function.
+
     >>> from collections import namedtuple
     >>> Row = namedtuple("Row", "side n")
     >>> rows = Stream.just(Row(0, 1), Row(1, 10), Row(0, 2), Row(1, 20), Row(0, 3))
@@ -54,6 +69,14 @@ def pair_with_latest(side: Callable[[Any], int] = attrgetter("side")) -> Flow[An
 
 def pair_latest(side: Callable[[Any], int] = attrgetter("side")) -> Flow[Any, tuple[Any, Any]]:
     """Emit the latest rows of the left and of the right whenever one comes, as `combine_latest` does with two streams.
+
+    It keeps one row of each side for each key.
+
+    Args:
+        side: Tells the side of a row, 0 for the left and 1 for the right; the attribute `side` if it is not given.
+
+    Raises:
+        TypeError: `side` is not a function.
 
     >>> from collections import namedtuple
     >>> Row = namedtuple("Row", "side n")
@@ -72,7 +95,17 @@ def pair_within(
     """Emit each row of the left with each of the right whose times are at most so many seconds apart.
 
     A pair comes with the later of its rows. Rows are kept for `seconds` of the time of the rows behind them, so these
-    are to come in the order of their times, as `keyed_by(..., time=..., watermark=...)` has them.
+    are to come in the order of their times, as `keyed_by(..., time=..., watermark=...)` has them. It keeps all rows of
+    both sides of these seconds, for each key.
+
+    Args:
+        seconds: How far apart the times of a pair may be.
+        time: Tells the time of a row.
+        side: Tells the side of a row, 0 for the left and 1 for the right; the attribute `side` if it is not given.
+
+    Raises:
+        TypeError: `time` or `side` is not a function.
+        ValueError: `seconds` is below 0.
 
     >>> from collections import namedtuple
     >>> from datetime import UTC, datetime
