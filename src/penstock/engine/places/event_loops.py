@@ -18,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.engine.places.home_loop import HOME, HomeLoop
+from penstock.engine.places.loop_end import wind_up
 from penstock.engine.places.threads import started
 from penstock.engine.words.trampoline import aside
 
@@ -289,22 +290,7 @@ def _run_loop(own: _OwnLoop, loop: asyncio.AbstractEventLoop) -> None:
         loop.run_forever()
     finally:
         own.lost(loop)  # a SystemExit in a task ends it too
-        _wind_up(loop)
-
-
-def _wind_up(loop: asyncio.AbstractEventLoop) -> None:
-    import asyncio  # noqa: PLC0415
-
-    try:
-        pending = asyncio.all_tasks(loop)
-        for task in pending:
-            task.cancel()
-        if pending:
-            loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
-        loop.run_until_complete(loop.shutdown_asyncgens())
-    finally:
-        asyncio.set_event_loop(None)
-        loop.close()
+        wind_up(loop)
 
 
 _shared = _OwnLoop()
