@@ -17,6 +17,12 @@ from tests.spark.processes import below, command
 _NUMBER = re.compile(r"[0-9a-f]{8,}|\d+")
 
 
+def own_threads() -> list[threading.Thread]:
+    """Return the threads of penstock, but for the one that lives as long as the JVM does."""
+    found = [thread for thread in threading.enumerate() if thread.name.startswith("penstock-")]
+    return [thread for thread in found if thread.name != "penstock-jvm-stderr"]
+
+
 def files() -> Counter[str]:
     """Return what this process has open, numbers left out."""
     found: Counter[str] = Counter()

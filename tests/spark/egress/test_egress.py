@@ -16,6 +16,7 @@ from penstock.spark.egress.pump import Pump
 from penstock.spark.wire import failure
 from penstock.spark.wire.failure import ExecutorError
 from penstock.spark.wire.gate import Gate, GateError
+from tests.spark.census import own_threads
 
 SCHEMA = pa.schema([("n", pa.int64())])
 WAIT = 120
@@ -424,15 +425,12 @@ def test_an_exception_of_spark_itself_arrives_as_it_is(spark):
 
 
 def test_nothing_is_left_behind(spark):
-    def ours():
-        return [thread for thread in threading.enumerate() if thread.name.startswith("penstock-")]
-
     doors = set(spark.gate._doors)
     list(spark.stream(spark.session.range(0, 100_000, 1, 2)).take(5))
     idle(spark)
-    for thread in ours():
+    for thread in own_threads():
         thread.join(WAIT)
-    assert not ours()
+    assert not own_threads()
     assert set(spark.gate._doors) == doors
 
 

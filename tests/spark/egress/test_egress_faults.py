@@ -16,6 +16,7 @@ from penstock import Stream, flow
 from penstock.spark import Spark
 from penstock.spark.wire.failure import ExecutorError, described, rebuilt
 from tests.spark.asker import WAIT, Asker
+from tests.spark.census import own_threads
 
 MEGABYTE = 1 << 20
 WITHOUT_END = 10**13
@@ -105,7 +106,7 @@ def test_nothing_comes_after_a_cancel_and_the_job_is_gone(spark: Spark) -> None:
 def at_rest(spark: Spark) -> int:
     """Wait until no job and no thread of ours runs; return how many doors the gate has."""
     idle(spark)
-    while left := [thread for thread in threading.enumerate() if thread.name.startswith("penstock-")]:
+    while left := own_threads():
         left[0].join(WAIT)  # one may start another before it ends
         assert not left[0].is_alive(), left
     return len(spark.gate.admitted())

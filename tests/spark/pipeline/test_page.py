@@ -77,7 +77,7 @@ def test_run_shows_the_gate_the_stages_and_what_spark_keeps(spark: Spark, page: 
     (query,) = last["queries"]
     assert query["batches"] == last["totals"]["batches"] > 0
     assert query["state"] is not None
-    assert query["watermark"] == "9999-12-31T23:59:59.000Z"  # all windows were closed at the end
+    assert query["watermark"].startswith("2024-01-01T00:")  # of rows, not the one that closed all windows at the end
     assert last["nodes"][0][2] > 0  # the source was seen to work, on a thread of the gate
 
 

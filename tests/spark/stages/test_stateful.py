@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 from penstock import Flow, Stream, flow
 from penstock.spark import Schema, SchemaError, Spark, SparkSetupError, StageError, keyed_by
 from penstock.spark.stages import stateful as module
-from penstock.spark.stages.keeper import _rank
+from penstock.spark.stages.keeper import rank
 from penstock.spark.stages.stateful import ROCKSDB, STORE
 from penstock.spark.wire.failure import ExecutorError
 
@@ -284,4 +284,4 @@ def test_a_state_store_that_cannot_do_it_is_refused(spark: Spark, monkeypatch: p
 
 def test_the_order_is_that_of_spark_none_first_and_nan_last() -> None:
     values = [2.0, math.nan, None, -1.0, None, math.inf]
-    assert list(map(repr, sorted(values, key=_rank))) == ["None", "None", "-1.0", "2.0", "inf", "nan"]
+    assert list(map(repr, sorted(values, key=rank))) == ["None", "None", "-1.0", "2.0", "inf", "nan"]

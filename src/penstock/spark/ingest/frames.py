@@ -45,6 +45,7 @@ from penstock.spark.wire.gate import DoorCall, Gate, Message, whole
 from penstock.spark.wire.places import NamedFolder, folder
 from penstock.spark.wire.schema import Schema
 from penstock.spark.wire.storage import Folder
+from penstock.spec.interfaces import Publisher
 from penstock.spec.predicates import is_publisher
 from penstock.stream import Stream
 
@@ -57,7 +58,7 @@ FIRST_BATCH = 10_000
 """Rows of the first micro-batches, before their pace is known."""
 
 
-Through = Callable[[Stream[Any]], Stream[Any]]
+Through = Callable[[Stream[Any]], Publisher[Any]]
 
 
 @dataclass(frozen=True, slots=True)

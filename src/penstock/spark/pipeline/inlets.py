@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.engine.many.broadcast import Connection
 from penstock.engine.many.shared_run import Slow
 from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect
 from penstock.engine.watching.observe import observed
 from penstock.flow import Sink
 from penstock.operators.publish import Publish
@@ -24,7 +25,7 @@ from penstock.spark.pipeline.checkpoint import SPOOL, check_apart, is_spooled
 from penstock.spark.pipeline.nodes import Live, SparkPlan
 from penstock.spark.session.held import HeldSession
 from penstock.spark.wire.storage import Folder
-from penstock.spec.interfaces import Subscriber
+from penstock.spec.interfaces import Publisher, Subscriber
 from penstock.stage import Source
 from penstock.stream import Stream
 
@@ -99,11 +100,22 @@ class _Through:
     place: int
     """The place of the source in the plan."""
 
-    def __call__(self, opened: Stream[Any]) -> Stream[Any]:
+    def __call__(self, opened: Stream[Any]) -> Publisher[Any]:
         if self.valve is None:
-            return opened
+            return _AsItIs(opened._chain)
         chain = self.context.copy().run(_observed, opened._chain, self.place)
-        return Stream(Chain(Valved(chain, self.valve, iterates=False)))
+        return _AsItIs(Chain(Valved(chain, self.valve, iterates=False)))
+
+
+@dataclass(frozen=True, slots=True)
+class _AsItIs:
+    """A chain as a publisher that no listener sees: the source inside of it is seen, as a part of the run."""
+
+    chain: Chain
+
+    def subscribe(self, subscriber: Subscriber[Any], /) -> None:
+        """Start a run of the chain."""
+        connect(self.chain, subscriber)
 
 
 def _observed(chain: Chain, place: int) -> Chain:
