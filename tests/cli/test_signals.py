@@ -51,6 +51,7 @@ async def waiting(n):
         print("waiting", flush=True)
         await asyncio.Event().wait()
     finally:
+        await asyncio.sleep(0.2)  # the command waits for what a coroutine does at its end
         print("let go", flush=True)
 
 pipeline = Stream.range(1).map_async(waiting) | Sink.count()

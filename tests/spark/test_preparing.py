@@ -131,7 +131,8 @@ print("step: hanging", jvm.pid, flush=True)
 jvm.wait()
 """
 PREPARES = f"""
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what it starts beside itself ignore it
 from penstock.cli import main
 from penstock.spark import preparing
 preparing._BUILD = {HANGING!r}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import threading
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ from penstock.page.options import PageNotServedError, add_page, paged
 if TYPE_CHECKING:
     from penstock.flow import Pipeline
     from penstock.spark import Spark
+
+_PATIENCE = 5.0  # seconds for coroutines that were cancelled
 
 
 def add_run(commands: Any) -> None:
@@ -130,9 +133,18 @@ def _watched(pipeline: Pipeline[Any], spark: Spark | None, arguments: argparse.N
     except Exception as error:  # noqa: BLE001  it is shown
         told(error, arguments)
         return FAILED
+    finally:
+        _wait_for_loops()
     if signals.count:
         print("penstock run: stopped", file=sys.stderr)
         return signals.status
     if result is not None:
         print(result)
     return WELL
+
+
+def _wait_for_loops() -> None:
+    """Wait for coroutines that were cancelled with the run: the process would end in the middle of them."""
+    for thread in threading.enumerate():
+        if thread.name == "penstock-loop":
+            thread.join(_PATIENCE)
