@@ -1,0 +1,5 @@
+"""connectors: sources and sinks of databases, logs, queues and files, under demand and acknowledged.
+
+Each module is for one neighbour and needs the extra of its name, `penstock[postgres]` for one. A source is asked for as
+many elements as downstream asks for, in the words of that neighbour, and is told how far everything behind it is done.
+"""
