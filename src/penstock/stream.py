@@ -131,7 +131,7 @@ from penstock.operators.range import Range
 from penstock.operators.reduce import Reduce
 from penstock.operators.repeat import Repeat
 from penstock.operators.replay import Replay
-from penstock.operators.resumable import Resumable
+from penstock.operators.resumable import Opened, Resumable
 from penstock.operators.retry import Retry
 from penstock.operators.sample import Sample
 from penstock.operators.scan import Scan
@@ -617,7 +617,10 @@ class Stream(Iterated, Generic[T_co]):
     @overload
     @staticmethod
     def resumable(
-        open_from: Callable[[Any], Publisher[tuple[K, T]] | Iterable[tuple[K, T]] | AsyncIterable[tuple[K, T]]],
+        open_from: Callable[
+            [Any],
+            Publisher[tuple[K, T]] | Iterable[tuple[K, T]] | AsyncIterable[tuple[K, T]] | Opened[tuple[K, T]],
+        ],
         commit: Callable[[K], object] | None = None,
     ) -> Stream[T]: ...
     @overload
@@ -637,7 +640,9 @@ class Stream(Iterated, Generic[T_co]):
         `open_from(position)` gives what follows a position, None being the beginning: pairs of a position, which is a
         JSON value, and the element before it. With `counted=True` positions are counts: `open_from(n)` gives the
         elements after the first `n`, without positions. `commit(position)` is told, in order, what will never be asked
-        for again. A plain subscriber gets the elements, from the beginning.
+        for again: by a run of a pipeline, once everything that was made of the elements up to there has come to the
+        end. A plain subscriber gets the elements, from the beginning, and tells nothing. Where each run has a connection
+        of its own that is told, `open_from` returns an `Opened` with its elements, its commit and its close.
 
         Backpressures when downstream does.
 
