@@ -641,8 +641,8 @@ class Stream(Iterated, Generic[T_co]):
         JSON value, and the element before it. With `counted=True` positions are counts: `open_from(n)` gives the
         elements after the first `n`, without positions. `commit(position)` is told, in order, what will never be asked
         for again: by a run of a pipeline, once everything that was made of the elements up to there has come to the
-        end. A plain subscriber gets the elements, from the beginning, and tells nothing. Where each run has a connection
-        of its own that is told, `open_from` returns an `Opened` with its elements, its commit and its close.
+        end. A plain subscriber gets the elements, from the beginning, and tells nothing. Where each run has its own
+        connection that is told, `open_from` returns an `Opened` with its elements, its commit and its close.
 
         Backpressures when downstream does.
 
