@@ -11,6 +11,7 @@ of libpq and those of the sockets.
 from __future__ import annotations
 
 import asyncio
+import threading
 from struct import Struct
 from time import time
 from typing import Any
@@ -47,8 +48,10 @@ class Replication:
         self._decoder = Decoder(connection, convert=convert)
         self._progress = Progress(confirmed, self._after)
         self._beat = beat
-        self._moved = asyncio.Event()
-        self._beating: asyncio.Task[None] | None = None
+        self._turn = threading.Lock()  # libpq takes one call at a time
+        self._moved = threading.Event()
+        self._closing = threading.Event()
+        self._beating: threading.Thread | None = None
         self._received = 0
         self._failure: Exception | None = None
         self._kept: list[tuple[Position, Change]] = []  # tables of one TRUNCATE, if there were more than were asked for
@@ -70,7 +73,8 @@ class Replication:
             while await self._result():
                 pass
             raise error
-        self._beating = asyncio.get_running_loop().create_task(self._keep_alive())
+        self._beating = threading.Thread(target=self._keep_alive, name="penstock-postgres", daemon=True)
+        self._beating.start()
 
     async def fetch(self, most: int, /) -> list[tuple[Position, Change]]:
         """Return up to `most` changes, waiting for the first."""
@@ -81,21 +85,24 @@ class Replication:
             if pairs:
                 return pairs
             await self._ready()
-            self._wire.consume_input()
+            with self._turn:
+                self._wire.consume_input()
 
     def _taken(self, most: int) -> list[tuple[Position, Change]]:
         """Return what is here already."""
         pairs = self._kept
-        read, consume, dry = self._wire.get_copy_data, self._wire.consume_input, False
+        read, turn, dry = self._wire.get_copy_data, self._turn, False
         try:
             while len(pairs) < most and self._failure is None:
-                size, message = read(1)
+                with turn:
+                    size, message = read(1)
+                    if size == 0 and not dry:
+                        dry = True
+                        self._wire.consume_input()
+                        continue
                 if size > 0:
                     dry = False
                     self._told(bytes(message), pairs)
-                elif size == 0 and not dry:
-                    dry = True
-                    consume()
                 elif size == 0:
                     break
                 else:
@@ -114,7 +121,7 @@ class Replication:
             self._progress.idle(end)
             self._received = max(self._received, end)
             if asks:
-                self._send_status()
+                self._moved.set()
             return
         decoder, progress, after = self._decoder, self._progress, self._after
         body = message[_HEADER:]
@@ -138,9 +145,10 @@ class Replication:
 
     async def close(self) -> None:
         """Tell the last acknowledgement, end the stream and let go of the connection."""
+        self._closing.set()
+        self._moved.set()
         if self._beating is not None:
-            self._beating.cancel()
-            await asyncio.wait([self._beating])
+            self._beating.join()
         try:
             if self._beating is not None and self._wire.status == pq.ConnStatus.OK:
                 async with asyncio.timeout(_LINGER):
@@ -174,20 +182,20 @@ class Replication:
 
     # Acknowledgements.
 
-    async def _keep_alive(self) -> None:
-        """Send a status whenever a commit has moved the place, and in time for the server not to give up."""
-        while True:
-            try:
-                async with asyncio.timeout(self._beat):
-                    await self._moved.wait()
-            except TimeoutError:
-                pass
+    def _keep_alive(self) -> None:
+        """Send a status whenever a commit has moved the place, and in time for the server not to give up.
+
+        In a thread, since a consumer that blocks the event loop must not let the server believe that it is gone.
+        """
+        while not self._closing.is_set():
+            self._moved.wait(self._beat)
             self._moved.clear()
             try:
-                self._send_status()
+                with self._turn:
+                    self._send_status()
             except OperationalError:
                 return  # the next fetch fails with it
-            await asyncio.sleep(_PAUSE)
+            self._closing.wait(_PAUSE)
 
     def _send_status(self) -> None:
         done = self._progress.confirmed
