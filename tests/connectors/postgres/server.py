@@ -58,6 +58,11 @@ def account() -> str | None:
     return next(name for name in ("postgres", "nobody") if name in known)
 
 
+def limited(largest_file: int | None) -> list[str]:
+    """Return what is put before a command whose files are limited."""
+    return [] if largest_file is None else ["sh", "-c", 'ulimit -f "$0" && exec "$@"', str(largest_file // 512)]
+
+
 class Server:
     """A server with a folder, a port and a password, which are thrown away with it."""
 
@@ -100,11 +105,12 @@ class Server:
             connect_timeout=10,
         )
 
-    def start(self) -> None:
+    def start(self, *, largest_file: int | None = None) -> None:
+        """Start the server and wait until it answers; the system refuses to let a file of it grow beyond a size."""
         options = [f"--{name.replace('_', '-')}={value}" for name, value in SETTINGS.items()]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [binary("postgres"), "-D", str(self._data), f"--port={self.port}", *options],
+                [*limited(largest_file), binary("postgres"), "-D", str(self._data), f"--port={self.port}", *options],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=self._folder, **self._as_whom(),
             )  # fmt: skip
         until = time.monotonic() + PATIENCE
@@ -134,13 +140,17 @@ class Server:
 
     def stop(self) -> None:
         """End the server and remove its data."""
+        self.halt()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def halt(self) -> None:
+        """End the server."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)  # a fast shutdown: clients are let go
             try:
                 self._process.wait(PATIENCE)
             finally:
                 self._process.kill()
-        shutil.rmtree(self._folder, ignore_errors=True)
 
     def run(self, *statements: str) -> None:
         with psycopg.connect(self.conninfo, autocommit=True) as connection:
@@ -172,5 +182,5 @@ class Server:
             "select pg_drop_replication_slot(slot_name) from pg_replication_slots",
             "drop schema public cascade",
             "create schema public",
-            *(f"drop publication {name}" for (name,) in self.rows("select pubname from pg_publication")),
+            *(f'drop publication "{name}"' for (name,) in self.rows("select pubname from pg_publication")),
         )

@@ -154,7 +154,7 @@ def test_columns_follow_the_table(server: Server) -> None:
 def test_a_publication_of_some_tables_is_kept_to(server: Server) -> None:
     server.run(
         "create table t (id int)", "create table u (id int)", "create publication one for table t",
-        'create publication "An other" for table u',
+        "create publication \"An 'other\" for table u",
     )  # fmt: skip
     stream = changes(server.conninfo, slot="slot", publication=["one", "An 'other"])
     only = changes(server.conninfo, slot="only", publication="one")
@@ -236,6 +236,17 @@ def test_a_position_within_what_is_done_in_part_is_exact(server: Server) -> None
 
     pairs = with_reader(server, half)
     assert with_reader(server, lambda reader: taken(reader, 1), after=pairs[1][0]) == pairs[2:]
+
+
+def test_a_pipeline_acknowledges_what_has_come_to_its_end(server: Server) -> None:
+    stream = tables(server, "create table t (id int)")
+    server.run("insert into t values (1)", "insert into t values (2)")
+    end = server.value("select pg_current_wal_lsn()::text")
+    run = (stream | Sink.for_each(lambda change: None)).run()
+    try:
+        server.eventually(f"select confirmed_flush_lsn >= '{end}' from pg_replication_slots", True)
+    finally:
+        run.cancel()
 
 
 def test_the_log_is_let_go_while_other_tables_are_busy(server: Server) -> None:
