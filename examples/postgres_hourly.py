@@ -1,6 +1,6 @@
 """postgres_hourly: sales per hour and city are kept up to date in PostgreSQL, from its own changes, through Spark.
 
-    python examples/postgres_hourly.py CONNINFO [kills]
+    python examples/postgres_hourly.py CONNINFO [kills]      # such as 'host=127.0.0.1 dbname=shop user=owner'
 
 The orders of a table come as changes from its log. Spark joins them with the cities of the customers and sums them up
 per hour and city, with its state in a checkpoint; each new sum is written over the one before, by its key. The program
@@ -16,14 +16,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import psycopg
+from exactly_once import group_lives
 
-from penstock import Pipeline, Stream, flow
+from penstock import Pipeline
 from penstock.connectors.postgres import Change, changes, drop_slot, query, upsert
 from penstock.spark import Spark, entry, frame
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ORDERS = 4_000
+CONF = {"spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false"}
+"""Two partitions of state are enough for some hundred sums; a checkpoint keeps the number."""
 SLOT = "penstock_hourly"
 EXPECTED = (
     "select date_trunc('hour', at), city, sum(cents)::bigint, count(*) from orders join customers"
@@ -47,22 +50,8 @@ class Order:
     at: datetime
 
 
-@dataclass(frozen=True)
-class Hourly:
-    hour: datetime
-    city: str
-    cents: int
-    orders: int
-
-
-@flow
-def as_orders(changed: Stream[Change]) -> Stream[Order]:
-    return changed.map(lambda change: Order(**(change.row or {})))
-
-
-@flow
-def as_rows(sums: Stream[Hourly]) -> Stream[dict[str, Any]]:
-    return sums.map(asdict)
+def order_of(change: Change) -> Order:
+    return Order(**(change.row or {}))
 
 
 def pipeline(conninfo: str) -> Pipeline[int]:
@@ -77,12 +66,11 @@ def pipeline(conninfo: str) -> Pipeline[int]:
         sums = hours.agg(f.sum("cents").alias("cents"), f.count("id").alias("orders"))
         return sums.select(f.col("window.start").alias("hour"), "city", "cents", "orders")
 
-    orders = changes(conninfo, slot=SLOT, publication="penstock_orders") | as_orders
+    orders = changes(conninfo, slot=SLOT, publication="penstock_orders").map(order_of)
     return (
         orders
         | entry(Order, capacity=500, latency=0.2)
-        | frame(summed, schema=Hourly, mode="update")
-        | as_rows
+        | frame(summed, mode="update")
         | upsert(conninfo, "hourly", key=("hour", "city"), seconds=0.2)
     )
 
@@ -105,7 +93,7 @@ def sell(conninfo: str, first: int, last: int) -> None:
     with psycopg.connect(conninfo, autocommit=True) as server:
         for start in range(first, last, 100):
             server.execute(
-                "insert into orders select n, n %% 100, n * 7 %% 1000, timestamptz '2026-01-01' + n * interval '1 minute'"
+                "insert into orders select n, n %% 100, n * 7 %% 1000, timestamptz '2026-01-01' + n * interval '1 min'"
                 " from generate_series(%s::int, %s::int) n",
                 [start, min(start + 100, last) - 1],
             )
@@ -140,8 +128,6 @@ def kill_one(conninfo: str, checkpoint: Path, seconds: float) -> None:
     except subprocess.TimeoutExpired:
         driver.send_signal(signal.SIGKILL)
     driver.wait()
-    from examples.exactly_once import group_lives  # noqa: PLC0415
-
     while group_lives(driver.pid):
         time.sleep(0.05)  # the JVM ends when it misses its driver; it has the checkpoint until then
 
@@ -156,7 +142,7 @@ def main(conninfo: str, kills: int = 5, spark: Spark | None = None, folder: Path
     if not kills:
         sell(conninfo, 0, ORDERS)
     if spark is None:
-        with Spark() as own:
+        with Spark(conf=CONF) as own:
             live(conninfo, checkpoint, own)
     else:
         live(conninfo, checkpoint, spark)
@@ -168,7 +154,7 @@ def main(conninfo: str, kills: int = 5, spark: Spark | None = None, folder: Path
 
 if __name__ == "__main__":
     if sys.argv[2:3] == ["--life"]:
-        with Spark() as found:
+        with Spark(conf=CONF) as found:
             live(sys.argv[1], Path(sys.argv[3]), found)
     else:
         sys.exit(0 if main(sys.argv[1], *map(int, sys.argv[2:3])) else 1)
