@@ -144,16 +144,15 @@ class NatsServer:
         count = 0
         with socket.create_connection(("127.0.0.1", self.port), LIMIT) as line:
             answers = line.makefile("rb")
-            assert answers.readline().startswith(b"INFO")
             line.sendall(b'CONNECT {"verbose": false}\r\n')
             parts: list[bytes] = []
             for count, data in enumerate(messages, 1):
                 parts.append(b"%b%d\r\n%b\r\n" % (head, len(data), data))
                 if count % 10_000 == 0:
-                    line.sendall(b"".join(parts) + b"PING\r\n")
-                    assert answers.readline() == b"PONG\r\n"
+                    line.sendall(b"".join(parts))
                     parts.clear()
             line.sendall(b"".join(parts) + b"PING\r\n")
-            assert answers.readline() == b"PONG\r\n"
+            while (answer := answers.readline()) != b"PONG\r\n":
+                assert answer.startswith((b"INFO", b"PING")), answer
         until(lambda: self.stream(stream).state.messages == before + count, "all messages in the stream")
         return count
