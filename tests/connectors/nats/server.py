@@ -54,11 +54,13 @@ class NatsServer:
         self.port, self.monitor = free_port(), free_port()
         self.url = f"nats://127.0.0.1:{self.port}"
         folder.mkdir(parents=True, exist_ok=True)
-        storage = "" if bytes_on_disk is None else f", max_file_store: {bytes_on_disk}"
+        storage = "max_buffered_msgs: 2000000, max_buffered_size: 1GB"  # for what `fill` sends and does not wait for
+        if bytes_on_disk is not None:
+            storage += f", max_file_store: {bytes_on_disk}"
         lines = [
             f'listen: "127.0.0.1:{self.port}"',
             f'http: "127.0.0.1:{self.monitor}"',
-            f'jetstream {{ store_dir: "{folder / "data"}"{storage} }}',
+            f'jetstream {{ store_dir: "{folder / "data"}", {storage} }}',
         ]
         if login is not None:
             lines.append(f'authorization {{ user: "{login[0]}", password: "{login[1]}" }}')

@@ -164,7 +164,7 @@ def test_the_server_holds_messages_back_while_too_many_are_not_acknowledged(
     nats_server: NatsServer, filled: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def read() -> list[int]:
-        reader = await opener(nats_server, filled, durable="d", max_ack_pending=10)(None)
+        reader = await opener(nats_server, filled, durable="d", window=10)(None)
         found: list[int] = []
         while len(found) < 10:
             found += [position for position, _ in await reader.fetch(30)]
@@ -207,7 +207,7 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"stream": "a.b"}, ValueError, rf"stream {NAME} 'a\.b'"),
     ({"durable": ""}, ValueError, rf"durable {NAME} ''"),
     ({"ack_wait": 0}, ValueError, "ack_wait must be > 0 seconds, got 0"),
-    ({"max_ack_pending": 0}, ValueError, "max_ack_pending must be >= 1, got 0"),
+    ({"window": 0}, ValueError, "window must be >= 1, got 0"),
     ({"deliveries": 0}, ValueError, "deliveries must be >= 1, got 0"),
     ({"patience": 0}, ValueError, "patience must be > 0 seconds, got 0"),
     ({"servers": []}, ValueError, "servers must name at least one server, got none"),
@@ -228,11 +228,14 @@ def test_refuses_consumers_that_it_cannot_use(nats_server: NatsServer, filled: s
 
     made(durable_name="push", deliver_subject="somewhere")
     made(durable_name="all", ack_policy=AckPolicy.ALL)
+    made(durable_name="few", max_ack_pending=10)
     made(durable_name="part", filter_subject=f"{filled}.part")
     words = {
         "push": "nats: consumer 'push' is a push consumer, which knows no demand; name another durable",
         "all": "nats: consumer 'all' acknowledges by 'all'; it must be 'explicit', so that a message that is sent again"
         " and not done is not acknowledged with a later one",
+        "few": "nats: consumer 'few' lets 10 messages be unacknowledged, and window is 10000; a step that waits for"
+        " more would wait forever: give window=10",
         "part": f"nats: consumer 'part' filters '{filled}.part', and subject is None; name another durable or give the"
         " same subject",
     }

@@ -30,7 +30,7 @@ class OpenJetStream:
     subject: str | None = None
     durable: str | None = None
     ack_wait: float = 30.0
-    max_ack_pending: int = 10_000
+    window: int = 10_000
     dead_letters: str | None = None
     deliveries: int = 5
 
@@ -43,7 +43,7 @@ class OpenJetStream:
                 raise ValueError(f"nats: {name} must be a name without spaces and any of '.*>/\\', got {value!r}")
         if not self.ack_wait > 0:
             raise ValueError(f"nats: ack_wait must be > 0 seconds, got {self.ack_wait!r}")
-        count_given("nats", "max_ack_pending", self.max_ack_pending, 1)
+        count_given("nats", "window", self.window, 1)
         count_given("nats", "deliveries", self.deliveries, 1)
         if self.dead_letters is not None and self.durable is None:
             raise ValueError("nats: dead_letters needs durable, whose deliveries the server counts")
@@ -84,8 +84,7 @@ class OpenJetStream:
         dead = None
         if self.dead_letters is not None:
             dead = DeadLetters(link, self.stream, self.dead_letters, self.deliveries)
-        wait, bound = config.ack_wait or self.ack_wait, config.max_ack_pending or self.max_ack_pending
-        return DurableReader(link, self.stream, self.durable, wait, bound, dead)
+        return DurableReader(link, self.stream, self.durable, config.ack_wait or self.ack_wait, self.window, dead)
 
     async def _consumer(self, link: NatsLink, name: str) -> ConsumerInfo:
         """Return the consumer of that name, which is made if there is none."""
@@ -101,7 +100,7 @@ class OpenJetStream:
                 deliver_policy=DeliverPolicy.ALL,
                 ack_policy=AckPolicy.EXPLICIT,
                 ack_wait=self.ack_wait,
-                max_ack_pending=self.max_ack_pending,
+                max_ack_pending=self.window,
                 filter_subject=self.subject,
             )
             made: ConsumerInfo = await link.patiently(
@@ -120,6 +119,11 @@ class OpenJetStream:
             raise ValueError(
                 f"nats: consumer {name!r} filters {config.filter_subject!r}, and subject is {self.subject!r}; name"
                 " another durable or give the same subject"
+            )
+        if 0 < (config.max_ack_pending or 0) < self.window:
+            raise ValueError(
+                f"nats: consumer {name!r} lets {config.max_ack_pending} messages be unacknowledged, and window is"
+                f" {self.window}; a step that waits for more would wait forever: give window={config.max_ack_pending}"
             )
         return found
 
@@ -145,7 +149,7 @@ def from_jetstream(
     domain: str | None = None,
     patience: float = 60.0,
     ack_wait: float = 30.0,
-    max_ack_pending: int = 10_000,
+    window: int = 10_000,
     dead_letters: str | None = None,
     deliveries: int = 5,
     most: int = 1000,
@@ -169,8 +173,8 @@ def from_jetstream(
         patience: How many seconds a run waits for a server that is away before it fails.
         ack_wait: Seconds after which messages of a durable consumer whose run is gone are sent again; what a living
             run holds is said to be in progress. For a consumer that is made here.
-        max_ack_pending: How many messages may be unacknowledged; more than a run holds uncommitted. For a consumer that
-            is made here.
+        window: How many messages of a run may be sent and not acknowledged; the server holds to it as well, with a
+            durable consumer that is made here.
         dead_letters: The subject that a message is published to, in the place of being emitted, when the server has
             sent it `deliveries` times before; needs a stream that takes the subject.
         deliveries: How often a message may be sent if there are dead letters.
@@ -185,8 +189,8 @@ def from_jetstream(
     """
     given = (servers,) if isinstance(servers, str) else tuple(servers)
     address = Address(given, options, domain, patience)
-    opened = OpenJetStream(address, stream, subject, durable, ack_wait, max_ack_pending, dead_letters, deliveries)
-    return reading(opened, most=most)
+    opened = OpenJetStream(address, stream, subject, durable, ack_wait, window, dead_letters, deliveries)
+    return reading(opened, most=most, window=window)
 
 
 __all__ = ["OpenJetStream", "from_jetstream"]
