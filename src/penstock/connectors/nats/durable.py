@@ -22,7 +22,8 @@ from penstock.connectors.nats.message import Message, message_of
 from penstock.connectors.nats.pull import ConsumerLostError, Pull
 
 REMEMBERED = 20_000
-"""Messages that were committed last; the server may have lost the acknowledgements of some if it was killed."""
+"""How many messages that were committed last are remembered, at least; a server that was killed may have forgotten some
+of their acknowledgements."""
 
 _log = logging.getLogger("penstock.connectors.nats")
 
@@ -43,7 +44,8 @@ class DurableReader:
         self._held: dict[int, str] = {}
         """What was given and is not committed, in the order of giving, and where each is acknowledged."""
         self._done: dict[int, str] = {}
-        """What was committed last, and where it was acknowledged."""
+        """What was committed last, and where it was acknowledged; `_before` is what was committed before that."""
+        self._before: dict[int, str] = {}
         self._times = 0
         self._working: asyncio.Task[None] | None = None
         self._warned = False
@@ -69,7 +71,7 @@ class DurableReader:
             pairs: list[tuple[int, Message]] = []
             for sent in taken:
                 _, message = message_of(sent)
-                if message.sequence in self._done:
+                if message.sequence in self._done or message.sequence in self._before:
                     await self._link.client.publish(sent.reply)  # the server has lost that it was acknowledged
                 elif message.sequence in self._held:
                     self._held[message.sequence] = sent.reply  # the one that was given first is still worked on
@@ -101,21 +103,23 @@ class DurableReader:
         times = -1
         while times != self._link.times:  # with a connection that was lost in between, acknowledgements may be lost
             times = self._link.times
+            await self._link.here()
             for sequence in sequences[:-1]:
-                await self._link.here()
+                if not self._link.connected:
+                    await self._link.here()
                 await self._link.client.publish(self._held[sequence])
             await self._confirm(position)
         await self._repeat_after_a_loss()
         for sequence in sequences:
             self._done[sequence] = self._held.pop(sequence)
-        while len(self._done) > REMEMBERED:
-            del self._done[next(iter(self._done))]
+        if len(self._done) >= REMEMBERED:
+            self._before, self._done = self._done, {}
 
     async def _repeat_after_a_loss(self) -> None:
         """Acknowledge again what was committed last, if the server was away; it may have been killed, and forget."""
         if self._times != self._link.times:
             self._times = self._link.times
-            for reply in list(self._done.values()):
+            for reply in [*self._before.values(), *self._done.values()]:
                 await self._link.client.publish(reply)
 
     async def _confirm(self, position: int) -> None:
@@ -143,7 +147,7 @@ class DurableReader:
                     await asyncio.sleep(0)  # others have their turns
 
     def _warn_of_a_standstill(self) -> None:
-        if len(self._held) >= self._bound and not self._done and not self._warned:
+        if len(self._held) >= self._bound and not self._done and not self._before and not self._warned:
             self._warned = True
             _log.warning(
                 "nats: %s of stream %s has sent %d messages, as many as it may before the first one is acknowledged; "
