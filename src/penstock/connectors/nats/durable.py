@@ -15,6 +15,7 @@ import logging
 
 from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
+from nats.errors import TimeoutError as NatsTimeoutError
 
 from penstock.connectors.nats.dead import DeadLetters
 from penstock.connectors.nats.link import PAUSE, NatsLink
@@ -127,11 +128,16 @@ class DurableReader:
 
         async def acknowledge() -> None:
             try:
-                await link.client.request(self._held[position], timeout=5)
+                await link.client.request(self._held[position], timeout=1 if link.times else 5)
             except NoRespondersError:
                 if missing := await link.missing(self._stream, self._consumer):
                     raise LookupError(f"nats: {missing} any more; message {position} is not acknowledged") from None
                 raise
+            except NatsTimeoutError:
+                # A server that was killed may have forgotten that it sent the message, and does not answer then. It
+                # will send it again, and be told then that it is done.
+                if not link.times or await link.missing(self._stream, self._consumer):
+                    raise
 
         await link.patiently(f"the acknowledgement of message {position} of stream {self._stream!r}", acknowledge)
 
