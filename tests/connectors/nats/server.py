@@ -19,7 +19,7 @@ from nats.js import JetStreamContext
 from nats.js.api import ConsumerInfo, StreamInfo
 
 T = TypeVar("T")
-LIMIT = 60.0
+LIMIT = 200.0
 """Seconds after which what is waited for has gone wrong."""
 
 

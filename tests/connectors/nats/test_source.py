@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from nats.js.api import AckPolicy, ConsumerConfig
 
-from penstock import Stream
+from penstock import Sink, Stream
 from penstock.connectors.nats import Message, from_jetstream
 from penstock.connectors.nats.source import OpenJetStream
 from penstock.run.resumption import Resumption
@@ -94,6 +94,15 @@ def test_goes_on_behind_a_position_of_a_filtered_stream(nats_server: NatsServer,
     nats_server.fill(filled, [b"a", b"b", b"c"], subject="other")
     found = Resumption.of(from_jetstream(filled, subject=f"{filled}.other", servers=nats_server.url))
     assert [message.data for _, message in found.open([101, 0]).take(2)] == [b"b", b"c"]
+
+
+@pytest.mark.parametrize("durable", [None, "reader"])
+def test_begins_behind_a_sequence(nats_server: NatsServer, filled: str, durable: str | None) -> None:
+    for after in (0, 40, 10):
+        messages = from_jetstream(filled, durable=durable, after=after, servers=nats_server.url)
+        assert (messages.map(lambda message: message.sequence).take(1) | Sink.first()).run().wait() == after + 1
+    held = Resumption.of(from_jetstream(filled, durable=durable, after=40, servers=nats_server.url))
+    assert [position for position, _ in held.open([70, 0]).take(1)] == [[71, 0]]  # a position says better
 
 
 def test_is_a_value_that_can_be_sent_elsewhere(nats_server: NatsServer, filled: str) -> None:
@@ -207,6 +216,7 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"stream": "a.b"}, ValueError, rf"stream {NAME} 'a\.b'"),
     ({"durable": ""}, ValueError, rf"durable {NAME} ''"),
     ({"ack_wait": 0}, ValueError, "ack_wait must be > 0 seconds, got 0"),
+    ({"after": -1}, ValueError, "after must be >= 0, got -1"),
     ({"window": 0}, ValueError, "window must be >= 1, got 0"),
     ({"deliveries": 0}, ValueError, "deliveries must be >= 1, got 0"),
     ({"patience": 0}, ValueError, "patience must be > 0 seconds, got 0"),

@@ -12,7 +12,7 @@ from pathlib import Path
 from redis import Redis
 from redis.exceptions import RedisError
 
-LIMIT = 60.0
+LIMIT = 200.0
 """Seconds after which what is waited for has gone wrong."""
 
 

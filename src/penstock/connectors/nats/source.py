@@ -33,6 +33,7 @@ class OpenJetStream:
     window: int = 10_000
     dead_letters: str | None = None
     deliveries: int = 5
+    after: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("stream", "durable"):
@@ -45,11 +46,15 @@ class OpenJetStream:
             raise ValueError(f"nats: ack_wait must be > 0 seconds, got {self.ack_wait!r}")
         count_given("nats", "window", self.window, 1)
         count_given("nats", "deliveries", self.deliveries, 1)
+        if self.after is not None:
+            count_given("nats", "after", self.after, 0)
         if self.dead_letters is not None and self.durable is None:
             raise ValueError("nats: dead_letters needs durable, whose deliveries the server counts")
 
     async def __call__(self, after: int | None) -> DurableReader | OrderedReader:
         """Connect, and begin behind a position; None is the first message, or the place of the durable consumer."""
+        if after is None:
+            after = self.after
         link = await self.address.connect()
         begun = False
         try:
@@ -144,6 +149,7 @@ def from_jetstream(
     *,
     subject: str | None = None,
     durable: str | None = None,
+    after: int | None = None,
     servers: str | Sequence[str] = SERVERS,
     options: Mapping[str, Any] | None = None,
     domain: str | None = None,
@@ -167,6 +173,8 @@ def from_jetstream(
         stream: The name of the stream, which must be there.
         subject: Which of its subjects are wanted, such as `orders.*`; all without it.
         durable: The name of a durable consumer, which is made if it is not there. Several runs may share one.
+        after: The sequence behind which a run begins that has no position of its own, where results say how far they
+            are: 0 is before the first message. Without it that is the first message, or the place of the consumer.
         servers: The addresses of one cluster.
         options: Further arguments of `nats.connect`: `user`, `password`, `token`, `tls`, `user_credentials`, ...
         domain: The domain of JetStream, if it is not the account's own.
@@ -189,7 +197,7 @@ def from_jetstream(
     """
     given = (servers,) if isinstance(servers, str) else tuple(servers)
     address = Address(given, options, domain, patience)
-    opened = OpenJetStream(address, stream, subject, durable, ack_wait, window, dead_letters, deliveries)
+    opened = OpenJetStream(address, stream, subject, durable, ack_wait, window, dead_letters, deliveries, after)
     return reading(opened, most=most, window=window)
 
 
