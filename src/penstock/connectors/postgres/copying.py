@@ -95,7 +95,7 @@ class _Copying:
         self._copy = sql.SQL("COPY {} ({}) FROM STDIN").format(identifier(known.table), listed(columns))
 
     async def prepared(self, rows: list[Any], /) -> Callable[[], Awaitable[None]]:
-        given = [row if type(row) is tuple else self._values(row) for row in rows]
+        given = rows if {*map(type, rows)} == {tuple} else [self._values(row) for row in rows]
         return partial(copied, self._connection, self._copy, given if self._wrap is None else map(self._wrap, given))
 
     def _values(self, row: Any) -> Sequence[Any]:
