@@ -146,7 +146,8 @@ def prepare(server: Server, count: int) -> None:
     columns = "(id int primary key, name text, amount float8)"
     server.run(
         f"create table filled {columns}", f"create table upserted {columns}", f"create table changed {columns}",
-        "create table written (id int, name text, amount float8)", "create publication publication for table changed with (publish = 'insert')",
+        "create table written (id int, name text, amount float8)",
+        "create publication publication for table changed with (publish = 'insert')",
         "select pg_create_logical_replication_slot('by_hand', 'pgoutput')",
         "select pg_create_logical_replication_slot('by_penstock', 'pgoutput')",
         f"insert into filled select n, 'row ' || n, n * 1.5 from generate_series(1, {count}) n",

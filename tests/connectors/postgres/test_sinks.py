@@ -266,7 +266,9 @@ def test_an_element_without_its_key_is_refused(server: Server, element: Any, mes
     server.run("create table t (id int primary key, name text)")
     with pytest.raises(ValueError, match=f"^{message}"):
         upserted(server, element)
-    with pytest.raises(TypeError, match=r"^upsert: an element is a mapping, a Change or Gone, got 5"):
+    with pytest.raises(
+        TypeError, match=r"^upsert: an element is a mapping, a NamedTuple, a dataclass, a Change or Gone, got 5"
+    ):
         upserted(server, 5)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,6 +13,7 @@ from psycopg import sql
 from penstock.connectors.postgres.batches import BatchWriter, OnRefused, options_given
 from penstock.connectors.postgres.bookmark import Bookmark, bookmarked_with
 from penstock.connectors.postgres.connecting import Connection, connect, conninfo_given, name_of, names_of
+from penstock.connectors.postgres.merging import as_mapping
 from penstock.connectors.postgres.tables import Columns, columns_of, identifier, listed
 from penstock.connectors.writing import SIZE, writing
 from penstock.sinks.sink import Sink
@@ -99,14 +100,15 @@ class _Copying:
         return partial(copied, self._connection, self._copy, given if self._wrap is None else map(self._wrap, given))
 
     def _values(self, row: Any) -> Sequence[Any]:
-        if isinstance(row, Mapping):
-            missing = [name for name in self._columns if name not in row]
-            if missing:
-                raise ValueError(f"copy_into: a row has no {missing[0]!r}, got {dict(row)!r:.200}")
-            return [row[name] for name in self._columns]
         if isinstance(row, Sequence) and not isinstance(row, str | bytes):
             return row
-        raise TypeError(f"copy_into: a row is a sequence or a mapping, got {row!r:.200}")
+        named = as_mapping(row)
+        if named is None:
+            raise TypeError(f"copy_into: a row is a sequence, a mapping or a dataclass, got {row!r:.200}")
+        missing = [name for name in self._columns if name not in named]
+        if missing:
+            raise ValueError(f"copy_into: a row has no {missing[0]!r}, got {dict(named)!r:.200}")
+        return [named[name] for name in self._columns]
 
 
 async def copied(connection: Connection, copy: sql.Composed, rows: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from operator import itemgetter
 from typing import Any
 
@@ -66,6 +66,18 @@ def _grouped(rows: dict[Key, Mapping[str, Any]]) -> Groups:
     return groups
 
 
+def as_mapping(row: Any) -> Mapping[str, Any] | None:
+    """Return a mapping, or an object whose fields have names, from columns to values; None for anything else."""
+    if isinstance(row, Mapping):
+        return row
+    named = getattr(row, "_fields", None) or getattr(row, "__fields__", None)  # of a NamedTuple, of a row of Spark's
+    if isinstance(row, tuple) and named is not None:
+        return dict(zip(named, row, strict=True))
+    if is_dataclass(row) and not isinstance(row, type):
+        return {field.name: getattr(row, field.name) for field in fields(row)}
+    return None
+
+
 def merged(keys: tuple[str, ...], elements: list[Any]) -> list[Merged]:
     """Return what elements come down to, mostly one step.
 
@@ -118,10 +130,12 @@ def _one_by_one(keys: tuple[str, ...], elements: list[Any]) -> list[Merged]:
                 (now.update if element.unsent else now.put)(new, element.row)
         elif isinstance(element, Gone):
             now.delete(_key(keys, element.key, element))
-        elif isinstance(element, Mapping):
-            now.put(_key(keys, element, element), element)
         else:
-            raise TypeError(f"upsert: an element is a mapping, a Change or Gone, got {element!r:.200}")
+            row = as_mapping(element)
+            if row is None:
+                kinds = "a mapping, a NamedTuple, a dataclass, a Change or Gone"
+                raise TypeError(f"upsert: an element is {kinds}, got {element!r:.200}")
+            now.put(_key(keys, row, element), row)
     return [step.merged() for step in steps]
 
 

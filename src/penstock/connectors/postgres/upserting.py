@@ -36,9 +36,10 @@ def upsert(
 ) -> Sink[Any, int]:
     """Insert rows into a table or update those that are there, by their key; the result is how many elements came.
 
-    An element is a mapping from columns to values, a `Change` of a table with the same columns, or `Gone` for a row to
-    be deleted. Each batch is one transaction. To write a batch again changes nothing, so a run that is restarted a few
-    elements back ends with the same table. Of several elements with one key in a batch the last one counts.
+    An element is a mapping from columns to values, a NamedTuple, a row of Spark's or an object of a dataclass with the
+    names of the columns, a `Change` of a table with the same columns, or `Gone` for a row to be deleted. Each batch is
+    one transaction. To write a batch again changes nothing, so a run that is restarted a few elements back ends with
+    the same table. Of several elements with one key in a batch the last one counts.
 
     Args:
         conninfo: Where the server is, as libpq has it.
