@@ -102,7 +102,7 @@ class Bookmark:
         if moved.rowcount != 1:
             raise RuntimeError(
                 f"Bookmark: {self.name!r} is no longer at {before!r}: another run writes it, and nothing was written"
-                " here; give each pipeline a bookmark of its own name, and run it once at a time"
+                " here; give another pipeline another name, and run this one once at a time"
             )
 
 

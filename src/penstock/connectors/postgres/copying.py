@@ -14,7 +14,7 @@ from penstock.connectors.postgres.batches import BatchWriter, OnRefused, options
 from penstock.connectors.postgres.bookmark import Bookmark, bookmarked_with
 from penstock.connectors.postgres.connecting import Connection, connect, conninfo_given, name_of, names_of
 from penstock.connectors.postgres.merging import as_mapping
-from penstock.connectors.postgres.tables import Columns, columns_of, identifier, listed
+from penstock.connectors.postgres.tables import WritableColumns, columns_of, identifier, listed
 from penstock.connectors.writing import SIZE, writing
 from penstock.sinks.sink import Sink
 
@@ -89,7 +89,7 @@ class OpenCopy:
 class _Copying:
     """Rows that are appended."""
 
-    def __init__(self, connection: Connection, known: Columns, columns: tuple[str, ...]) -> None:
+    def __init__(self, connection: Connection, known: WritableColumns, columns: tuple[str, ...]) -> None:
         self._connection = connection
         self._columns = columns
         self._wrap = known.wrap(columns)
