@@ -59,6 +59,8 @@ class Reading:
             "queued.max.messages.kbytes": self.held_kbytes,
             "fetch.queue.backoff.ms": 10,  # the client waits for 1 s when its queue was full, which halts a fast run
         }
+        if not self.live:
+            own["fetch.wait.max.ms"] = 20  # a broker answers so late that there is no more
         return Consumer(self.link.config(own, complaints), logger=LOGGER)
 
     @property
