@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 from penstock.connectors.reading_run import ReadingRun
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.arguments import async_function_given, count_given
-from penstock.operators.resumable import Opened
+from penstock.operators.resumable import UNCOMMITTED, Opened
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Again, Source
 from penstock.stream import Stream
@@ -64,6 +64,7 @@ def reading(
     open: Callable[[P | None], Awaitable[Reader[P, T]]],  # noqa: A002  it is what it does
     *,
     most: int = MOST,
+    window: int = UNCOMMITTED,
 ) -> Stream[T]:
     """Emit what a reader fetches, as many elements at a time as are asked for; a resumable stream.
 
@@ -73,10 +74,11 @@ def reading(
         open: Connects behind a position, None being the beginning, or the place that the server remembers; awaited on
             the event loop of the run, for each run.
         most: How many elements are fetched at a time at most.
+        window: How many elements of a run that commits may be uncommitted at a time.
 
     Raises:
         TypeError: `open` is not callable.
-        ValueError: `most` is below 1.
+        ValueError: `most` or `window` is below 1.
 
     >>> class Numbers:
     ...     def __init__(self, after): self.next = (after or 0) + 1
@@ -92,7 +94,7 @@ def reading(
     """
     async_function_given("reading", "open", open)
     count_given("reading", "most", most, 1)
-    return Stream.resumable(_Reading(open, most))
+    return Stream.resumable(_Reading(open, most), opens=True, window=window)
 
 
 def feeding(

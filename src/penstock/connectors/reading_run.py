@@ -53,7 +53,7 @@ class ReadingRun:
         self._committing: Task | None = None
         self._position: Any = _NOTHING
         self._failure: Exception | None = None
-        self._begun = self._over = self._left = self._closing = False
+        self._begun = self._over = self._left = self._closing = self._stirred = False
         self._closed = Event()
 
     # On any thread.
@@ -69,7 +69,9 @@ class ReadingRun:
     def commit(self, position: Any, /) -> None:
         """Have the reader told that everything up to a position is done; does not wait for it."""
         self._position = position
-        self._call(self._commit_next)
+        if not self._stirred:  # else the loop is about to look
+            self._stirred = True
+            self._call(self._commit_next)
 
     def close(self) -> None:
         """Have the reader closed behind the last commit, once the elements have ended; does not wait for it."""
@@ -167,6 +169,7 @@ class ReadingRun:
         self._close_when_over()
 
     def _commit_next(self) -> None:
+        self._stirred = False  # before the position is looked at, so that none is forgotten
         if self._committing is None and self._reader is not None and not self._closing:
             assert self._lease is not None
             self._committing = self._lease.spawn(self._commit_all())

@@ -16,12 +16,14 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.given import connect_to
 from penstock.engine.runs.wiring import connect, refuse
 from penstock.engine.weaving.blame import blamed
-from penstock.engine.words.arguments import function_given
+from penstock.engine.words.arguments import count_given, function_given
 from penstock.engine.words.dropped import drop
 from penstock.spec.interfaces import Publisher, Subscriber
 from penstock.stage import Again, Body, Gives, Sight, Source, Stage
 
 T = TypeVar("T")
+UNCOMMITTED = 10_000
+"""How many elements of a source may be uncommitted at a time, unless it says another number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Opened(Generic[T]):
     """Blocks until it is closed, and raises what a commit failed with that was told after the elements had ended."""
 
 
-class Opening:
+class OpenedRun:
     """One run of a resumable source: what it has opened, if that was connected, and who is told what is done."""
 
     def __init__(self, source: Resumable[Any]) -> None:
@@ -95,18 +97,25 @@ class Resumable(Source[T]):
     open_from: Callable[[Any], Any]
     commit: Callable[[Any], object] | None = None
     counted: bool = False
+    opens: bool = False
+    """Whether `open_from` returns an `Opened`, which is told what is done."""
+    window: int = UNCOMMITTED
+    """How many elements of a run that commits may not be done at a time."""
 
     def __post_init__(self) -> None:
         function_given("resumable", "open_from", self.open_from)
         if self.commit is not None:
             function_given("resumable", "commit", self.commit)
+            if self.opens:
+                raise TypeError("resumable: with opens=True the Opened has the commit, and none can be given besides")
+        count_given("resumable", "window", self.window, 1)
 
     @property
     def again(self) -> Again:
         """Give the same again; where commits are told, what was committed may be gone."""
-        return Again.SAME if self.commit is None else Again.UNSAID
+        return Again.SAME if self.commit is None and not self.opens else Again.UNSAID
 
-    def opened(self, after: Any, opening: Opening | None = None) -> Chain:
+    def opened(self, after: Any, opening: OpenedRun | None = None) -> Chain:
         """Return what follows a position, None being the beginning: pairs of a position and an element, or elements.
 
         With an `opening` the caller tells what is done, and closes it; without one it is closed behind the elements.
@@ -125,11 +134,16 @@ class _Elements(Source[Any]):
 
     source: Resumable[Any]
     after: Any
-    opening: Opening | None = field(default=None, compare=False, repr=False)
+    opening: OpenedRun | None = field(default=None, compare=False, repr=False)
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         try:
             given: Any = self.source.open_from(self.after)
+            if isinstance(given, Opened) is not self.source.opens:
+                word = "an" if self.source.opens else "no"
+                raise TypeError(
+                    f"resumable: open_from must return {word} Opened, got {given!r:.100}; say opens=True if it does"
+                )
             if isinstance(given, Opened):
                 if self.opening is None:
                     downstream = _ClosingRun(downstream, given).entrance
