@@ -1,4 +1,4 @@
-"""intake: a consumer, its partitions and their offsets; every call but `commit` and `resume` on one thread.
+"""intake: a consumer, its partitions and their offsets; every call but `commit` and `leave` on one thread.
 
 `take(n)` asks the client for n messages at most. Behind it the client fetches ahead, within the bounds of `Reading`.
 While none are asked for, `idle` pauses the partitions and goes on polling: a member of a group that does not poll is
@@ -184,7 +184,7 @@ class Intake:
         """Return the partitions that were read to their ends, where those are ends."""
         return frozenset(self._ended)
 
-    def take(self, most: int) -> list[Message]:
+    def take(self, most: int, wait: float = WAIT) -> list[Message]:
         """Return up to so many messages, waiting a little for the first; none if there are none."""
         if self._failure is not None:
             raise self._failure
@@ -195,7 +195,7 @@ class Intake:
         if self._stash:
             found, self._stash = self._stash[:most], self._stash[most:]
             return found
-        return self._polled(most, WAIT)
+        return self._polled(most, wait)
 
     def _polled(self, most: int, wait: float) -> list[Message]:
         # A call for many waits until it has them all, so the first is waited for alone.
@@ -239,12 +239,14 @@ class Intake:
         except Exception as error:  # noqa: BLE001  the next demand is told
             self._failure = error
 
+    # The client comes to a standstill when a partition is paused or resumed beside a call that waits for messages.
+
     def pause(self, places: list[Place]) -> None:
         """Have no more messages of some partitions; those that the client holds of them are fetched again later."""
         self._switched(self._consumer.pause, places)
 
     def resume(self, places: list[Place]) -> None:
-        """Have messages of some partitions again; from any thread."""
+        """Have messages of some partitions again."""
         self._switched(self._consumer.resume, places)
 
     def _switched(self, switch: Callable[[list[TopicPartition]], object], places: list[Place]) -> None:

@@ -1,8 +1,9 @@
 """substreams: the partitions of topics, each as a stream of its own with its own demand.
 
-One consumer reads them all on one thread and hands each record to its partition's queue. A partition is paused while
-its queue is full or no demand came yet, and goes on when half of the queue was taken; what the client had fetched ahead
-of it is then fetched again, which is the price of one connection for all.
+One consumer reads them all on one thread and hands each record to its partition's queue. While all queues are full,
+nothing is taken from the client. A partition is paused until it is asked for, and when its queue holds twice its size
+while another one has room; it goes on when half of its size is left. What the client had fetched ahead of a paused
+partition is fetched again later, which takes it up to a second: hence no partition is paused without need.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -23,7 +24,15 @@ from penstock.connectors.kafka.record import Record
 from penstock.connectors.kafka.topics import HELD, HELD_KBYTES, place_of, settled, topics_given
 from penstock.connectors.reading import MOST, feeding, reading
 from penstock.engine.words.arguments import count_given
+from penstock.operators.resumable import UNCOMMITTED
 from penstock.stream import Stream
+
+QUEUE = 5000
+"""How many records of a partition wait here, unless a user says another number."""
+PATIENCE = 1.0
+"""Seconds without room in any queue after which the partitions are paused."""
+WAIT = 0.02
+"""Seconds that a call waits for a message; a partition that is asked for again waits as long at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +52,8 @@ def partitions(
     group: str | None = None,
     start: Start = "earliest",
     live: bool = True,
-    queue: int = MOST,
+    queue: int = QUEUE,
+    window: int = UNCOMMITTED,
     held: int = HELD,
     held_kbytes: int = HELD_KBYTES,
     options: Mapping[str, Any] | None = None,
@@ -52,7 +62,7 @@ def partitions(
 
     A partition whose records are not asked for is paused, and holds up no other. Its stream ends when another member of
     the group gets it. A pipeline that is run over the records of one partition commits its offsets.
-    Backpressures by pausing a partition when `queue` records of it wait here, and as many again of one call at most.
+    Backpressures by taking no more from the client, and by pausing a partition that is ahead of others.
 
     Args:
         topics: One topic or several; with a group also patterns, which begin with `^`.
@@ -61,7 +71,8 @@ def partitions(
             partitions are read, and nothing is committed.
         start: Where a partition begins that has no committed offset.
         live: Whether to wait for more at the end of a partition; if not, its stream ends there.
-        queue: How many records of a partition wait here before it is paused.
+        queue: How many records of a partition wait here; twice as many, and a call's, while another one has room.
+        window: How many records of a partition may be uncommitted at a time, in a pipeline that is run over them.
         held: How many records of each partition the client fetches ahead.
         held_kbytes: How many kilobytes the client fetches ahead, of all partitions together.
         options: Other settings of librdkafka, such as `security.protocol`.
@@ -72,9 +83,9 @@ def partitions(
     """
     names = topics_given(topics, group)
     count_given("kafka", "queue", queue, 1)
-    return feeding(
-        OpenPartitions(names, settled(servers, group, start, live, queue, held, held_kbytes, options), queue)
-    )
+    count_given("kafka", "window", window, 1)
+    how = settled(servers, group, start, live, MOST, held, held_kbytes, options)
+    return feeding(OpenPartitions(names, how, queue, window))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +95,7 @@ class OpenPartitions:
     topics: tuple[str, ...]
     how: Reading
     queue: int
+    window: int
 
     async def __call__(self) -> Dealer:
         dealer = Dealer(self)
@@ -116,7 +128,7 @@ class Dealer:
 
     def __init__(self, how: OpenPartitions) -> None:
         self._how = how
-        self.lock = threading.Lock()
+        self.lock = threading.Condition()
         self.intake = Intake(how.how, self._assigned, self._revoked)
         self._thread = threading.Thread(target=self._run, name="penstock-kafka", daemon=True)
         self._lanes: dict[Place, Lane] = {}
@@ -126,6 +138,8 @@ class Dealer:
         self._over = self._closed = False
         self._failure: Exception | None = None
         self.open_lanes = 0
+        self.wanted: dict[Place, bool] = {}
+        """The partitions that are to be paused (True) or to go on."""
 
     def start(self) -> None:
         """Begin to read."""
@@ -179,7 +193,10 @@ class Dealer:
         try:
             self.intake.open(self._how.topics, (), {})
             while not self.intake.stopping.is_set() and not self.intake.ended:
-                self._deal(self.intake.take(self._how.queue))
+                room = self._find_room()
+                self._switch()
+                if room:
+                    self._deal(self.intake.take(MOST, WAIT))
         except Exception as error:  # noqa: BLE001  told to all that read
             failure = error
         with self.lock:
@@ -194,25 +211,44 @@ class Dealer:
         finally:
             self._gone.set()
 
+    def _switch(self) -> None:
+        """Pause and resume what the lanes have asked for, which only this thread may do."""
+        with self.lock:
+            wanted, self.wanted = self.wanted, {}
+        for paused, switch in ((True, self.intake.pause), (False, self.intake.resume)):
+            places = [place for place, want in wanted.items() if want is paused]
+            if places:
+                switch(places)
+
+    def _find_room(self) -> bool:
+        """Tell whether messages can be taken, waiting a while until a queue has room; pause what is too full."""
+        with self.lock:
+            flowing = [lane for lane in self._lanes.values() if lane.flowing]
+            if all(lane.waiting >= lane.size for lane in flowing) and flowing:
+                if self.lock.wait(PATIENCE):
+                    return False
+                full = flowing  # to be polled while no messages come, for the sake of the group
+            else:
+                full = [lane for lane in flowing if lane.waiting >= 2 * lane.size]
+            for lane in full:
+                lane.paused = self.wanted[lane.place] = True
+            return True
+
     def _deal(self, messages: list[Message]) -> None:
-        full: list[Place] = []
         place: Any
         with self.lock:
             for place, run in groupby(messages, place_of):
-                lane = self._lanes.get(place)
-                if lane is not None and lane.take_in(list(run)):
-                    full.append(place)
+                if place in self._lanes:
+                    self._lanes[place].take_in(run)
             for place in self.intake.ended_places:
                 if place in self._lanes:
                     self._lanes[place].end(None)
-        if full:
-            self.intake.pause(full)
 
     def _assigned(self, places: list[Place]) -> None:
         self.intake.pause(places)  # until they are asked for
         with self.lock:
             for place in places:
-                lane = self._lanes[place] = Lane(self, place, self._how.queue)
+                lane = self._lanes[place] = Lane(self, place, self._how.queue, self._how.window)
                 self._new.append(lane)
             self._bell.ring()
 
@@ -229,20 +265,21 @@ class Dealer:
 class Lane:
     """The queue of one partition; a reader of its records. Its state changes under the dealer's lock."""
 
-    def __init__(self, dealer: Dealer, place: Place, size: int) -> None:
+    def __init__(self, dealer: Dealer, place: Place, size: int, window: int) -> None:
         self._dealer = dealer
         self.place = place
-        self._size = size
+        self.size = size
+        self._window = window
         self._waiting: deque[Message] = deque()
         self._bell = _Bell()
-        self._paused = True
+        self.paused = True
         self._ended = False
         self._failure: Exception | None = None
         self.entered = False
 
     def partition(self) -> Partition:
         """Return it as what users see."""
-        return Partition(*self.place, reading(self._opened, most=self._size))
+        return Partition(*self.place, reading(self._opened, most=MOST, window=self._window))
 
     async def _opened(self, after: int | None) -> Lane:
         if after is not None:
@@ -250,13 +287,20 @@ class Lane:
         self._dealer.enter(self)
         return self
 
-    def take_in(self, messages: list[Message]) -> bool:
-        """Take messages, and tell whether the partition is to be paused."""
+    @property
+    def flowing(self) -> bool:
+        """Tell whether messages of it may come."""
+        return not self.paused and not self._ended
+
+    @property
+    def waiting(self) -> int:
+        """Return how many records wait."""
+        return len(self._waiting)
+
+    def take_in(self, messages: Iterable[Message]) -> None:
+        """Take messages."""
         self._waiting.extend(messages)
         self._bell.ring()
-        full = len(self._waiting) >= self._size and not self._paused
-        self._paused = self._paused or full
-        return full
 
     def end(self, failure: Exception | None) -> None:
         """Give what waits, and no more."""
@@ -276,11 +320,10 @@ class Lane:
                 found: list[Any] = [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
                 over = not found and self._ended
                 rung = None if found or over else self._bell.listen()
-                resume = self._paused and not self._ended and len(self._waiting) <= self._size // 2
-                if resume:
-                    self._paused = False
-            if resume:
-                self._dealer.intake.resume([self.place])
+                if self.paused and not self._ended and len(self._waiting) <= self.size // 2:
+                    self.paused = False
+                    self._dealer.wanted[self.place] = False
+                self._dealer.lock.notify()
             if over:
                 if self._failure is not None:
                     raise self._failure
@@ -299,11 +342,11 @@ class Lane:
         """Read no more of it; the partition stays paused."""
         with self._dealer.lock:
             self._waiting.clear()
-            pause = not self._paused and not self._ended
-            self._paused = self._ended = True
+            if self.flowing:
+                self._dealer.wanted[self.place] = True
+            self.paused = self._ended = True
+            self._dealer.lock.notify()
             self._dealer.open_lanes -= 1
-        if pause:
-            self._dealer.intake.pause([self.place])
         await self._dealer.leave()
 
 

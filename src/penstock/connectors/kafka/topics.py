@@ -17,6 +17,7 @@ from penstock.connectors.kafka.record import Record
 from penstock.connectors.kafka.worker import Worker
 from penstock.connectors.reading import MOST, reading
 from penstock.engine.words.arguments import count_given
+from penstock.operators.resumable import UNCOMMITTED
 from penstock.stream import Stream
 
 HELD = 10_000
@@ -43,6 +44,7 @@ def source(
     start: Start = "earliest",
     live: bool = True,
     most: int = MOST,
+    window: int = UNCOMMITTED,
     held: int = HELD,
     held_kbytes: int = HELD_KBYTES,
     options: Mapping[str, Any] | None = None,
@@ -61,6 +63,7 @@ def source(
         start: Where a partition begins that has no committed offset.
         live: Whether to wait for more at the end of the partitions; if not, the stream ends there.
         most: How many records are taken at a time at most.
+        window: How many records of a pipeline's run may be uncommitted at a time.
         held: How many records of each partition are fetched ahead.
         held_kbytes: How many kilobytes are fetched ahead, of all partitions together.
         options: Other settings of librdkafka, such as `security.protocol`.
@@ -71,7 +74,7 @@ def source(
     """
     names = topics_given(topics, group)
     how = settled(servers, group, start, live, most, held, held_kbytes, options)
-    return reading(OpenTopics(names, how), most=most)
+    return reading(OpenTopics(names, how), most=most, window=window)
 
 
 def partition(
@@ -85,6 +88,7 @@ def partition(
     live: bool = True,
     dense: bool = False,
     most: int = MOST,
+    window: int = UNCOMMITTED,
     held: int = HELD,
     held_kbytes: int = HELD_KBYTES,
     options: Mapping[str, Any] | None = None,
@@ -104,6 +108,7 @@ def partition(
         live: Whether to wait for more at the end of the partition; if not, the stream ends there.
         dense: Whether to fail where offsets have a gap, for users who count rows by them.
         most: How many records are taken at a time at most.
+        window: How many records of a pipeline's run may be uncommitted at a time.
         held: How many records are fetched ahead.
         held_kbytes: How many kilobytes are fetched ahead.
         options: Other settings of librdkafka, such as `security.protocol`.
@@ -118,7 +123,7 @@ def partition(
     if after is not None:
         count_given("kafka", "after", after, 0)
     how = settled(servers, group, start, live, most, held, held_kbytes, options)
-    return reading(OpenPartition((topic, number), how, after, dense), most=most)
+    return reading(OpenPartition((topic, number), how, after, dense), most=most, window=window)
 
 
 def topics_given(topics: str | Sequence[str], group: str | None) -> tuple[str, ...]:
