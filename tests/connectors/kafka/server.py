@@ -144,8 +144,9 @@ class Java:
 class Broker:
     """A Kafka broker and the ZooKeeper that it needs."""
 
-    def __init__(self, folder: Path, **settings: object) -> None:
+    def __init__(self, folder: Path, *, secured_port: int | None = None, **settings: object) -> None:
         self.port = free_port()
+        secured = "" if secured_port is None else f",SSL://127.0.0.1:{secured_port}"
         keeper_port = free_port()
         self.keeper_address = f"127.0.0.1:{keeper_port}"
         self.servers = f"127.0.0.1:{self.port}"
@@ -159,7 +160,7 @@ class Broker:
         self._keeper_port = keeper_port
         own = {
             "broker.id": 0,
-            "listeners": f"PLAINTEXT://{self.servers}",
+            "listeners": f"PLAINTEXT://{self.servers}{secured}",
             "zookeeper.connect": self.keeper_address,
             "zookeeper.session.timeout.ms": 2000,
             "log.dirs": folder / "broker" / "data",

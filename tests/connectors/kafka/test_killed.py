@@ -8,6 +8,8 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,15 @@ def lines(path: Path) -> list[tuple[int, int]]:
     return [(int(part), int(value)) for part, value in (line.split() for line in whole.splitlines())]
 
 
+@contextmanager
+def killed_at_the_end(command: list[str]) -> Iterator[None]:
+    with subprocess.Popen(command, env=os.environ, preexec_fn=die_with_parent) as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
 @pytest.mark.slow
 @pytest.mark.proves("kafka.source", "kill -9 of the consumer, ten times", "nothing lost; at most the window again")
 def test_a_consumer_that_is_killed_ten_times_loses_nothing(broker: Broker, topic: str, tmp_path: Path) -> None:
@@ -38,13 +49,10 @@ def test_a_consumer_that_is_killed_ten_times_loses_nothing(broker: Broker, topic
     command += [broker.servers, topic, f"{topic}-g", str(path)]
     for _ in range(KILLS):
         before = path.stat().st_size if path.exists() else 0
-        with subprocess.Popen(command, env=os.environ, preexec_fn=die_with_parent) as consumer:
-            until(lambda: path.exists() and path.stat().st_size > before + 4_000, "nothing is read")
-            consumer.kill()
-    with subprocess.Popen(command, env=os.environ, preexec_fn=die_with_parent) as consumer:
-        until(lambda: len({value for _, value in lines(path)}) == count, "records are missing")
+        with killed_at_the_end(command):
+            until(lambda: path.exists() and path.stat().st_size > before + 4_000, "nothing is read")  # noqa: B023
+    with killed_at_the_end(command):
         until(lambda: sum(broker.committed(topic, f"{topic}-g")) == count, "not all is committed")
-        consumer.kill()
     found = lines(path)
     assert {value for _, value in found} == set(range(count))
     again = len(found) - count
