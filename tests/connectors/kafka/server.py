@@ -34,6 +34,7 @@ PARTITIONS = 4
 OLD: dict[str, Any] = {
     "api.version.request": False,  # a broker of 0.9 does not answer it
     "broker.version.fallback": "0.9.0.1",
+    "topic.metadata.refresh.interval.ms": 1000,  # its first answer after a start cannot be read, and is not asked again
     "log_level": 3,
 }
 OPTIONS: dict[str, Any] = {**OLD, "session.timeout.ms": 1500, "heartbeat.interval.ms": 200}
@@ -189,9 +190,19 @@ class Broker:
             if not self.alive:  # it gives up while ZooKeeper still believes in the one before
                 self._broker.kill()
                 self._broker.start(before=before)
-            return answers(self.port)
+            return answers(self.port) and self._registered()
 
         until(up, "Kafka does not answer")
+
+    def _registered(self) -> bool:
+        """Tell whether the broker knows itself, which is behind the last moment at which it gives up."""
+        asker = Producer({"bootstrap.servers": self.servers, **OLD, "log_level": 0})
+        try:
+            return bool(asker.list_topics(timeout=1.0).brokers)
+        except KafkaException:
+            return False
+        finally:
+            asker.close()
 
     def kill(self) -> None:
         """Kill the broker with SIGKILL; its data stay."""

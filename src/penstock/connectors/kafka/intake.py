@@ -133,6 +133,8 @@ class Intake:
     def _take_up(self, places: list[Place], assign: Callable[[list[TopicPartition]], object]) -> None:
         starts = self._starts(places)
         assign([TopicPartition(topic, number, starts[topic, number]) for topic, number in places])
+        self.resume(places)  # the client keeps a pause beyond the loss of a partition
+        self._paused = False
         self._held = (self._held or set()) | set(places)
         self._assigned(places)
 
