@@ -84,7 +84,9 @@ def write_by_penstock(servers: str, topic: str, _: str) -> int:
     return (Stream.range(COUNT).map(lambda n: b"%d" % n) | sink).run().wait()
 
 
-def ratio(by_hand: Callable[..., int], by_penstock: Callable[..., int], servers: str, topic: str) -> tuple[float, float]:
+def ratio(
+    by_hand: Callable[..., int], by_penstock: Callable[..., int], servers: str, topic: str
+) -> tuple[float, float]:
     """Return the median ratio of pairs of runs, and the seconds by hand."""
     ratios, seconds = [], []
     for n in range(ROUNDS):

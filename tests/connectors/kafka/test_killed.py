@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import resource
 import subprocess
@@ -10,6 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,8 @@ import pytest
 
 from penstock import Sink, Stream
 from penstock.connectors import kafka
+from penstock.connectors.kafka.delivery import OpenTopic
+from penstock.connectors.kafka.link import Link
 from tests.connectors.kafka.killed_consumer import WINDOW
 from tests.connectors.kafka.server import OLD, OPTIONS, PARTITIONS, Broker, die_with_parent, until
 
@@ -59,13 +63,15 @@ def test_a_consumer_that_is_killed_ten_times_loses_nothing(broker: Broker, topic
     assert again <= KILLS * WINDOW
     for number in range(PARTITIONS):  # in order, but for what came again
         own = [value for part, value in found if part == number]
-        steps_back = sum(1 for before, after in zip(own, own[1:], strict=False) if after <= before)
+        steps_back = sum(1 for before, after in pairwise(own) if after <= before)
         assert steps_back <= KILLS
 
 
 @pytest.mark.slow
 @pytest.mark.proves("kafka.source", "kill -9 of the broker, once", "the run goes on when it is back; nothing lost")
-@pytest.mark.proves("kafka.sink", "kill -9 of the broker, once", "nothing lost; a batch without an answer may be there twice")
+@pytest.mark.proves(
+    "kafka.sink", "kill -9 of the broker, once", "nothing lost; a batch without an answer may be there twice"
+)
 def test_runs_go_on_when_the_broker_was_killed(tmp_path: Path) -> None:
     broker = Broker(tmp_path)
     try:
@@ -103,7 +109,9 @@ def test_runs_go_on_when_the_broker_was_killed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.proves("kafka.sink", "a full disk", "a clear error; what was confirmed is there when the disk has room again")
+@pytest.mark.proves(
+    "kafka.sink", "a full disk", "a clear error; what was confirmed is there when the disk has room again"
+)
 def test_a_full_disk_of_the_broker_loses_nothing_that_was_confirmed(tmp_path: Path) -> None:
     def small_files() -> None:
         die_with_parent()
@@ -120,9 +128,6 @@ def test_a_full_disk_of_the_broker_loses_nothing_that_was_confirmed(tmp_path: Pa
             confirmed += len(values)
 
         async def written() -> None:
-            from penstock.connectors.kafka.delivery import OpenTopic
-            from penstock.connectors.kafka.link import Link
-
             link = Link(broker.servers, tuple(OLD.items()))
             writer = await OpenTopic(link, "out", None, idempotent=False, timeout=3.0, size=1000)()
             batch: list[Any] = [b"x" * 1000] * 1000
@@ -132,8 +137,6 @@ def test_a_full_disk_of_the_broker_loses_nothing_that_was_confirmed(tmp_path: Pa
                     count(batch)
             finally:
                 await writer.close(None)
-
-        import asyncio
 
         with pytest.raises(Exception, match=r"records were not confirmed") as caught:
             asyncio.run(written())
