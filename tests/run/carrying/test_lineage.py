@@ -10,8 +10,12 @@ from typing import Any
 
 import pytest
 
-from penstock import Sink, Stream, branch, flow, thread
+from penstock import Sink, Stream, Subscriber, branch, flow, inline, thread
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect
+from penstock.extend import Source
 from penstock.run import Run
+from penstock.run.carrying.committing import Committing
 from penstock.run.carrying.lifting import NotCarriedError
 from tests.run.carrying.ledger import WAIT, Ledger
 
@@ -363,6 +367,27 @@ def test_a_batch_is_done_when_the_work_on_it_is(concurrency: int | None) -> None
         (source.stream() | end).run().wait(WAIT)
     assert batches[:2] == [[1, 2, 3], [4, 5, 6]]
     assert source.last in ({6} if concurrency is None else {0, 3, 6})
+
+
+class Plain(Source[int]):
+    """A source that is no dataclass."""
+
+    def connect(self, downstream: Subscriber[int], /) -> None:
+        connect(Stream.range(3)._chain, downstream)
+
+
+def test_a_source_that_is_no_dataclass_runs() -> None:
+    assert (Stream(Chain(Plain())) | Sink.to_list()).run().wait(WAIT) == [0, 1, 2]
+    source = Ledger(5)
+    assert (source.stream().merge(Stream(Chain(Plain()))) | Sink.count()).run().wait(WAIT) == 8
+    assert source.last == 5
+
+
+def test_a_chain_nested_deeper_than_the_stack_runs() -> None:
+    stream: Stream[int] = Stream.range(1)
+    for _ in range(3000):
+        stream = stream.subscribe_on(inline())
+    assert Committing.needed(stream._chain) is False
 
 
 def test_it_works_on_the_loop_of_a_caller() -> None:

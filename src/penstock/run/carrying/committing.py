@@ -43,8 +43,13 @@ class Committing:
     @staticmethod
     def needed(chain: Chain) -> bool:
         """Tell whether a chain has a source that is to be told what is done."""
-        source = chain.source
-        return wants_commits(source) or any(Committing.needed(inner) for inner in inner_chains(source))
+        waiting = [chain]
+        while waiting:  # chains may be nested deeper than Python's stack
+            source = waiting.pop().source
+            if wants_commits(source):
+                return True
+            waiting.extend(inner_chains(source))
+        return False
 
     @staticmethod
     def _marked(source: Source[Any]) -> bool:
