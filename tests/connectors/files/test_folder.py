@@ -15,7 +15,7 @@ import pytest
 from penstock.connectors import files
 from penstock.run.resumption import Resumption
 from penstock.testing import check_resumable
-from tests.connectors.files.taking import taken
+from tests.connectors.files.taking import opened, taken, until_closed
 
 
 def folder(path: Path, *form: Any, **options: Any) -> Any:
@@ -113,3 +113,21 @@ def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
 def test_a_position_of_something_else_is_refused(tmp_path: Path, order: Any, place: Any) -> None:
     with pytest.raises(ValueError, match=rf"^folder: a position in {order} order is no "):
         list(Resumption.of(folder(tmp_path, order=order)).open([place, 0]))
+
+
+@pytest.mark.parametrize("ending", ["", ".gz", ".parquet"])
+@pytest.mark.proves("files.folder", "cancel", "the file is closed and the thread ends")
+@pytest.mark.proves("files.read", "cancel", "the file is closed and the thread ends")
+def test_cancel_closes_the_file(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"a{ending}"
+    if ending == ".parquet":
+        pq.write_table(pa.table({"n": list(range(10_000))}), path, row_group_size=100)
+    else:
+        path.write_bytes((gzip.compress if ending else bytes)(b"line\n" * 100_000))
+    form = files.Parquet() if ending == ".parquet" else files.Lines()
+    for stream in (files.read(path, form), folder(tmp_path, form)):
+        reading = iter(stream)
+        next(reading)
+        assert str(path) in opened()
+        reading.close()
+        until_closed(path)

@@ -135,7 +135,7 @@ def test_a_bad_line_is_named_or_put_aside(tmp_path: Path, form: Any, data: bytes
     assert [bad.line for bad in dead] == [caught.value.bad.line]
     assert rest[0] == got[0]
     assert len(rest) == 2
-    check_resumable(lambda: files.read(path, form, dead=files.DeadLetters(tmp_path / "dead.jsonl")))
+    check_resumable(lambda: files.read(path, form, dead=files.DeadLines(tmp_path / "dead.jsonl")))
     letters = [json.loads(line) for line in (tmp_path / "dead.jsonl").read_text().splitlines()]
     assert {letter["line"] for letter in letters} == {caught.value.bad.line}
     assert pickle.loads(pickle.dumps(caught.value)).bad == caught.value.bad

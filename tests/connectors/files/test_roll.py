@@ -66,7 +66,7 @@ def test_nothing_makes_no_file(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
-@pytest.mark.proves("files.roll", "cancel, or a failure upstream", "no half-written file under a final name")
+@pytest.mark.proves("files.roll", "a failure upstream", "finished files stay, the open one is removed")
 def test_a_failure_leaves_finished_files_alone(tmp_path: Path) -> None:
     lines = Stream.just("a", "b", "c").concat(Stream.error(ValueError("no")))
     with pytest.raises(ValueError, match="no"):
@@ -74,6 +74,7 @@ def test_a_failure_leaves_finished_files_alone(tmp_path: Path) -> None:
     assert names(tmp_path) == ["1"]
 
 
+@pytest.mark.proves("files.roll", "cancel", "finished files stay, the open one is removed")
 def test_a_cancel_removes_the_open_file(tmp_path: Path) -> None:
     path = tmp_path / "{number}"
     endless = Stream.just("a").concat(Stream.never())

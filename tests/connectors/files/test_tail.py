@@ -17,7 +17,7 @@ from penstock import Sink
 from penstock.connectors import files
 from penstock.connectors.files.tail import OpenTail
 from penstock.testing import check_resumable
-from tests.connectors.files.taking import taken
+from tests.connectors.files.taking import opened, taken, until_closed
 
 POLL = 0.002
 
@@ -255,15 +255,4 @@ def test_cancel_closes_the_file(tmp_path: Path) -> None:
     next(reading)
     assert str(path) in opened()
     reading.close()
-    while str(path) in opened() or any(each.name.startswith("penstock-files") for each in threading.enumerate()):
-        threading.Event().wait(0.002)
-
-
-def opened() -> set[str]:
-    found = set()
-    for each in Path("/proc/self/fd").iterdir():
-        try:
-            found.add(str(each.readlink()))
-        except OSError:
-            continue
-    return found
+    until_closed(path)

@@ -136,7 +136,8 @@ def test_what_is_no_stream_of_events_is_named(status: str, kind: str, message: s
         assert len(server.requests) == 1
 
 
-@pytest.mark.proves("http.events", "a consumer that stops to ask", "the server has to wait, and cancel closes")
+@pytest.mark.proves("http.events", "a consumer that stops to ask", "the server has to wait")
+@pytest.mark.proves("http.events", "cancel", "the connection is closed")
 def test_a_server_waits_for_a_slow_consumer() -> None:
     sent = 0
     waits = threading.Event()

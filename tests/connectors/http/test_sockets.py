@@ -56,7 +56,8 @@ def test_a_greeting_says_what_is_wanted() -> None:
         assert list(http.websocket(server.url, greeting=["hello"])) == ["hello"]
 
 
-@pytest.mark.proves("http.websocket", "a consumer that stops to ask", "the server has to wait, and cancel closes")
+@pytest.mark.proves("http.websocket", "a consumer that stops to ask", "the server has to wait")
+@pytest.mark.proves("http.websocket", "cancel", "the connection is closed")
 def test_a_server_waits_for_a_slow_consumer() -> None:
     sent = 0
     waits = threading.Event()
@@ -175,6 +176,22 @@ def test_a_server_that_does_not_read_makes_the_run_wait() -> None:
         assert produced <= 10 + 10 + 16  # what is sent, what waits, and what the step before has in its hands
         server.loop.call_soon_threadsafe(release.set)
         assert run.wait() == 2000
+
+
+@pytest.mark.proves("http.to_websocket", "cancel", "the connection is closed")
+def test_a_cancel_closes_the_connection() -> None:
+    got = threading.Event()
+
+    async def keep(socket: ServerConnection) -> None:
+        async for _ in socket:
+            got.set()
+
+    with socket_server(keep) as server:
+        run = (Stream.just("a").concat(Stream.never()) | http.to_websocket(server.url, batch=1)).run()
+        assert got.wait(60)
+        run.cancel()
+        while server.open:
+            threading.Event().wait(0.005)
 
 
 def test_what_is_no_message_is_refused() -> None:

@@ -6,7 +6,7 @@ Lines, JSON lines and CSV need nothing beyond the standard library; Parquet and 
 from __future__ import annotations
 
 from penstock.connectors.files.api import folder, read, roll, tail
-from penstock.connectors.files.bad_lines import BadLine, BadLineError, DeadLetters
+from penstock.connectors.files.bad_lines import BadLine, BadLineError, DeadLines
 from penstock.connectors.files.csv_form import Csv
 from penstock.connectors.files.folder import LateFileError
 from penstock.connectors.files.forms import FileForm, LineForm, SheetForm
@@ -17,7 +17,7 @@ __all__ = [
     "BadLine",
     "BadLineError",
     "Csv",
-    "DeadLetters",
+    "DeadLines",
     "FileForm",
     "JsonLines",
     "LateFileError",

@@ -46,14 +46,14 @@ Dead = Callable[[BadLine], object]
 
 
 @dataclass(frozen=True, slots=True)
-class DeadLetters:
+class DeadLines:
     """A file of JSON lines to which bad lines are added, each on the disk before the stream goes on.
 
     A run that is killed may add a line again: a dead letter is there at least once.
 
     >>> import tempfile
     >>> kept = Path(tempfile.mkdtemp()) / "dead.jsonl"
-    >>> DeadLetters(kept)(BadLine("a.jsonl", 3, 40, b"{", "no JSON"))
+    >>> DeadLines(kept)(BadLine("a.jsonl", 3, 40, b"{", "no JSON"))
     >>> json.loads(kept.read_text())["line"]
     3
     """
@@ -69,4 +69,4 @@ class DeadLetters:
             os.fsync(file.fileno())
 
 
-__all__ = ["BadLine", "BadLineError", "Dead", "DeadLetters"]
+__all__ = ["BadLine", "BadLineError", "Dead", "DeadLines"]
