@@ -1,8 +1,8 @@
 """nats: what penstock takes beside loops over the client that read and publish the same messages.
 
-`python -m benchmarks.connectors.nats` prints ratios of times, paired in one run, against a real server on loopback, with
-the same batch size. There are two loops by hand: one with what the client offers for it (`fetch`, `publish_async`), and
-one that speaks the protocol of JetStream over the client's bare messages, as penstock does, and makes nothing of them.
+`python -m benchmarks.connectors.nats` prints ratios of times, paired in one run, against a real server on loopback and
+with the same batch size. There are two loops by hand: one with what the client offers (`fetch`, `publish_async`), and
+one that speaks the protocol of JetStream over the bare messages of the client, as penstock does, and drops them.
 """
 
 from __future__ import annotations
