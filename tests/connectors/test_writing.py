@@ -178,7 +178,7 @@ def test_the_end_waits_for_a_flush_that_is_under_way() -> None:
 
     def slowly(after: int | None) -> Iterator[tuple[int, int]]:
         yield 1, 1
-        wait_until(lambda: "write" in table.words)
+        wait_until(lambda: bool(table.batches))
         table.gate = threading.Event()
         assert table.waits.wait(WAIT)  # the flush is under way
 
@@ -197,7 +197,7 @@ def test_a_cancel_ends_a_flush_that_hangs() -> None:
 
     def slowly() -> Iterator[int]:
         yield 1
-        wait_until(lambda: "write" in table.words)
+        wait_until(lambda: bool(table.batches))
         table.gate = threading.Event()
         assert table.waits.wait(WAIT)
         yield 2
