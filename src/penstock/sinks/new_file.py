@@ -89,6 +89,7 @@ class MakeNewFile:
     path: Path
     form: Form
     encoding: str
+    holds: ClassVar[bool] = NewFile.holds
 
     def __call__(self) -> NewFile:
         return NewFile(self.path, self.form, self.encoding)

@@ -174,15 +174,24 @@ def test_a_disk_that_takes_no_more_fails_the_batch_alone() -> None:
 
 
 @pytest.mark.proves("postgres.copy_into", "cancel", "the connection is released")
-def test_cancel_releases_the_connection(server: Server) -> None:
-    server.run("create table t (id int)")
-    subject: Any = Stream.never()
-    started = Stream.concat(Stream.just((1,)), subject)
-    pipeline = (started | copy_into(server.conninfo, "t", seconds=0.01)).run()
+@pytest.mark.proves("postgres.upsert", "cancel", "the connection is released")
+@pytest.mark.parametrize("sink", [copy_into, upsert])
+def test_cancel_releases_the_connection(server: Server, sink: Any) -> None:
+    server.run("create table t (id int primary key)")
+    options = {"key": "id"} if sink is upsert else {}
+    rows: Stream[Any] = Stream.concat(Stream.just({"id": 1}), Stream.never())
+    pipeline = (rows | sink(server.conninfo, "t", seconds=0.01, **options)).run()
     server.eventually("select count(*) from t", 1)
     server.eventually(CONNECTIONS, 1)
     pipeline.cancel()
     server.eventually(CONNECTIONS, 0)
+
+
+@pytest.mark.proves("postgres.upsert", "bad credentials", "a clear error")
+def test_bad_credentials_are_refused_by_upsert(server: Server) -> None:
+    wrong = make_conninfo(server.conninfo, password="wrong")
+    with pytest.raises(psycopg.OperationalError, match='password authentication failed for user "owner"'):
+        run(Stream.just({"id": 1}), upsert(wrong, "t", key="id"))
 
 
 # upsert.

@@ -49,51 +49,56 @@ class BatchWriter:
     async def write(self, batch: list[Any], /) -> None:
         """Write a batch; it is committed when this returns."""
         if self._bookmarked is None:
-            await self._write([(None, element) for element in batch])
+            await self._write(batch)
             return
-        pairs = self._bookmarked.new(batch)
-        if pairs:
-            await self._write(pairs)
+        fresh = self._bookmarked.new(batch)
+        if fresh:
+            await self._write(fresh)
 
-    async def _write(self, pairs: list[tuple[Any, Any]]) -> None:
+    async def _write(self, batch: list[Any]) -> None:
         try:
-            await self._commit([element for _, element in pairs], pairs[-1][0])
+            await self._commit(batch, batch[-1])
         except Exception as error:
             if not _of_a_row(error):
-                error.add_note(f"postgres: a batch of {len(pairs)} for {self._table}; nothing of it was written")
+                error.add_note(f"postgres: a batch of {len(batch)} for {self._table}; nothing of it was written")
                 raise
             if self._on_refused is None:
                 error.add_note(
-                    f"postgres: {self._table} refused a batch of {len(pairs)}, nothing of it was written;"
+                    f"postgres: {self._table} refused a batch of {len(batch)}, nothing of it was written;"
                     " on_refused= is given such rows and lets the others through"
                 )
                 raise
-            await self._divide(pairs, self._on_refused, error)
+            await self._divide(batch, self._on_refused, error)
 
-    async def _divide(self, pairs: list[tuple[Any, Any]], on_refused: OnRefused, error: Exception) -> None:
+    async def _divide(self, batch: list[Any], on_refused: OnRefused, error: Exception) -> None:
         """Write a refused batch in halves; hand over the row that is refused alone."""
-        if len(pairs) > 1:
-            middle = len(pairs) // 2
-            await self._write(pairs[:middle])
-            await self._write(pairs[middle:])
+        if len(batch) > 1:
+            middle = len(batch) // 2
+            await self._write(batch[:middle])
+            await self._write(batch[middle:])
             return
-        position, element = pairs[0]
-        given = on_refused(element, error)
+        given = on_refused(batch[0], error)
         if inspect.isawaitable(given):
             await given
-        await self._commit([], position)
+        if self._bookmarked is not None:
+            await self._commit([], batch[0])
 
-    async def _commit(self, elements: list[Any], position: Any) -> None:
-        rows = [element.row if isinstance(element, Marked) else element for element in elements]
-        put = await self._putting.prepared(rows) if rows else None
+    async def _commit(self, batch: list[Any], last: Any) -> None:
+        """Write a batch, and the position of an element with it, in one transaction."""
         bookmarked = self._bookmarked
-        async with self._connection.transaction():
-            if bookmarked is not None:  # first, so that another run that writes it is waited for, and not overtaken
-                await bookmarked.bookmark.move(self._connection, bookmarked.at, position)
-            if put is not None:
+        if bookmarked is None:
+            put = await self._putting.prepared(batch)
+            async with self._connection.transaction():
                 await put()
-        if bookmarked is not None:
-            bookmarked.at = position
+            return
+        rows = [element.row if isinstance(element, Marked) else element for element in batch]
+        prepared = await self._putting.prepared(rows) if rows else None
+        async with self._connection.transaction():
+            # First, so that another run that writes it is waited for, and not overtaken.
+            await bookmarked.bookmark.move(self._connection, bookmarked.at, last.position)
+            if prepared is not None:
+                await prepared()
+        bookmarked.at = last.position
 
     async def close(self, error: BaseException | None, /) -> None:
         """Let go of the connection; what was not committed is undone by the server."""

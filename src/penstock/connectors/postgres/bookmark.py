@@ -102,7 +102,7 @@ class Bookmark:
         if moved.rowcount != 1:
             raise RuntimeError(
                 f"Bookmark: {self.name!r} is no longer at {before!r}: another run writes it, and nothing was written"
-                " here; give each pipeline a bookmark of its own name, and run it once at a time"
+                " here; give another pipeline another name, and run this one once at a time"
             )
 
 
@@ -115,13 +115,13 @@ class Bookmarked:
         self._begun_at = None if at is None else ordered(at)
         self._last = self._begun_at
 
-    def new(self, batch: list[Any]) -> list[tuple[Any, Any]]:
-        """Return the elements that were not written before, each with its position.
+    def new(self, batch: list[Any]) -> list[Any]:
+        """Return the elements that were not written before.
 
         Args:
             batch: Elements that have a position.
         """
-        pairs: list[tuple[Any, Any]] = []
+        fresh: list[Any] = []
         last = self._last
         for element in batch:
             position = position_of(element)
@@ -134,9 +134,9 @@ class Bookmarked:
                     " order of the source, and let at most one element become of each"
                 )
             last = here
-            pairs.append((position, element))
+            fresh.append(element)
         self._last = last
-        return pairs
+        return fresh
 
 
 async def bookmarked_with(connection: Connection, bookmark: Bookmark | None) -> Bookmarked | None:

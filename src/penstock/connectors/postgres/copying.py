@@ -14,7 +14,7 @@ from penstock.connectors.postgres.batches import BatchWriter, OnRefused, options
 from penstock.connectors.postgres.bookmark import Bookmark, bookmarked_with
 from penstock.connectors.postgres.connecting import Connection, connect, conninfo_given, name_of, names_of
 from penstock.connectors.postgres.merging import as_mapping
-from penstock.connectors.postgres.tables import Columns, columns_of, identifier, listed
+from penstock.connectors.postgres.tables import WritableColumns, columns_of, identifier, listed
 from penstock.connectors.writing import SIZE, writing
 from penstock.sinks.sink import Sink
 
@@ -89,14 +89,14 @@ class OpenCopy:
 class _Copying:
     """Rows that are appended."""
 
-    def __init__(self, connection: Connection, known: Columns, columns: tuple[str, ...]) -> None:
+    def __init__(self, connection: Connection, known: WritableColumns, columns: tuple[str, ...]) -> None:
         self._connection = connection
         self._columns = columns
         self._wrap = known.wrap(columns)
         self._copy = sql.SQL("COPY {} ({}) FROM STDIN").format(identifier(known.table), listed(columns))
 
     async def prepared(self, rows: list[Any], /) -> Callable[[], Awaitable[None]]:
-        given = [row if type(row) is tuple else self._values(row) for row in rows]
+        given = rows if {*map(type, rows)} == {tuple} else [self._values(row) for row in rows]
         return partial(copied, self._connection, self._copy, given if self._wrap is None else map(self._wrap, given))
 
     def _values(self, row: Any) -> Sequence[Any]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 
 
-class Progress:
+class SlotProgress:
     """What came of a slot and what of it is done; `confirmed` is what the server may be told."""
 
     def __init__(self, confirmed: int, after: tuple[int, int] | None) -> None:
@@ -62,4 +62,4 @@ class Progress:
             self.confirmed = max(self.confirmed, end)
 
 
-__all__ = ["Progress"]
+__all__ = ["SlotProgress"]

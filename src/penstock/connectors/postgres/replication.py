@@ -23,7 +23,7 @@ from penstock.connectors.postgres.change import Change
 from penstock.connectors.postgres.connecting import Connection
 from penstock.connectors.postgres.lsn import lsn_text, place
 from penstock.connectors.postgres.pgoutput import Decoder
-from penstock.connectors.postgres.progress import Progress
+from penstock.connectors.postgres.progress import SlotProgress
 
 _STATUS = Struct(">cQQQqB")  # written, flushed, applied, the time in microseconds since 2000, whether to reply
 _KEEPALIVE = Struct(">cQqB")  # how far the server is, its time, whether it waits for a status
@@ -46,7 +46,7 @@ class Replication:
         self._slot = slot
         self._after = None if after is None else place(after)
         self._decoder = Decoder(connection, convert=convert)
-        self._progress = Progress(confirmed, self._after)
+        self._progress = SlotProgress(confirmed, self._after)
         self._beat = beat
         self._turn = threading.Lock()  # libpq takes one call at a time
         self._moved = threading.Event()

@@ -29,7 +29,7 @@ def listed(columns: Sequence[str]) -> sql.Composed:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class WritableColumns:
     """The columns of a table that can be written, and how values of those that hold JSON are handed over."""
 
     table: str
@@ -67,7 +67,7 @@ class Columns:
         return wrap
 
 
-async def columns_of(function: str, connection: Connection, table: str) -> Columns:
+async def columns_of(function: str, connection: Connection, table: str) -> WritableColumns:
     """Return the columns of a table, and refuse one that is not there."""
     found = await connection.execute(
         "SELECT attname, atttypid::int8 FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attnum > 0"
@@ -77,7 +77,9 @@ async def columns_of(function: str, connection: Connection, table: str) -> Colum
     rows = await found.fetchall()
     if not rows:
         raise LookupError(f"{function}: there is no table {table!r} in database {connection.info.dbname!r}")
-    return Columns(table, tuple(name for name, _ in rows), {name: _JSON[kind] for name, kind in rows if kind in _JSON})
+    return WritableColumns(
+        table, tuple(name for name, _ in rows), {name: _JSON[kind] for name, kind in rows if kind in _JSON}
+    )
 
 
-__all__ = ["Columns", "columns_of", "identifier", "listed"]
+__all__ = ["WritableColumns", "columns_of", "identifier", "listed"]

@@ -18,8 +18,8 @@ from penstock.connectors.postgres.batches import BatchWriter, OnRefused, options
 from penstock.connectors.postgres.bookmark import Bookmark, bookmarked_with
 from penstock.connectors.postgres.connecting import Connection, connect, conninfo_given, name_of, names_of
 from penstock.connectors.postgres.copying import copied
-from penstock.connectors.postgres.merging import Merged, merged
-from penstock.connectors.postgres.tables import Columns, columns_of, identifier, listed
+from penstock.connectors.postgres.merging import MergedRows, merged
+from penstock.connectors.postgres.tables import WritableColumns, columns_of, identifier, listed
 from penstock.connectors.writing import SIZE, writing
 from penstock.sinks.sink import Sink
 
@@ -107,7 +107,7 @@ class _Statements:
 class _Upserting:
     """Rows that are inserted, updated or deleted by their key."""
 
-    def __init__(self, connection: Connection, known: Columns, keys: tuple[str, ...]) -> None:
+    def __init__(self, connection: Connection, known: WritableColumns, keys: tuple[str, ...]) -> None:
         self._connection = connection
         self._known = known
         self._keys = keys
@@ -159,7 +159,7 @@ class _Upserting:
             wrap=self._known.wrap(columns),
         )
 
-    async def _put(self, steps: list[Merged]) -> None:
+    async def _put(self, steps: list[MergedRows]) -> None:
         used: set[tuple[str, ...]] = set()
         for step in steps:
             if step.truncate:
