@@ -790,7 +790,7 @@ async def _same(number: int) -> int:
         ("parallel", lambda s: s.parallel(2, lambda rail: rail.map(abs), prefetch=16), 16),
         ("on_backpressure_buffer", lambda s: s.on_backpressure_buffer(9), 9),
         ("merge", lambda s: s.merge(ManualPublisher(), prefetch=8), 16),
-        ("zip", lambda s: s.zip(ManualPublisher(), prefetch=8), 24),
+        ("zip", lambda s: s.zip(ManualPublisher(), prefetch=8), 16),
         ("share", lambda s: s.share(size=20), 20),
     ],
 )

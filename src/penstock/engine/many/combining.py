@@ -247,7 +247,8 @@ class Lanes(Part):
                 elif not made:
                     self._fill()
             else:
-                self.outlet.news = self.outlet.news or bool(made)  # there may be more to be made
+                if made:
+                    self.outlet.news = True  # there may be more to be made
             if not self.over and self.settled():
                 self._end(None)
         except _Reached as reached:
