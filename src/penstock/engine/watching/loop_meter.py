@@ -306,6 +306,11 @@ class PushMeter(LoopMeter):
         if before is not None:
             before.counted_by(self.came)
 
+    def came(self) -> int:
+        """Return how many elements came."""
+        alone = super().came()
+        return alone if self._before is None else alone + self._before.in_chunks - length_hint(self._run.chunk)
+
     def turn(self, waiting: float | None = None) -> repeat[bool]:
         """Return a tick for each element before the next whose time is taken."""
         before = self._before

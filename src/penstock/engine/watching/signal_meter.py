@@ -31,8 +31,8 @@ class Gauge(Part):
 
     __slots__ = (
         "_counted", "_counts", "_downstream", "_forget", "_last", "_meter", "_on_end", "_start", "_stop",
-        "_subscription", "_times", "arrives", "chunking", "counted_by", "delegates", "height", "on_chunk",
-        "on_next", "request", "went",
+        "_subscription", "_times", "arrives", "chunking", "counted_by", "delegates", "height", "in_chunks",
+        "on_chunk", "on_next", "request", "went",
     )  # fmt: skip
 
     def __init__(
@@ -60,6 +60,8 @@ class Gauge(Part):
         """Whether what follows looks in its place."""
         self.chunking = False
         """Whether several elements are being passed on at a time."""
+        self.in_chunks = 0
+        """How many elements were passed on like that."""
         self.height = height_of(downstream) + last  # a stream may be watched many times over
         self.on_next = downstream.on_next
         self.on_chunk: Callable[[list[Any]], None] | None = chunks_of(downstream)
@@ -110,16 +112,22 @@ class Gauge(Part):
             left -= count
             assert pass_chunk is not None
             self.chunking = True
+            self.in_chunks += count
             try:
                 if left > 0:
                     pass_chunk(elements)
                 else:
-                    timed(pass_chunk, elements, count)
+                    timed(pass_first if self.delegates else pass_chunk, elements, count)
             except Exception:
                 gone()
                 raise
             finally:
                 self.chunking = False
+
+        def pass_first(elements: list[Any]) -> None:
+            self.in_chunks -= 1
+            pass_on(elements[0])  # alone, so that its time is taken
+            pass_chunk(elements[1:])  # type: ignore[misc]
 
         def timed(deliver: Callable[[Any], None], what: Any, count: int) -> None:
             nonlocal at, base, left, waiting, since, turned

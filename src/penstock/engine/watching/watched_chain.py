@@ -119,9 +119,9 @@ class _WatchedSegment(Segment):
         if before is not None and not before.delegates:
             before = None
         meter = PushMeter(self._watch.meter, [stage.body for stage in self.stages], self.first, run, before)
-        opened: Pushed = function(where, run.last, meter, *fields)
+        push, push_many, tails, stands = function(where, run.last, meter, *fields)
         self._behind().on_end(meter.end)
-        return opened
+        return push, push if before is None else push_many, tails, stands
 
     def _behind(self) -> Gauge:
         return self._watch.gauges[self.first + len(self.stages)]

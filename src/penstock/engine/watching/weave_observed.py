@@ -220,6 +220,7 @@ class ObservedPushWeaver(_CountingWeaver, PushWeaver):
     """The writer of a function of one element that counts, and of another one that keeps the time as well."""
 
     arguments = "where, last, meter"
+    for_many = "push_many"
 
     def leave(self, ends: list[str], owner: int) -> None:
         """Know that nothing comes of the element whose time is taken."""
@@ -248,11 +249,12 @@ class ObservedPushWeaver(_CountingWeaver, PushWeaver):
         self.line("    raise meter.failed(fail(None, where, error), error, where)")
 
     def functions(self) -> None:
-        """Write the function that keeps the time before the one that counts."""
+        """Write the function that keeps the time before the one that counts, and one for elements that are counted."""
         self.timed = True
         self.function("push_timed", "v", ["left = meter.turn()", "t = clock()"], self.push)
         self.timed = False
         self.function("push", "v", ["for _ in left: break", "else: return push_timed(v)"], self.push)
+        self.function("push_many", "v", [], self.push)
 
     def loop(self, items: str, index: int, first_end: int) -> None:
         """Count what a stage adds."""
