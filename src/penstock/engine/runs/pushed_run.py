@@ -27,8 +27,8 @@ class PushRun(Part):
     """The subscriber of a joint and the subscription of what follows it."""
 
     __slots__ = (
-        "_busy", "_lock", "_over", "_push", "_push_many", "_refusal", "_segment", "_stands", "_stop", "_subscriber",
-        "_tails", "_unbounded", "_upstream", "chunk", "deliver", "height",
+        "_busy", "_lock", "_over", "_push", "_refusal", "_segment", "_stands", "_stop", "_subscriber",
+        "_tails", "_unbounded", "_upstream", "chunk", "deliver", "height", "push_many",
     )  # fmt: skip
 
     def __init__(self, segment: Segment, subscriber: Subscriber[Any]) -> None:
@@ -48,7 +48,8 @@ class PushRun(Part):
         self.chunk: Iterator[Any] = iter(())
         """What is left of the elements that came together, for a listener that counts them."""
         self._push: Callable[[Any], Any] = nobody
-        self._push_many: Callable[[Any], Any] = nobody
+        self.push_many: Callable[[Any], Any] = nobody
+        """The same for elements that come together; a listener has another, since they are counted already."""
         self._tails: Callable[[], Iterator[Any]] = tuple  # type: ignore[assignment]
         self._stands: Callable[[], dict[int, int]] = dict
 
@@ -71,7 +72,9 @@ class PushRun(Part):
     def _begin(self) -> None:
         """Set the variables of the stages."""
         opened = self._segment.open_pushed(self)  # pyright: ignore[reportArgumentType]  it binds what slots hold
-        self._push, self._push_many, self._tails, self._stands = opened
+        self._push, self._tails, self._stands = opened
+        if self.push_many is nobody:
+            self.push_many = self._push
 
     def last(self) -> None:
         """Be told by a stage that nothing more is read of upstream."""
@@ -114,7 +117,7 @@ class PushRun(Part):
     def _push_all(self, elements: list[Any]) -> int:
         """Push elements through until the run is over; return how many were dropped."""
         self._busy = True
-        push, deliver = self._push_many, self.deliver
+        push, deliver = self.push_many, self.deliver
         self.chunk = chunk = iter(elements)
         left_out = 0
         pushing, returned = True, False
@@ -203,7 +206,7 @@ class PushRun(Part):
         """Forget both ends (rule 3.13)."""
         subscriber = self._subscriber
         self._subscriber = self._upstream = None
-        self.deliver = self._push = self._push_many = nobody
+        self.deliver = self._push = self.push_many = nobody
         self._tails, self._stands = tuple, dict  # type: ignore[assignment]
         assert subscriber is not None
         return subscriber

@@ -119,9 +119,11 @@ class _WatchedSegment(Segment):
         if before is not None and not before.delegates:
             before = None
         meter = PushMeter(self._watch.meter, [stage.body for stage in self.stages], self.first, run, before)
-        push, push_many, tails, stands = function(where, run.last, meter, *fields)
+        opened: Pushed = function(where, run.last, meter, *fields)
+        if before is not None:  # which counts what comes in chunks
+            run.push_many = meter.push_many
         self._behind().on_end(meter.end)
-        return push, push if before is None else push_many, tails, stands
+        return opened
 
     def _behind(self) -> Gauge:
         return self._watch.gauges[self.first + len(self.stages)]

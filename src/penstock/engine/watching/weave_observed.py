@@ -220,7 +220,6 @@ class ObservedPushWeaver(_CountingWeaver, PushWeaver):
     """The writer of a function of one element that counts, and of another one that keeps the time as well."""
 
     arguments = "where, last, meter"
-    for_many = "push_many"
 
     def leave(self, ends: list[str], owner: int) -> None:
         """Know that nothing comes of the element whose time is taken."""
@@ -255,6 +254,7 @@ class ObservedPushWeaver(_CountingWeaver, PushWeaver):
         self.timed = False
         self.function("push", "v", ["for _ in left: break", "else: return push_timed(v)"], self.push)
         self.function("push_many", "v", [], self.push)
+        self.line("meter.push_many = push_many")
 
     def loop(self, items: str, index: int, first_end: int) -> None:
         """Count what a stage adds."""

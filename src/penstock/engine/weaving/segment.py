@@ -90,6 +90,7 @@ class Delivers(Protocol):
     """A run that calls a function of one element, and then delivers what that has made."""
 
     deliver: Callable[[Any], None]
+    push_many: Callable[[Any], Any]
     chunk: Iterator[Any]
 
     def last(self) -> None:
@@ -97,8 +98,7 @@ class Delivers(Protocol):
         ...
 
 
-Push = Callable[[Any], Any]
-Pushed = tuple[Push, Push, Callable[[], Iterator[Any]], Callable[[], dict[int, int]]]
+Pushed = tuple[Callable[[Any], Any], Callable[[], Iterator[Any]], Callable[[], dict[int, int]]]
 
 
 class Segment:
@@ -190,7 +190,7 @@ class Segment:
         """Know of a source that is delivered as it is, past the loop."""
 
     def open_pushed(self, run: Delivers) -> Pushed:
-        """Open one run as a function of one element, alone or one of many, a generator of what follows, and the room."""
+        """Open one run as a function of one element, a generator of what follows, and what tells the room there is."""
         ((function, where, fields),) = self._plans.get(("push", False)) or self._plan("push", PushWeaver)
         return function(where, run.last, *fields)  # type: ignore[no-any-return]
 

@@ -16,7 +16,7 @@ can be pushed through a function. For `map(f)`, `filter(p)`, `take(2)`:
             except Exception as error: ...        # names the stage and the function by the line it happened in
         def tails(): ...                          # a generator of what follows when nothing more is read
         def stands(): return {2: s2_left}         # how many elements each stage still takes, or lacks for its next one
-        return push, push, tails, stands      # the second one is for elements that come together
+        return push, tails, stands
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ class PushWeaver(Weaver):
     """The writer of a segment as a function of one element."""
 
     arguments = "where, last"
-    for_many = "push"
 
     def __init__(self, bodies: Sequence[Body], form: Form) -> None:
         super().__init__(bodies, form)
@@ -123,7 +122,7 @@ class PushWeaver(Weaver):
         self.function("tails", "", [], self.tails)
         counts = [(index, body.room or body.lacks) for index, body in enumerate(self.bodies)]
         stands = [f"{index}: {self.fill(index, count)}" for index, count in counts if count]
-        self.line(f"return push, {self.for_many}, tails, lambda: {{{', '.join(stands)}}}")
+        self.line(f"return push, tails, lambda: {{{', '.join(stands)}}}")
         names = "".join(f", {name}" for name in self.fields.values())
         self.lines[0] = f"def run({self.arguments}{names}):"
         return "\n".join(self.lines)
