@@ -64,12 +64,12 @@ class Committing:
     def on_failure(self, fn: Callable[[Exception], None]) -> None:
         """Have a function told if a source fails to take note of what is done."""
         for run in self._runs:
-            run.ledger.on_failure = fn
+            run.marks.on_failure = fn
 
     def cancel(self) -> None:
         """Tell the sources no more."""
         for run in self._runs:
-            run.ledger.close()
+            run.marks.close()
 
     def close(self) -> None:
         """Let go of the sources, behind the last thing that they are told, and write the last positions."""

@@ -28,12 +28,12 @@ class SourceRun:
         self._at = after
         """The position up to which all is done."""
         self._begun = False
-        self.ledger = SourceMarks(self._commit, window)
+        self.marks = SourceMarks(self._commit, window)
 
     def opened(self) -> Chain:
         """Return pairs of a position and an element, behind what is done."""
         if self._begun:
-            self.ledger.restart()
+            self.marks.restart()
         self._begun = True
         source = self._source
         if isinstance(source, Resumable) and not source.counted:
@@ -70,7 +70,7 @@ class MarkedSource(Source[Any]):
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Open the source and mark what it gives."""
-        connect(self.run.opened(), _EntranceRun(self.run.ledger, downstream))
+        connect(self.run.opened(), _EntranceRun(self.run.marks, downstream))
 
 
 class _EntranceRun(Part):
@@ -80,9 +80,9 @@ class _EntranceRun(Part):
     all that was asked for has come.
     """
 
-    def __init__(self, ledger: SourceMarks, downstream: Subscriber[Any]) -> None:
+    def __init__(self, marks: SourceMarks, downstream: Subscriber[Any]) -> None:
         self.height = height_of(downstream) + 1
-        self._ledger = ledger
+        self._marks = marks
         self._downstream = downstream
         self._on_chunk = chunks_of(downstream)
         self._lock = Lock()
@@ -93,7 +93,7 @@ class _EntranceRun(Part):
         """What upstream was asked for and has not come."""
         self._over = False
         self.on_chunk = self._chunk if self._on_chunk is not None else None
-        ledger.on_room = self._ask
+        marks.on_room = self._ask
 
     # Signals.
 
@@ -102,8 +102,14 @@ class _EntranceRun(Part):
         self._downstream.on_subscribe(self)
 
     def on_next(self, pair: Any, /) -> None:
-        element = element_of(pair)
-        mark = self._ledger.enter(pair[0])
+        if self._over:
+            return  # rule 2.8
+        try:
+            element = element_of(pair)
+        except TypeError as error:
+            self._refuse(error)
+            return
+        mark = self._marks.enter(pair[0])
         with self._lock:
             self._coming -= 1
         self._downstream.on_next(Carried(element, (mark,)))
@@ -111,20 +117,29 @@ class _EntranceRun(Part):
             self._ask()
 
     def _chunk(self, pairs: list[Any], /) -> None:
-        enter = self._ledger.enter
-        elements = [Carried(element_of(pair), (enter(pair[0]),)) for pair in pairs]
+        enter = self._marks.enter
+        try:
+            elements = [Carried(element_of(pair), (enter(pair[0]),)) for pair in pairs]
+        except TypeError:  # the elements before the one that is no pair come first
+            for pair in pairs:
+                self.on_next(pair)
+            return
         with self._lock:
             self._coming -= len(pairs)
         assert self._on_chunk is not None
-        ledger = self._ledger
-        ledger.gathers = True
+        marks = self._marks
+        marks.gathers = True
         try:
             self._on_chunk(elements)
         finally:
-            ledger.gathers = False
-        ledger.tell()
+            marks.gathers = False
+        marks.tell()
         if not self._coming:
             self._ask()
+
+    def _refuse(self, error: Exception) -> None:
+        self.cancel()
+        self._downstream.on_error(error)
 
     def on_error(self, error: Exception, /) -> None:
         self._over = True
@@ -157,8 +172,10 @@ class _EntranceRun(Part):
         self._upstream.cancel()
 
     def _ask(self) -> None:
-        ledger = self._ledger
-        window = ledger.window
+        marks = self._marks
+        window = marks.window
+        if window is not None:
+            marks.tell()  # what was not told is not done
         with self._lock:
             if self._over:
                 return
@@ -167,12 +184,12 @@ class _EntranceRun(Part):
                 most = window - self._coming
                 if self._coming:
                     most -= window // 2
-                ledger.room_at = most - 1 if count else -1
-                room = most - len(ledger)  # looked at behind `room_at`, so that no room is missed
+                marks.room_at = most - 1 if count else -1
+                room = most - len(marks)  # looked at behind `room_at`, so that no room is missed
                 if room <= 0:
                     return
-                count = min(count, window - self._coming - len(ledger))
-                ledger.room_at = -1
+                count = min(count, window - self._coming - len(marks))
+                marks.room_at = -1
             if count <= 0:
                 return
             if self._wanted < UNBOUNDED:
@@ -180,7 +197,7 @@ class _EntranceRun(Part):
             if self._coming < UNBOUNDED:
                 self._coming += count
             if window is not None and self._wanted:
-                ledger.room_at = window - self._coming - window // 2 - 1
+                marks.room_at = window - self._coming - window // 2 - 1
         assert self._upstream is not None
         self._upstream.request(count)
 

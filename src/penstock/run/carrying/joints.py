@@ -159,18 +159,26 @@ def _kept_alive(step: KeepAlive[Any, Any]) -> KeepAlive[Any, Any]:
 
 
 class _CarriedBasin:
-    """A basin whose elements are done when it has taken them."""
+    """A basin whose elements are done when it has taken them, or at the end if it holds them."""
 
     def __init__(self, basin: Basin) -> None:
         self._basin = basin
-        self.end = basin.end
+        self._holds = bool(getattr(basin, "holds", False))
+        self._held: list[Carried] = []
         self.left = basin.left
 
     def put(self, element: Carried, /) -> bool:
         wanted = self._basin.put(element.value)
-        if wanted:
+        if wanted and self._holds:
+            self._held.append(element)
+        elif wanted:
             element.done()
         return wanted
+
+    def end(self, error: Exception | None, /) -> None:
+        self._basin.end(error)
+        if error is None:
+            joined(None, self._held).done()
 
 
 class _CarriedAsyncBasin:
@@ -192,8 +200,7 @@ class _CarriedAsyncBasin:
 
     def _let_go(self) -> None:
         held, self._held = self._held, []
-        for element in held:
-            element.done()
+        joined(None, held).done()
 
     async def end(self, error: Exception | None, /) -> None:
         await self._basin.end(error)

@@ -21,10 +21,10 @@ def _nothing() -> None:
 class SourceMark:
     """An element of a source that is not done yet."""
 
-    __slots__ = ("ledger", "left", "position")
+    __slots__ = ("book", "left", "position")
 
-    def __init__(self, ledger: SourceMarks, position: Any) -> None:
-        self.ledger = ledger
+    def __init__(self, book: SourceMarks, position: Any) -> None:
+        self.book = book
         self.position = position
         self.left = 1
         """How many elements of the run carry it."""
@@ -91,9 +91,10 @@ class SourceMarks:
             self._position = marks.popleft().position
 
     def _cleared(self) -> None:
-        if not self.gathers or monotonic() - self._told > OFTEN:
+        room = len(self._marks) <= self.room_at
+        if room or not self.gathers or monotonic() - self._told > OFTEN:
             self.tell()
-        if len(self._marks) <= self.room_at:
+        if room:
             self.on_room()
 
     def tell(self) -> None:
@@ -148,7 +149,7 @@ class Carried:
     def also(self, value: Any) -> Carried:
         """Return one of several elements that come of this one, which is still to be done."""
         for mark in self.marks:
-            mark.ledger.keep(mark)
+            mark.book.keep(mark)
         return Carried(value, self.marks)
 
     def done(self) -> None:
@@ -157,10 +158,10 @@ class Carried:
         if not marks:
             return
         if len(marks) == 1:
-            marks[0].ledger.drop(marks[0])
+            marks[0].book.drop(marks[0])
             return
-        for ledger in {id(mark.ledger): mark.ledger for mark in marks}.values():
-            ledger.drop_all([mark for mark in marks if mark.ledger is ledger])
+        for book in {id(mark.book): mark.book for mark in marks}.values():
+            book.drop_all([mark for mark in marks if mark.book is book])
 
 
 def joined(value: Any, parts: Iterable[Carried]) -> Carried:

@@ -181,22 +181,14 @@ class _Holder:
         self._all = is_fold(stage)
 
     def came(self, element: Carried) -> None:
-        """Take an element; refuse one that could never be let go, because no other can come any more."""
+        """Take an element."""
         self._had.append(element)
-        if len(self._had) > 1:
-            for mark in element.marks[:1]:
-                window = mark.ledger.window
-                if window is not None and len(self._had) > window:
-                    raise RuntimeError(
-                        f"{describe(self._stage)} keeps more elements than may be uncommitted, which are {window}; "
-                        "say window=n with a greater n where the source is made"
-                    )
 
     def given(self, value: Any) -> Carried:
         """Return something that the stage gives while it has these elements."""
         for element in self._had:
             for mark in element.marks:
-                mark.ledger.keep(mark)
+                mark.book.keep(mark)
         return joined(value, self._had)
 
     def given_last(self, value: Any) -> Carried:
@@ -209,6 +201,18 @@ class _Holder:
         most = inf if self._all else kept + self._stage.keeps
         while len(self._had) > most:
             self._had.popleft().done()
+        if len(self._had) > 1:
+            self._check_room()
+
+    def _check_room(self) -> None:
+        """Refuse to keep as many elements as may be uncommitted: no other would come that lets them go."""
+        for mark in self._had[-1].marks[:1]:
+            window = mark.book.window
+            if window is not None and len(self._had) >= window:
+                raise RuntimeError(
+                    f"{describe(self._stage)} keeps {len(self._had)} elements, and {window} may be uncommitted, so "
+                    "that no other can come; say window=n with a greater n where the source is made"
+                )
 
     def let_go_of_all(self) -> None:
         """Be done with everything."""
