@@ -1,0 +1,124 @@
+"""merging: what a batch of changes comes down to, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+from penstock.connectors.postgres.change import Change, Gone
+
+Key = tuple[Any, ...]
+Groups = dict[tuple[str, ...], list[tuple[Any, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What to do, in this order: truncate, give rows other keys, delete, insert or update, update what is there."""
+
+    truncate: bool
+    moves: list[tuple[Key, Key]]
+    gone: list[Key]
+    upserts: Groups
+    updates: Groups
+
+
+@dataclass(slots=True)
+class _Pending:
+    """What the elements so far come down to; a key is in one of `rows` and `parts` at most."""
+
+    truncate: bool = False
+    moves: list[tuple[Key, Key]] = field(default_factory=list)
+    gone: dict[Key, None] = field(default_factory=dict)
+    rows: dict[Key, Mapping[str, Any]] = field(default_factory=dict)
+    parts: dict[Key, Mapping[str, Any]] = field(default_factory=dict)
+
+    def put(self, key: Key, row: Mapping[str, Any]) -> None:
+        """Have a row inserted, or those columns of it updated."""
+        part = self.parts.pop(key, None)
+        before = self.rows.get(key) or part
+        self.rows[key] = row if before is None else {**before, **row}
+
+    def update(self, key: Key, part: Mapping[str, Any]) -> None:
+        """Have those columns of a row updated, which is there but for what comes later."""
+        if key in self.rows:
+            self.rows[key] = {**self.rows[key], **part}
+        else:
+            self.parts[key] = {**self.parts.get(key, {}), **part}
+
+    def delete(self, key: Key) -> None:
+        """Have a row deleted."""
+        self.rows.pop(key, None)
+        self.parts.pop(key, None)
+        self.gone[key] = None
+
+    def merged(self) -> Merged:
+        """Return all of it."""
+        return Merged(self.truncate, self.moves, list(self.gone), _grouped(self.rows), _grouped(self.parts))
+
+
+def _grouped(rows: dict[Key, Mapping[str, Any]]) -> Groups:
+    """Put rows of the same columns together."""
+    groups: Groups = {}
+    for row in rows.values():
+        groups.setdefault(tuple(row), []).append(tuple(row.values()))
+    return groups
+
+
+def as_mapping(row: Any) -> Mapping[str, Any] | None:
+    """Return a mapping, or an object whose fields have names, from columns to values; None for anything else."""
+    if isinstance(row, Mapping):
+        return row
+    named = getattr(row, "_fields", None) or getattr(row, "__fields__", None)  # of a NamedTuple, of a row of Spark's
+    if isinstance(row, tuple) and named is not None:
+        return dict(zip(named, row, strict=True))
+    if is_dataclass(row) and not isinstance(row, type):
+        return {field.name: getattr(row, field.name) for field in fields(row)}
+    return None
+
+
+def merged(keys: tuple[str, ...], elements: list[Any]) -> list[Merged]:
+    """Return what elements come down to, mostly one step.
+
+    A row whose key has changed while a part of it was not sent has to be moved before later elements count, so a step
+    ends before it.
+    """
+    steps: list[_Pending] = [_Pending()]
+    for element in elements:
+        now = steps[-1]
+        if isinstance(element, Change):
+            if element.kind == "truncate":
+                steps = [_Pending(truncate=True)]
+            elif element.row is None:
+                now.delete(_key(keys, element.old, element))
+            else:
+                new = _key(keys, element.row, element)
+                old = new if element.old is None else _key(keys, element.old, element)
+                if element.unsent and old != new:
+                    steps.append(now := _Pending(moves=[(old, new)]))
+                if old != new:
+                    now.delete(old)
+                (now.update if element.unsent else now.put)(new, element.row)
+        elif isinstance(element, Gone):
+            now.delete(_key(keys, element.key, element))
+        else:
+            row = as_mapping(element)
+            if row is None:
+                kinds = "a mapping, a NamedTuple, a dataclass, a Change or Gone"
+                raise TypeError(f"upsert: an element is {kinds}, got {element!r:.200}")
+            now.put(_key(keys, row, element), row)
+    return [step.merged() for step in steps]
+
+
+def _key(keys: tuple[str, ...], row: Mapping[str, Any] | None, element: Any) -> Key:
+    try:
+        assert row is not None
+        return tuple([row[name] for name in keys])
+    except (AssertionError, KeyError):
+        raise ValueError(
+            f"upsert: an element has no {', '.join(map(repr, keys))}, by which rows are found, got {element!r:.200};"
+            " a table tells the keys of what was deleted if they are its REPLICA IDENTITY"
+        ) from None
+
+
+__all__ = ["Merged", "merged"]
