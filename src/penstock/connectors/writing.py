@@ -120,6 +120,7 @@ class _WritingBasin:
         self._flushing: asyncio.Task[None] | None = None
         self._failure: Exception | None = None
         self._closed = False
+        self._put_at = 0.0
         self.holds = False
         """Whether batches are written that are not durable yet."""
         self.on_durable: Callable[[], None] = _nothing
@@ -136,15 +137,18 @@ class _WritingBasin:
                 raise self._failure
             held = await self._writer.write(batch) is False
             self.holds = held
+        loop = asyncio.get_running_loop()
+        self._put_at = loop.time()
         if held and self._flushing is None and isinstance(self._writer, HoldingWriter):
-            self._flushing = asyncio.get_running_loop().create_task(self._flush_later(self._writer))
+            self._flushing = loop.create_task(self._flush_later(self._writer))
         return len(batch)
 
     async def _flush_later(self, writer: HoldingWriter) -> None:
-        await asyncio.sleep(writer.flush_after)
-        self._flushing = None
-        assert self._turn is not None
+        clock = asyncio.get_running_loop().time
         try:
+            while (left := self._put_at + writer.flush_after - clock()) > 0:  # noqa: ASYNC110  it waits for time
+                await asyncio.sleep(left)  # and again if a batch came meanwhile
+            assert self._turn is not None
             async with self._turn:
                 if self.holds:
                     await writer.flush()
@@ -152,9 +156,14 @@ class _WritingBasin:
                     self.on_durable()
         except Exception as error:  # noqa: BLE001  the next batch, or the end, fails with it
             self._failure = error
+        finally:
+            self._flushing = None
 
     async def end(self, error: Exception | None, /) -> None:
         """Close the writer, which makes durable what it holds unless there was a failure."""
+        if self._turn is not None:
+            async with self._turn:  # a flush that is under way comes to its end
+                pass
         await self._close(error or self._failure)
         if error is None:
             if self._failure is not None:
@@ -164,9 +173,10 @@ class _WritingBasin:
 
     async def _close(self, error: BaseException | None) -> None:
         self._closed = True
-        if self._flushing is not None:
-            self._flushing.cancel()
-            self._flushing = None
+        flushing = self._flushing
+        if flushing is not None:
+            flushing.cancel()
+            await asyncio.wait([flushing])  # nothing is called beside the close
         if self._writer is not None:
             await self._writer.close(error)
 

@@ -46,6 +46,9 @@ def test_is_a_value(redis_server: RedisServer, key: str) -> None:
 @pytest.mark.proves(
     "redis.source (guide)", "demand", "the server gives as many entries as are asked for, and holds the rest"
 )
+@pytest.mark.proves(
+    "redis.source (guide)", "cancel", "the connection is closed, and what was held comes first in the next run"
+)
 def test_the_server_gives_no_more_than_is_asked_for(redis_server: RedisServer, key: str) -> None:
     redis_server.fill(key, 100)
     probe = subscribed(from_redis(redis_server.url, key, "group", "me"))
@@ -56,6 +59,7 @@ def test_the_server_gives_no_more_than_is_asked_for(redis_server: RedisServer, k
     probe.cancel()
     until(lambda: redis_server.connections() == 0, "no connection")
     assert [number(entry) for entry in probe.elements] == list(range(1, 45))
+    assert number(from_redis(redis_server.url, key, "group", "me").first().get()) == 1
 
 
 def test_what_has_passed_the_end_is_acknowledged(redis_server: RedisServer, key: str) -> None:
@@ -160,6 +164,19 @@ def test_writes_batches(redis_server: RedisServer, key: str) -> None:
     elements = Stream.range(5000).map(lambda n: {"n": str(n)})
     assert (elements | to_redis(redis_server.url, key)).run().wait() == 5000
     assert redis_server.numbers(key) == list(range(5000))
+    until(lambda: redis_server.connections() == 0, "no connection")
+
+
+@pytest.mark.proves("redis.sink (guide)", "cancel", "the connection is closed")
+def test_a_cancel_of_a_sink_lets_go_of_the_connection(redis_server: RedisServer, key: str) -> None:
+    run = (Stream.just({"n": "1"}).repeat() | to_redis(redis_server.url, key)).run()
+
+    def length() -> int:
+        with redis_server.client() as redis:
+            return int(redis.xlen(key))
+
+    until(lambda: length() > 100, "entries")
+    run.cancel()
     until(lambda: redis_server.connections() == 0, "no connection")
 
 

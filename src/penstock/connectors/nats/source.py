@@ -89,7 +89,8 @@ class OpenJetStream:
         dead = None
         if self.dead_letters is not None:
             dead = DeadLetters(link, self.stream, self.dead_letters, self.deliveries)
-        return DurableReader(link, self.stream, self.durable, config.ack_wait or self.ack_wait, self.window, dead)
+        ack_wait = min([config.ack_wait or self.ack_wait, *(config.backoff or [])])
+        return DurableReader(link, self.stream, self.durable, ack_wait, self.window, dead)
 
     async def _consumer(self, link: NatsLink, name: str) -> ConsumerInfo:
         """Return the consumer of that name, which is made if there is none."""
@@ -173,7 +174,7 @@ def from_jetstream(
         stream: The name of the stream, which must be there.
         subject: Which of its subjects are wanted, such as `orders.*`; all without it.
         durable: The name of a durable consumer, which is made if it is not there. Several runs may share one.
-        after: The sequence behind which a run begins that has no position of its own, where results say how far they
+        after: The sequence behind which a run begins that is given no position, where results say how far they
             are: 0 is before the first message. Without it that is the first message, or the place of the consumer.
         servers: The addresses of one cluster.
         options: Further arguments of `nats.connect`: `user`, `password`, `token`, `tls`, `user_credentials`, ...
