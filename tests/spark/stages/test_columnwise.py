@@ -21,7 +21,7 @@ from penstock.spark import Schema, SchemaError
 from penstock.spark.stages import columnwise as ways
 from penstock.spark.stages.columnwise import opening_of, segment_alone
 from penstock.spark.stages.executing import stage_function
-from penstock.spark.stages.packing import packed
+from penstock.spark.wire.packing import packed
 
 AB = Schema.of("a long, b string")
 

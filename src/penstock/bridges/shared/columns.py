@@ -231,12 +231,25 @@ def array_of(field: pa.Field, values: Sequence[Any], first: int) -> pa.Array:
     try:
         return _array(field, values)
     except _REFUSALS as error:
-        for index, value in enumerate(values):
+        fits = _fit_up_to(field, values)
+        for index, value in enumerate(values[fits:], fits):
             try:
                 _array(field, (value,))
             except _REFUSALS as found:
                 raise _blamed(field, first + index, value, found) from found
         raise SchemaError(f"rows from {first}: field {field.name!r}: {error}", row=first, field=field.name) from error
+
+
+def _fit_up_to(field: pa.Field, values: Sequence[Any]) -> int:
+    """Return how many values fit before the first that does not, among some of which at least one does not."""
+    low, high = 0, len(values)
+    while high - low > 1:
+        half = (low + high) // 2
+        if _fit(field, values, range(low, half)):
+            low = half
+        else:
+            high = half
+    return low
 
 
 def misfits(field: pa.Field, values: Sequence[Any], rows: Sequence[int]) -> dict[int, SchemaError]:

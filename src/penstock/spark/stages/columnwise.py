@@ -21,7 +21,7 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.watching.observe import is_observed
 from penstock.engine.weaving.segment import Segment
 from penstock.engine.weaving.weave_columns import can_be_columns, columns_weaver
-from penstock.spark.stages.packing import FIRST_BATCH, MOST_ROWS, QUICK, SLOW, RecordBatches
+from penstock.spark.wire.packing import FIRST_BATCH, MOST_ROWS, QUICK, SLOW, RecordBatches
 from penstock.spark.wire.schema import Schema
 
 Loop = Callable[[Iterator[Any], list[list[Any]]], "tuple[Any] | None"]

@@ -14,9 +14,9 @@ from penstock.engine.runs.wiring import pull
 from penstock.engine.weaving.blame import add_note
 from penstock.flow import Flow
 from penstock.spark.stages.columnwise import columnwise, segment_alone
-from penstock.spark.stages.packing import RecordBatches, packed
 from penstock.spark.stages.refusals import StageError
 from penstock.spark.wire.failure import report
+from penstock.spark.wire.packing import RecordBatches, packed
 from penstock.spark.wire.schema import Form, Schema
 from penstock.stream import Stream
 

@@ -14,13 +14,13 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 from penstock.bridges.shared.columns import values_of
 from penstock.engine.weaving.blame import add_note
 from penstock.flow import Flow
-from penstock.spark.stages.packing import packed
 from penstock.spark.stages.piecewise import ChainInPieces, WallClock
 from penstock.spark.stages.reading_states import parted, read
 from penstock.spark.stages.refusals import StageError
 from penstock.spark.stages.states import head_of, joined, written
 from penstock.spark.stages.timekeeping import Timekeeper, read_time
 from penstock.spark.wire.failure import report
+from penstock.spark.wire.packing import packed
 from penstock.spark.wire.schema import Form, Schema
 
 AT_ONCE = 10_000
