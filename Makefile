@@ -19,6 +19,7 @@ help: ## Show this list
 test: $(VENV)/installed-test ## Run all tests (ARGS="-k take" is passed on to pytest)
 	@scripts/ensure-java
 	@scripts/ensure-browser
+	@scripts/ensure-servers
 	scripts/test-all $(BIN)/python $(ARGS)
 
 .PHONY: spark-versions
@@ -29,6 +30,7 @@ spark-versions: $(VENV)/installed-test ## Run a share of the Spark tests with th
 .PHONY: fast
 fast: $(VENV)/installed-test ## Run the tests that need no Spark
 	@scripts/ensure-browser
+	@scripts/ensure-servers
 	$(BIN)/python -m pytest --ignore tests/spark --numprocesses auto --dist worksteal $(ARGS)
 
 .PHONY: spark
@@ -66,6 +68,11 @@ bench: $(VENV)/installed-bench ## Measure penstock against hand-written loops an
 bench-spark: $(VENV)/installed-test ## Measure penstock on Spark against hand-written PySpark
 	@scripts/ensure-java
 	$(BIN)/python -m benchmarks.spark $(ARGS)
+
+.PHONY: bench-connectors
+bench-connectors: $(VENV)/installed-test ## Measure the connectors against loops over the same clients
+	@scripts/ensure-servers
+	$(BIN)/python -m benchmarks.connectors $(ARGS)
 
 .PHONY: soak
 soak: $(VENV)/installed-test ## Run 10,000 micro-batches and see whether anything grows (ARGS="--batches 500")

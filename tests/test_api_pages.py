@@ -18,11 +18,12 @@ LISTED = Counter(
     for module, names in names_on(page.read_text(encoding="utf-8")).items()
     for name in names
 )
-WHOLE = ("extend", "otel", "pull", "spark", "tck", "testing")
-BRIDGES = [
-    file.stem
-    for file in sorted((ROOT / "src" / "penstock" / "bridges").iterdir())
-    if file.stem not in {"__init__", "__pycache__", "shared"}
+WHOLE = ("connectors", "extend", "otel", "pull", "spark", "tck", "testing")
+ROOMS = [
+    f"{room}.{file.stem}"
+    for room in ("bridges", "connectors")
+    for file in sorted((ROOT / "src" / "penstock" / room).iterdir())
+    if file.stem not in {"__init__", "__pycache__", "reading", "reading_run", "shared", "writing"}
 ]
 
 
@@ -31,7 +32,7 @@ def test_every_name_of_penstock_is_on_one_page() -> None:
     assert set(penstock.__all__) - {name.rpartition(".")[2] for name in LISTED} == set()
 
 
-@pytest.mark.parametrize("module", [*WHOLE, *(f"bridges.{name}" for name in BRIDGES)])
+@pytest.mark.parametrize("module", [*WHOLE, *ROOMS])
 def test_every_name_of_a_module_is_on_a_page(module: str) -> None:
     names = public_names(f"penstock.{module}")
     assert names

@@ -15,6 +15,7 @@ from penstock.engine.words.dropped import Dropped, set_on_dropped
 from penstock.engine.words.signals import Completed, Failed, Next, Signal
 from penstock.errors import EmptyError, OverflowedError, PenstockError, ProtocolError, RunCancelledError
 from penstock.flow import Flow, Pipeline, Sink, branch, flow, processor, subscriber
+from penstock.operators.resumable import Opened
 from penstock.run import Plan, Progress, Run
 from penstock.run.resumption import NotResumableError, Resumption
 from penstock.spec.element_count import ElementCount
@@ -48,6 +49,7 @@ __all__ = [
     "Next",
     "NotResumableError",
     "Observation",
+    "Opened",
     "Overflow",
     "OverflowedError",
     "PenstockError",

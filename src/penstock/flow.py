@@ -259,11 +259,14 @@ class Pipeline(Generic[R_co]):
 
         Args:
             spark: The Spark to run on.
-            checkpoint: A folder from which a run on Spark goes on where the one before has ended.
+            checkpoint: A folder from which a run goes on where the one before has ended. In this process it keeps the
+                positions of the sources up to which everything is done; what steps remember begins anew.
 
         Raises:
             TypeError: `spark` is not a Spark.
-            ValueError: There is a `checkpoint`, and nothing of the pipeline runs on Spark.
+            NotCarriedError: A source is to be told what is done, or there is a `checkpoint`, and positions do not
+                travel through a step.
+            NotResumableError: There is a `checkpoint`, and a source cannot go on behind a position.
 
         >>> (Stream.range(3) | Sink.count()).run().wait()
         3
@@ -271,9 +274,7 @@ class Pipeline(Generic[R_co]):
         engine = self._engine(spark)
         if engine is not None:
             return engine.run(self, checkpoint)
-        if checkpoint is not None:
-            raise ValueError("run: checkpoint is for pipelines on Spark, and this one runs in this process")
-        return Run(InProcess(self._chain, self._parts))
+        return Run(InProcess(self._chain, self._parts, checkpoint))
 
     def running(self, spark: Engine | None = None, checkpoint: str | Path | None = None) -> RunBlock[R_co]:
         """Return a run for an `async with` or a `with` block, which begins there and is over behind it.

@@ -131,7 +131,7 @@ from penstock.operators.range import Range
 from penstock.operators.reduce import Reduce
 from penstock.operators.repeat import Repeat
 from penstock.operators.replay import Replay
-from penstock.operators.resumable import Resumable
+from penstock.operators.resumable import UNCOMMITTED, Opened, Resumable
 from penstock.operators.retry import Retry
 from penstock.operators.sample import Sample
 from penstock.operators.scan import Scan
@@ -619,6 +619,8 @@ class Stream(Iterated, Generic[T_co]):
     def resumable(
         open_from: Callable[[Any], Publisher[tuple[K, T]] | Iterable[tuple[K, T]] | AsyncIterable[tuple[K, T]]],
         commit: Callable[[K], object] | None = None,
+        *,
+        window: int = UNCOMMITTED,
     ) -> Stream[T]: ...
     @overload
     @staticmethod
@@ -627,26 +629,50 @@ class Stream(Iterated, Generic[T_co]):
         commit: Callable[[int], object] | None = None,
         *,
         counted: Literal[True],
+        window: int = UNCOMMITTED,
+    ) -> Stream[T]: ...
+    @overload
+    @staticmethod
+    def resumable(
+        open_from: Callable[[Any], Opened[tuple[Any, T]]], *, opens: Literal[True], window: int = UNCOMMITTED
     ) -> Stream[T]: ...
     @staticmethod
     def resumable(
-        open_from: Callable[[Any], Any], commit: Callable[[Any], object] | None = None, *, counted: bool = False
+        open_from: Callable[[Any], Any],
+        commit: Callable[[Any], object] | None = None,
+        *,
+        counted: bool = False,
+        opens: bool = False,
+        window: int = UNCOMMITTED,
     ) -> Stream[Any]:
         """Emit what can be opened from any position, so that a run from a checkpoint goes on where it was.
 
         `open_from(position)` gives what follows a position, None being the beginning: pairs of a position, which is a
-        JSON value, and the element before it. With `counted=True` positions are counts: `open_from(n)` gives the
-        elements after the first `n`, without positions. `commit(position)` is told, in order, what will never be asked
-        for again. A plain subscriber gets the elements, from the beginning.
+        JSON value, and the element before it. A plain subscriber gets the elements, from the beginning, and tells
+        nothing. A run of a pipeline tells how far it is done: an element is when everything that was made of it has
+        come to the end of the pipeline, or was dropped.
 
-        Backpressures when downstream does.
+        Backpressures when downstream does, and when `window` elements of such a run are not done.
+
+        Args:
+            open_from: Called with a position for each run.
+            commit: Told, in order, the position up to which everything is done; it will not be asked for again.
+            counted: Whether positions are counts: `open_from(n)` gives the elements after the first `n`, without
+                positions.
+            opens: Whether `open_from` returns an `Opened`, for a run that has its own connection, which gives elements
+                and is told what is done.
+            window: How many elements may be uncommitted at a time.
+
+        Raises:
+            TypeError: `open_from` or `commit` is not callable, or there is a `commit` besides `opens`.
+            ValueError: `window` is below 1.
 
         >>> log = ["a", "b", "c"]
         >>> lines = Stream.resumable(lambda after: [(n, log[n - 1]) for n in range((after or 0) + 1, 4)])
         >>> list(lines)
         ['a', 'b', 'c']
         """
-        return Stream(Chain(Resumable(open_from, commit, counted)))
+        return Stream(Chain(Resumable(open_from, commit, counted, opens, window)))
 
     @staticmethod
     def create(

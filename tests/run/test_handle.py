@@ -191,9 +191,5 @@ def test_a_pipeline_of_this_process_is_explained() -> None:
 
 def test_what_is_for_spark_is_refused_here() -> None:
     pipeline = Stream.range(3) | Sink.count()
-    with pytest.raises(
-        ValueError, match=r"^run: checkpoint is for pipelines on Spark, and this one runs in this process$"
-    ):
-        pipeline.run(checkpoint="folder")
     with pytest.raises(TypeError, match=r"^run: spark must be a penstock.spark.Spark, got 5$"):
         pipeline.run(5)  # type: ignore[arg-type]

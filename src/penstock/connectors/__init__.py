@@ -3,3 +3,8 @@
 Each module is for one neighbour and needs the extra of its name, `penstock[postgres]` for one. A source is asked for as
 many elements as downstream asks for, in the words of that neighbour, and is told how far everything behind it is done.
 """
+
+from penstock.connectors.reading import Feed, Reader, feeding, reading
+from penstock.connectors.writing import HoldingWriter, Writer, writing
+
+__all__ = ["Feed", "HoldingWriter", "Reader", "Writer", "feeding", "reading", "writing"]

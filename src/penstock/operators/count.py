@@ -22,6 +22,7 @@ class Count(Stage[Any, int]):
     """
 
     results: ClassVar[Results] = Results.ONE
+    tallies: ClassVar[bool] = True
     loop: ClassVar[Body] = Body("{total} += 1\nskip", state=(("total", "0"),), tail="({total},)")
 
     def demand(self, n: int) -> int:

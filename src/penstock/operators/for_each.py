@@ -29,6 +29,7 @@ class ForEach(Stage[T, int]):
 
     results: ClassVar[Results] = Results.ONE
     fn: Callable[[T], object]
+    tallies: ClassVar[bool] = True
     loop: ClassVar[Body] = Body("{fn}(v)\n{total} += 1\nskip", state=(("total", "0"),), tail="({total},)")
 
     def __post_init__(self) -> None:

@@ -24,6 +24,7 @@ class Pairwise(Stage[T, tuple[T, T]]):
 
     results: ClassVar[Results] = Results.AS_MANY
     # None is never an element, so it can stand for "nothing yet".
+    keeps: ClassVar[int] = 1
     loop: ClassVar[Body] = Body(
         "if {last} is None:\n    {last} = v\n    skip\n{last}, v = v, ({last}, v)",
         state=(("last", "None"),),

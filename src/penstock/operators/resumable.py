@@ -7,19 +7,83 @@ Choose: I have ... and want a stream of it / something that opens from any posit
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from collections.abc import AsyncIterable, Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, TypeVar
 
+from penstock.engine.grounds.relay import Relay
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.given import connect_to
 from penstock.engine.runs.wiring import connect, refuse
 from penstock.engine.weaving.blame import blamed
-from penstock.engine.words.arguments import function_given
-from penstock.spec.interfaces import Subscriber
+from penstock.engine.words.arguments import count_given, function_given
+from penstock.engine.words.dropped import drop
+from penstock.spec.interfaces import Publisher, Subscriber
 from penstock.stage import Again, Body, Gives, Sight, Source, Stage
 
 T = TypeVar("T")
+UNCOMMITTED = 10_000
+"""How many elements of a source may be uncommitted at a time, unless it says another number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened(Generic[T]):
+    """What `open_from` may return in the place of elements, where one connection gives them and is told what is done.
+
+    Who opened it closes it, once, when the elements have ended or were cancelled and no commit will follow.
+    """
+
+    elements: Publisher[T] | Iterable[T] | AsyncIterable[T]
+    """What follows the position."""
+    commit: Callable[[Any], object] | None = None
+    """Takes note that everything up to a position is done; called in order, from any thread, and does not wait."""
+    close: Callable[[], object] | None = None
+    """Lets go of the connection, behind the last commit; called once, from any thread, and does not wait."""
+    wait: Callable[[], object] | None = None
+    """Blocks until it is closed, and raises what a commit failed with that was told after the elements had ended."""
+
+
+class OpenedRun:
+    """One run of a resumable source: what it has opened, if that was connected, and who is told what is done."""
+
+    def __init__(self, source: Resumable[Any]) -> None:
+        self._source = source
+        self._opened: list[Opened[Any]] = []
+        self._open = True
+
+    def opened(self, given: Opened[Any]) -> None:
+        """Take what was opened; the one before, whose elements have ended, is told no more."""
+        before, self._opened = self._opened, [given]
+        for each in before:
+            _closed(each)
+        if not self._open:
+            _closed(given)
+
+    def commit(self, position: Any) -> None:
+        """Tell the source that everything up to a position is done."""
+        tell = next((each.commit for each in self._opened), self._source.commit)
+        if tell is not None:
+            tell(position)
+
+    def close(self) -> None:
+        """Let go of the connection, behind the last commit; does not wait."""
+        self._open = False
+        for each in self._opened:
+            _closed(each)
+
+    def wait(self) -> None:
+        """Block until it is closed, and raise what the last commit failed with."""
+        for each in self._opened:
+            if each.wait is not None:
+                each.wait()
+
+
+def _closed(given: Opened[Any]) -> None:
+    if given.close is not None:
+        try:
+            given.close()
+        except Exception as error:  # noqa: BLE001  the end has been decided already
+            drop("resumable: close raised", error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +97,30 @@ class Resumable(Source[T]):
     open_from: Callable[[Any], Any]
     commit: Callable[[Any], object] | None = None
     counted: bool = False
+    opens: bool = False
+    """Whether `open_from` returns an `Opened`, which is told what is done."""
+    window: int = UNCOMMITTED
+    """How many elements of a run that commits may not be done at a time."""
 
     def __post_init__(self) -> None:
         function_given("resumable", "open_from", self.open_from)
         if self.commit is not None:
             function_given("resumable", "commit", self.commit)
+            if self.opens:
+                raise TypeError("resumable: with opens=True the Opened has the commit, and none can be given besides")
+        count_given("resumable", "window", self.window, 1)
 
     @property
     def again(self) -> Again:
         """Give the same again; where commits are told, what was committed may be gone."""
-        return Again.SAME if self.commit is None else Again.UNSAID
+        return Again.SAME if self.commit is None and not self.opens else Again.UNSAID
 
-    def opened(self, after: Any) -> Chain:
-        """Return what follows a position, None being the beginning: pairs of a position and an element, or elements."""
-        return Chain(_Opened(self, (after or 0) if self.counted else after))
+    def opened(self, after: Any, opening: OpenedRun | None = None) -> Chain:
+        """Return what follows a position, None being the beginning: pairs of a position and an element, or elements.
+
+        With an `opening` the caller tells what is done, and closes it; without one it is closed behind the elements.
+        """
+        return Chain(_Elements(self, (after or 0) if self.counted else after, opening))
 
     def connect(self, downstream: Subscriber[T], /) -> None:
         """Open it from the beginning and leave the positions out."""
@@ -55,17 +129,41 @@ class Resumable(Source[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened(Source[Any]):
+class _Elements(Source[Any]):
     """What follows a position."""
 
     source: Resumable[Any]
     after: Any
+    opening: OpenedRun | None = field(default=None, compare=False, repr=False)
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         try:
-            connect_to("resumable", self.source.open_from(self.after), downstream)
+            given: Any = self.source.open_from(self.after)
+            if isinstance(given, Opened) is not self.source.opens:
+                word = "an" if self.source.opens else "no"
+                raise TypeError(
+                    f"resumable: open_from must return {word} Opened, got {given!r:.100}; say opens=True if it does"
+                )
+            if isinstance(given, Opened):
+                if self.opening is None:
+                    downstream = _ClosingRun(downstream, given).entrance
+                else:
+                    self.opening.opened(given)
+                given = given.elements
+            connect_to("resumable", given, downstream)
         except Exception as error:  # noqa: BLE001  rule 1.9: a failure is signalled, never raised
             refuse(downstream, blamed(error, self.source, self.source.open_from))
+
+
+class _ClosingRun(Relay[Any]):
+    """A run that closes what was opened behind its elements."""
+
+    def __init__(self, downstream: Subscriber[Any], opened: Opened[Any]) -> None:
+        super().__init__(downstream)
+        self._opened = opened
+
+    def released(self) -> None:
+        _closed(self._opened)
 
 
 def element_of(pair: Any) -> Any:

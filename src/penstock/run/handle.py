@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -29,6 +30,7 @@ from penstock.engine.words.dropped import drop
 from penstock.errors import RunCancelledError
 from penstock.plan import Plan
 from penstock.run.branches import valved
+from penstock.run.carrying.committing import CommitError, Committing
 from penstock.run.explained import explained
 from penstock.run.progress import Progress, Reports
 from penstock.run.result import ResultSubscriber, Settle
@@ -323,6 +325,8 @@ class Run(Generic[R]):
         try:
             last = replace(self._controls.progress(), elapsed=self.clock.now() - self._began, done=True)
             self._controls.close()
+        except CommitError as error:
+            self._error = self._error or error  # no caller that waits has been told of an outcome yet
         except Exception as error:  # noqa: BLE001  the outcome is known
             drop("run: it did not end cleanly", error)
         with self._lock:
@@ -339,11 +343,15 @@ class Run(Generic[R]):
 class InProcess:
     """The controls of a chain that runs in this process; `parts` are what it was composed of."""
 
-    def __init__(self, chain: Chain, parts: tuple[Any, ...] = ()) -> None:
+    def __init__(self, chain: Chain, parts: tuple[Any, ...] = (), checkpoint: str | Path | None = None) -> None:
         self.chain = chain
         self._parts = parts
         self._valve = Valve()
         self._chain = valved(chain, self._valve)
+        self._committing: Committing | None = None
+        if checkpoint is not None or Committing.needed(chain):
+            self._committing = Committing(self._chain, checkpoint)
+            self._chain = self._committing.chain
         self._name = str(chain)
         self._end: ResultSubscriber | None = None
         self._over = False
@@ -353,8 +361,14 @@ class InProcess:
         end = self._end = ResultSubscriber(self._name, settle)
         if self._over:
             end.cancel()
+        if self._committing is not None:
+            self._committing.on_failure(partial(self._commit_failed, settle))
         with blocking():
             connect(observed(self._chain), end)
+
+    def _commit_failed(self, settle: Settle, error: Exception) -> None:
+        settle(None, error)
+        self.cancel()
 
     def stop(self) -> None:
         """End the source."""
@@ -363,6 +377,8 @@ class InProcess:
     def cancel(self) -> None:
         """Cancel the subscription."""
         self._over = True
+        if self._committing is not None:
+            self._committing.cancel()
         if self._end is not None:
             self._end.cancel()
 
@@ -375,4 +391,6 @@ class InProcess:
         return explained((), self._parts or (Stream(self.chain),), "in this process")
 
     def close(self) -> None:
-        """Do nothing: there is nothing to let go of."""
+        """Let go of the sources that are told what is done, behind the last thing that they are told."""
+        if self._committing is not None:
+            self._committing.close()

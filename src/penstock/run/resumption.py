@@ -20,7 +20,7 @@ from penstock.engine.runs.chain import Chain, cuts
 from penstock.engine.weaving.blame import describe
 from penstock.errors import PenstockError
 from penstock.operators.map import Map
-from penstock.operators.resumable import Resumable, element_of
+from penstock.operators.resumable import OpenedRun, Resumable, element_of
 from penstock.stage import Again, Body, Gives, Stage
 from penstock.stream import Stream
 
@@ -91,18 +91,24 @@ class Resumption(Generic[T]):
             raise ValueError(f"resume: {position!r} is no position of {self.stream!r}, whose results are counted")
         return at + skip
 
-    def elements(self, after: Position | None = None) -> Stream[T]:
+    def begun(self) -> OpenedRun | None:
+        """Return what a run is told of and closed by, for a caller that does both; None if its source wants neither."""
+        source = self.stream._chain.source
+        return OpenedRun(source) if isinstance(source, Resumable) else None
+
+    def elements(self, after: Position | None = None, run: OpenedRun | None = None) -> Stream[T]:
         """Return what follows a position, where elements are counted; positions are left to the caller.
 
         Args:
             after: The position.
+            run: What the caller tells what is done, and closes; without it that is closed behind the elements.
         """
         chain, count = self.stream._chain, self.count(after)
         if self.way is Reckoning.REPLAYED:
             return Stream(chain.then(_Past(count)) if count else chain)
         source = chain.source
         if isinstance(source, Resumable) and source.counted:
-            return Stream(Chain(source.opened(count).source, chain.steps, chain.places))
+            return Stream(Chain(source.opened(count, run).source, chain.steps, chain.places))
         length = source.length()
         if length is not None and length < count:
             raise _behind_the_end(count, count - length)
@@ -111,24 +117,25 @@ class Resumption(Generic[T]):
             return Stream(Chain(later, chain.steps, chain.places))
         return Stream(Chain(source, (_Past(count), *chain.steps)))
 
-    def open(self, after: Position | None = None) -> Stream[tuple[Position, T]]:
+    def open(self, after: Position | None = None, run: OpenedRun | None = None) -> Stream[tuple[Position, T]]:
         """Return what follows a position, each element with its own; None is the beginning.
 
         Args:
             after: The position.
+            run: What the caller tells what is done, and closes; without it that is closed behind the elements.
         """
         if self.counts:
             first, position = self.count(after) + 1, self.position
-            return self.elements(after).enumerate(first).map(lambda pair: (position(pair[0]), pair[1]))
+            return self.elements(after, run).enumerate(first).map(lambda pair: (position(pair[0]), pair[1]))
         at, skip = _checked(after)
-        return Stream.defer(lambda: self._told(at, skip))
+        return Stream.defer(lambda: self._told(at, skip, run))
 
-    def _told(self, at: Position | None, skip: int) -> Stream[tuple[Position, T]]:
+    def _told(self, at: Position | None, skip: int, run: OpenedRun | None) -> Stream[tuple[Position, T]]:
         chain = self.stream._chain
         source = chain.source
         assert isinstance(source, Resumable)
         cursor = _Cursor(at, exact=all(step.gives is Gives.ONE for step in chain.steps))
-        opened = source.opened(at)
+        opened = source.opened(at, run)
         pairs: Stream[Any] = Stream(opened)
         if source.counted:
             pairs = pairs.enumerate((at or 0) + 1)
@@ -136,18 +143,23 @@ class Resumption(Generic[T]):
             pairs = pairs.apply(step)
         return pairs.apply(_Past(skip)) if skip else pairs
 
-    def commit(self, position: Position) -> None:
-        """Tell the source that what comes before a position will not be asked for again."""
-        source = self.stream._chain.source
+    def commit(self, position: Position, run: OpenedRun | None = None) -> None:
+        """Tell the source that what comes before a position will not be asked for again.
+
+        Args:
+            position: The position.
+            run: The run that is told, where a run has its own connection.
+        """
         at, _ = _checked(position)
-        if isinstance(source, Resumable) and source.commit is not None and at is not None and position != [0, 0]:
-            source.commit(at)
+        told = run or self.begun()
+        if told is not None and at is not None and position != [0, 0]:
+            told.commit(at)
 
     @property
     def commits(self) -> bool:
         """Tell whether the source wants to be told."""
         source = self.stream._chain.source
-        return isinstance(source, Resumable) and source.commit is not None
+        return isinstance(source, Resumable) and (source.commit is not None or source.opens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +216,7 @@ def _reckoning(chain: Chain) -> Reckoning:
         seen = next((step for step in chain.steps if not isinstance(step, Stage) or step.gives is Gives.ANY), None)
         if seen is None and _of_one_piece(chain):
             return Reckoning.TOLD
-        if source.commit is not None:
+        if source.commit is not None or source.opens:
             step = "so many steps" if seen is None else describe(seen)
             raise NotResumableError(
                 f"{Stream(chain)!r} cannot go on behind a position: {step} may need elements from before, which are"

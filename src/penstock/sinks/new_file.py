@@ -8,7 +8,7 @@ import shutil
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, ClassVar, Literal
 
 Form = Literal["lines", "bytes"]
 
@@ -21,6 +21,7 @@ class NewFile:
     """
 
     __slots__ = ("_file", "_form", "_lock", "_over", "_part", "_path", "_writing")
+    holds: ClassVar[bool] = True  # nothing that it has taken is there before the end
 
     def __init__(self, path: Path, form: Form, encoding: str) -> None:
         self._path = path

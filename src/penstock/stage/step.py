@@ -37,6 +37,10 @@ class Stage(Generic[A_contra, B_co]):
     """What it makes of one element; by this a position in a source is known behind its steps."""
     results: ClassVar[Results] = Results.ANY
     """How many elements it gives; by this `await` and `get` know a stream of one result."""
+    keeps: ClassVar[int] = 0
+    """How many of the elements before it still needs for the next, besides those in its variable `items`."""
+    tallies: ClassVar[bool] = False
+    """Whether it is done with each element at once, and says at the end how many there were."""
 
     def __init_subclass__(cls) -> None:
         """Refuse a body that names what the stage does not have."""

@@ -1,6 +1,7 @@
 """testing: what users test their streams and operators with; needs no test framework."""
 
 from penstock.engine.places.clocks import VirtualClock
+from penstock.testing.committing import check_commits
 from penstock.testing.laws import Form, Promise, Way, check_contract, check_joint, check_source, check_stage
 from penstock.testing.manual_publisher import ManualPublisher, ManualSubscription, PlannedBreach
 from penstock.testing.marbles import MarbleError, expected, marble, record, timeline
@@ -29,6 +30,7 @@ __all__ = [
     "VerificationError",
     "VirtualClock",
     "Way",
+    "check_commits",
     "check_contract",
     "check_joint",
     "check_resumable",

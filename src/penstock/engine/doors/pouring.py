@@ -12,7 +12,7 @@ waiting for it, so that not every one of them has to wake it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -53,24 +53,29 @@ class Basin(Protocol):
 class AsyncBasin(Protocol):
     """A taker of elements, one at a time, in a task."""
 
-    async def put(self, element: Any, /) -> bool:
-        """Take an element; tell whether more are wanted."""
+    async def put(self, element: Any, /) -> int:
+        """Take an element; return for how many it counts, 0 if no more are wanted."""
         ...
 
     async def end(self, error: Exception | None, /) -> None:
         """Take the end."""
         ...
 
-    def left(self) -> None:
-        """Let go of everything; on the loop."""
+    def left(self) -> Awaitable[None] | None:
+        """Let go of everything; on the loop, which is kept until what is returned has been awaited."""
         ...
 
 
-def _let_go(basin: Basin | AsyncBasin) -> None:
+def _let_go(basin: Basin | AsyncBasin) -> Awaitable[None] | None:
     try:
-        basin.left()
+        return basin.left()
     except Exception as error:  # noqa: BLE001  the end has been decided already
         drop("a sink failed to let go", error)
+    return None
+
+
+async def _awaited(rest: Awaitable[None]) -> None:
+    await rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +232,7 @@ class _PourAsyncRun:
         return self._signals.popleft()
 
     async def _pour(self) -> None:
-        count, wanted, error = 0, True, None
+        count, wanted, error = 0, 1, None
         assert self._upstream is not None
         try:
             while wanted:
@@ -267,9 +272,12 @@ class _PourAsyncRun:
         self._leave()
 
     def _leave(self) -> None:
-        _let_go(self._basin)
+        rest = _let_go(self._basin)
         self._signals.clear()
-        self._lease.release()
+        if rest is None:
+            self._lease.release()
+        else:
+            self._lease.spawn(_awaited(rest)).add_done_callback(lambda _: self._lease.release())
 
 
 __all__ = ["AHEAD", "THREAD_NAME", "AsyncBasin", "Basin", "Pour", "PourAsync"]

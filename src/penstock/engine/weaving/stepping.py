@@ -280,6 +280,11 @@ class SteppingRun:
         return values
 
     @property
+    def held(self) -> int:
+        """Return how many elements the stages keep in their variables `items`."""
+        return sum(len(cell.items) for _, known, cell, _ in self._parts if "items" in known.kept)
+
+    @property
     def ended(self) -> bool:
         """Tell whether a stage has ended, and with it the whole chain."""
         return self.ended_before(len(self._parts), over=False)

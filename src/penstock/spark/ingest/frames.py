@@ -18,6 +18,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock
 from penstock.flow import Sink
+from penstock.operators.resumable import OpenedRun
 from penstock.run.resumption import NotResumableError
 from penstock.spark.ingest.data_source import source_for
 from penstock.spark.ingest.intake import Intake
@@ -105,18 +106,22 @@ class _Query:
     told: int
     """The row up to which the stream was told that Spark has committed it."""
     together: Together
+    opened: OpenedRun | None = None
+    """What is told, where the stream has a connection for each run; it is closed with the query."""
     ended: bool = False
 
     def commit(self, row: int, place: Place | None) -> None:
         """Tell the stream, once, and never less than before."""
         if self.supply is not None and place is not None and row > self.told:
             self.told = row
-            self.supply.commit(place)
+            self.supply.commit(place, self.opened)
 
     def close(self) -> None:
         self.intake.close()
         if self.letters is not None:
             self.letters.close()
+        if self.opened is not None:
+            self.opened.close()
 
 
 class Ingest:
@@ -270,7 +275,7 @@ class Ingest:
             if spool is not None:
                 spool.close()
             raise
-        return _Query(intake, letters, supply, -1 if row else 0, feed.together or Together())
+        return _Query(intake, letters, supply, -1 if row else 0, feed.together or Together(), opening.told)
 
     def _poll(self, query: _Query, run: str, row: int, body: Message) -> Message:
         intake, most = query.intake, body.get("most")

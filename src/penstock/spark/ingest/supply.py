@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from penstock.errors import PenstockError
+from penstock.operators.resumable import OpenedRun
 from penstock.run.resumption import NotResumableError, Reckoning, Resumption
 from penstock.spec.interfaces import Publisher
 from penstock.spec.predicates import is_publisher
@@ -184,6 +185,8 @@ class Opening:
 
     publisher: Any
     track: Track
+    told: OpenedRun | None = None
+    """What is told of Spark's commits, and closed when no more of them come."""
 
 
 class Supply(Protocol):
@@ -207,7 +210,7 @@ class Supply(Protocol):
         """Return the place behind so many rows, where they are counted."""
         ...
 
-    def commit(self, place: Place, /) -> None:
+    def commit(self, place: Place, told: OpenedRun | None, /) -> None:
         """Tell the stream that Spark has committed what comes before a place."""
         ...
 
@@ -232,20 +235,21 @@ class ResumedSupply:
         """Open it behind a position."""
         position, skip = place_of(place)
         found = self.resumption
+        told = found.begun()
         if found.counts:
             track: Track = CountedTrack(found.position, found.count(position), skip)
-            return Opening(found.elements(position), track)
-        return Opening(found.open(position), ToldTrack(position, skip))
+            return Opening(found.elements(position, told), track, told)
+        return Opening(found.open(position, told), ToldTrack(position, skip), told)
 
     def at(self, row: int, /) -> Place:
         """Return the place behind so many elements."""
         return [self.resumption.position(row), 0]
 
-    def commit(self, place: Place, /) -> None:
+    def commit(self, place: Place, told: OpenedRun | None, /) -> None:
         """Tell the source."""
         position, _ = place_of(place)
         if position is not None:
-            self.resumption.commit(position)
+            self.resumption.commit(position, told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +269,7 @@ class RowSupply:
         """Return the place behind so many rows."""
         return [row, 0]
 
-    def commit(self, place: Place, /) -> None:
+    def commit(self, place: Place, told: OpenedRun | None, /) -> None:
         """Do nothing: a function of a number is told nothing."""
 
 

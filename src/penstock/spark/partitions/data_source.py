@@ -16,7 +16,7 @@ from penstock.engine.weaving.blame import add_note, function_name
 from penstock.spark.partitions.lookout import Lookout
 from penstock.spark.partitions.planning import PartRange, PartSettings, Planning
 from penstock.spark.partitions.positions import Offset, key_of, part_of
-from penstock.spark.partitions.readers import KEPT, Cursor, Open, PartSight, Reader
+from penstock.spark.partitions.readers import KEPT, Cursor, Open, PartitionReader, PartSight
 from penstock.spark.versions.stream_readers import (
     ReadAllAvailable,
     ReadLimit,
@@ -164,7 +164,7 @@ class PartsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if not whole:
                 reader.close()
 
-    def _opened(self, wanted: PartRange) -> Reader:
+    def _opened(self, wanted: PartRange) -> PartitionReader:
         if self._settings.looks:
             address, run, part = self._address, wanted.run, key_of(wanted.part)
 
@@ -175,7 +175,7 @@ class PartsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return Lookout(self._opens, wanted.part, wanted.first, tell)
         return Cursor(self._opens, wanted.part, wanted.first, may_end=not self._settings.live)
 
-    def _batches(self, reader: Reader, count: int) -> Iterator[pa.RecordBatch]:
+    def _batches(self, reader: PartitionReader, count: int) -> Iterator[pa.RecordBatch]:
         chunks = reader.take(count)
         first = next(chunks, None)
         if first is None:

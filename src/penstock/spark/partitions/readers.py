@@ -53,7 +53,7 @@ def opened(open: Open, part: PartName, row: int) -> Stream[Any]:  # noqa: A002  
     raise TypeError(f"partitioned: open must return a Stream or an iterable, got {given!r}")
 
 
-class Reader(Protocol):
+class PartitionReader(Protocol):
     """An open part."""
 
     row: int
@@ -145,9 +145,9 @@ class KeptReaders:
     def __init__(self, seconds: float = KEPT_SECONDS) -> None:
         self._seconds = seconds
         self._lock = threading.Lock()
-        self._kept: dict[tuple[str, PartName], tuple[float, Reader]] = {}
+        self._kept: dict[tuple[str, PartName], tuple[float, PartitionReader]] = {}
 
-    def claim(self, run: str, part: PartName, row: int) -> Reader | None:
+    def claim(self, run: str, part: PartName, row: int) -> PartitionReader | None:
         """Return the reader that is at this row of a part, if it is here; close those that were left for long."""
         with self._lock:
             now = time.monotonic()
@@ -161,7 +161,7 @@ class KeptReaders:
             reader.close()
         return mine
 
-    def keep(self, run: str, part: PartName, reader: Reader) -> None:
+    def keep(self, run: str, part: PartName, reader: PartitionReader) -> None:
         """Leave a reader for the next task of its part."""
         with self._lock:
             _, other = self._kept.pop((run, part), (0.0, None))
@@ -172,4 +172,4 @@ class KeptReaders:
 
 KEPT = KeptReaders()
 
-__all__ = ["KEPT", "Cursor", "KeptReaders", "Open", "PartSight", "Reader", "early_end", "is_batch", "opened"]
+__all__ = ["KEPT", "Cursor", "KeptReaders", "Open", "PartSight", "PartitionReader", "early_end", "is_batch", "opened"]

@@ -1,0 +1,223 @@
+"""reading_run: one run of a reader: a task fetches as many elements as are asked for, another tells what is done.
+
+Everything happens on one event loop; requests, cancels, commits and the close come from any thread. The reader is open
+from the first request on. It is closed when the elements have ended, or were cancelled, and `close` was called: what
+was read may be committed long after the last element was handed on. A commit that comes while another one is under way
+waits, and only the newest of those that wait is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from threading import Event
+from typing import Any, Protocol
+
+from penstock.engine.grounds.outlet import Outlet
+from penstock.engine.places.event_loops import AnyLoop, Future, Task, lease_loop
+from penstock.engine.words.demand import UNBOUNDED
+from penstock.engine.words.dropped import drop
+from penstock.spec.interfaces import Subscriber
+
+
+class Fetches(Protocol):
+    """An open connection that gives elements when it is asked."""
+
+    async def fetch(self, most: int, /) -> Sequence[Any] | None:
+        """Return 1 to `most` elements, or None at the end."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of the connection."""
+        ...
+
+
+class _Nothing:
+    """The absence of a position."""
+
+
+_NOTHING = _Nothing()
+
+
+class ReadingRun:
+    """The reader of one run, its tasks and its subscriber."""
+
+    def __init__(self, name: str, open: Callable[[], Awaitable[Fetches]], most: int) -> None:  # noqa: A002
+        self._name = name
+        self._open = open
+        self._most = most
+        self._reader: Any = None
+        self._lease: AnyLoop | None = None
+        self._outlet: Outlet[Any] | None = None
+        self._task: Task | None = None
+        self._waiting: Future | None = None
+        self._committing: Task | None = None
+        self._position: Any = _NOTHING
+        self._failure: Exception | None = None
+        self._begun = self._over = self._left = self._closing = self._stirred = False
+        self._closed = Event()
+
+    # On any thread.
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Take the subscriber; the reader is opened with the first request."""
+        self._lease = lease_loop()
+        outlet = self._outlet = Outlet(downstream)
+        outlet.on_request = self._requested
+        outlet.on_cancel = self._cancelled
+        outlet.open()
+
+    def commit(self, position: Any, /) -> None:
+        """Have the reader told that everything up to a position is done; does not wait for it."""
+        self._position = position
+        if not self._stirred:  # else the loop is about to look
+            self._stirred = True
+            self._call(self._commit_next)
+
+    def close(self) -> None:
+        """Have the reader closed behind the last commit, once the elements have ended; does not wait for it."""
+        self._left = True
+        if not self._call(self._close_when_over):
+            self._closed.set()
+
+    def wait(self) -> None:
+        """Block until it is closed, and raise what a commit failed with after the elements had ended."""
+        if self._lease is not None and self._lease.here:
+            return  # it would wait for itself
+        self._closed.wait()
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    def _requested(self, _: int) -> None:
+        self._call(self._advance)
+
+    def _cancelled(self) -> None:
+        self._call(self._interrupt)
+
+    def _call(self, fn: Callable[[], object]) -> bool:
+        lease = self._lease
+        if lease is not None:
+            lease.call(fn)
+        return lease is not None
+
+    # On the loop.
+
+    def _advance(self) -> None:
+        """Begin to fetch, or go on."""
+        if self._begun or self._over:
+            self._wake()
+            return
+        self._begun = True
+        assert self._lease is not None
+        self._task = self._lease.spawn(self._fetch_all())
+        self._task.add_done_callback(self._fetched)
+
+    def _wake(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
+
+    def _interrupt(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        elif not self._begun:
+            self._begun = True
+            self._over = True
+            self._close_when_over()
+
+    async def _demand(self) -> int:
+        """Wait until elements are asked for that are not here yet; return how many, and `most` at most."""
+        outlet, lease = self._outlet, self._lease
+        assert outlet is not None and lease is not None
+        while True:
+            self._waiting = lease.future()  # made before it is looked, so that no request is missed
+            asked = outlet.demand
+            wanted = self._most if asked >= UNBOUNDED else min(self._most, asked - len(outlet.queue))
+            if wanted > 0:
+                self._waiting = None
+                return wanted
+            await self._waiting
+
+    async def _fetch_all(self) -> None:
+        outlet, lease = self._outlet, self._lease
+        assert outlet is not None and lease is not None
+        error: Exception | None = None
+        try:
+            self._reader = await self._open()
+            while True:
+                wanted = await self._demand()
+                got = await self._reader.fetch(wanted)
+                if got is None:
+                    break
+                if len(got) > wanted:
+                    raise RuntimeError(f"rule 1.1: {self._name}: fetch({wanted}) gave {len(got)} elements")
+                outlet.queue.extend(got)
+                outlet.wake()
+                await lease.sleep(0)  # a reader that has everything at hand leaves other tasks their turns
+        except Exception as failure:  # noqa: BLE001  rule 1.4
+            error = failure
+        self._over = True
+        outlet.complete(error)
+
+    def _fetched(self, task: Task) -> None:
+        """Be told that the fetching has ended, by itself, by a cancel or with the loop."""
+        self._task = None
+        if not self._over:
+            self._over = True
+            assert self._outlet is not None
+            if not self._outlet.closed:
+                self._outlet.complete(RuntimeError(f"{self._name}: the event loop ended before the stream did"))
+        self._close_when_over()
+
+    def _commit_next(self) -> None:
+        self._stirred = False  # before the position is looked at, so that none is forgotten
+        if self._committing is None and self._reader is not None and not self._closing:
+            assert self._lease is not None
+            self._committing = self._lease.spawn(self._commit_all())
+            self._committing.add_done_callback(self._committed)
+
+    async def _commit_all(self) -> None:
+        while self._position is not _NOTHING:
+            position, self._position = self._position, _NOTHING
+            await self._reader.commit(position)
+
+    def _committed(self, task: Task) -> None:
+        self._committing = None
+        failure = None if task.cancelled() else task.exception()
+        if isinstance(failure, Exception):
+            outlet = self._outlet
+            if self._over or outlet is None or outlet.closed:
+                self._failure = failure
+            else:
+                outlet.fail_now(failure)
+        elif self._position is not _NOTHING:
+            self._commit_next()
+        self._close_when_over()
+
+    def _close_when_over(self) -> None:
+        if not (self._over and self._left) or self._committing is not None or self._closing:
+            return
+        if self._position is not _NOTHING and self._reader is not None and self._failure is None:
+            self._commit_next()
+            return
+        self._closing = True
+        assert self._lease is not None
+        if self._reader is None:
+            self._finish()
+        else:
+            self._lease.spawn(self._close_reader()).add_done_callback(lambda _: self._finish())
+
+    async def _close_reader(self) -> None:
+        try:
+            await self._reader.close()
+        except Exception as error:  # noqa: BLE001  the end has been decided already
+            drop(f"{self._name}: a connection failed to close", error)
+
+    def _finish(self) -> None:
+        self._reader = None
+        lease, self._lease = self._lease, None
+        self._closed.set()
+        if lease is not None:
+            lease.release()
+
+
+__all__ = ["Fetches", "ReadingRun"]

@@ -1,0 +1,184 @@
+"""writing: the end of a pipeline that writes batches through a connection, each of them durable before it is done.
+
+A writer that gathers several batches, to roll a file for one, may hold them: an element counts as done when what it was
+written with is durable, and not before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from penstock.engine.words.arguments import async_function_given, count_given
+from penstock.engine.words.dropped import drop
+from penstock.sinks.poured import poured_async
+from penstock.sinks.sink import Sink
+from penstock.stream import Stream
+
+T = TypeVar("T")
+
+SIZE = 1000
+"""How many elements a batch has at most, unless a connector says another number."""
+
+
+class Writer(Protocol[T]):
+    """A connection of one run, which writes batches."""
+
+    async def write(self, batch: list[T], /) -> bool | None:
+        """Write a batch; everything in it is durable, or confirmed by the server, when this returns.
+
+        A writer that returns False holds it, together with those before that it held: they are durable when a later
+        write returns something else, when `flush` returns, or when it is closed without an error.
+        """
+        ...
+
+    async def close(self, error: BaseException | None, /) -> None:
+        """Let go of the connection, once, however the run ended; None says that everything was written."""
+        ...
+
+
+@runtime_checkable
+class HoldingWriter(Protocol):
+    """A writer that holds batches, and can be told to make them durable."""
+
+    @property
+    def flush_after(self) -> float:
+        """Return for how many seconds a batch is held at most while no other one comes."""
+        ...
+
+    async def flush(self) -> None:
+        """Make durable what is held."""
+        ...
+
+
+def writing(
+    open: Callable[[], Awaitable[Writer[T]]],  # noqa: A002  it is what it does
+    *,
+    size: int = SIZE,
+    seconds: float | None = 1.0,
+) -> Sink[T, int]:
+    """Write the elements in batches, one batch at a time; the result is how many elements there were.
+
+    It holds at most `size` elements, and as many that are being written.
+
+    Args:
+        open: Connects; awaited on the event loop of the run, for each run, before the first batch is written.
+        size: How many elements a batch has at most.
+        seconds: How long the first element of a batch waits until the batch is written, full or not. With None only a
+            full batch is, and the rest at the end.
+
+    Raises:
+        TypeError: `open` is not callable.
+        ValueError: `size` is below 1, or `seconds` is not above 0.
+
+    >>> class Printing:
+    ...     async def write(self, batch): print(batch)
+    ...     async def close(self, error): print("closed", error)
+    >>> async def printing():
+    ...     return Printing()
+    >>> (Stream.range(3) | writing(printing, size=2)).run().wait()
+    [0, 1]
+    [2]
+    closed None
+    3
+    """
+    async_function_given("writing", "open", open)
+    count_given("writing", "size", size, 1)
+    if seconds is not None and not seconds > 0:
+        raise ValueError(f"writing: seconds must be > 0, got {seconds!r}")
+
+    def build(stream: Stream[T]) -> Stream[int]:
+        batches = stream.buffer(size) if seconds is None else stream.buffer_timeout(size, seconds)
+        return poured_async(batches, _MakeBasin(open))
+
+    return Sink.of(build)
+
+
+@dataclass(frozen=True, slots=True)
+class _MakeBasin:
+    """What the basin of each run is made by; a value, as all that a chain is made of."""
+
+    open: Callable[[], Awaitable[Any]]
+
+    def __call__(self) -> _WritingBasin:
+        return _WritingBasin(self.open)
+
+
+def _nothing() -> None:
+    pass
+
+
+class _WritingBasin:
+    """The writer of one run, opened with the first batch."""
+
+    def __init__(self, open: Callable[[], Awaitable[Any]]) -> None:  # noqa: A002
+        self._open = open
+        self._writer: Any = None
+        self._turn: asyncio.Lock | None = None
+        self._flushing: asyncio.Task[None] | None = None
+        self._failure: Exception | None = None
+        self._closed = False
+        self.holds = False
+        """Whether batches are written that are not durable yet."""
+        self.on_durable: Callable[[], None] = _nothing
+        """What is called when everything that was held is durable."""
+
+    async def put(self, batch: list[Any], /) -> int:
+        """Write a batch; return how many elements were taken."""
+        if self._writer is None:
+            self._turn = asyncio.Lock()
+            self._writer = await self._open()
+        assert self._turn is not None
+        async with self._turn:
+            if self._failure is not None:
+                raise self._failure
+            held = await self._writer.write(batch) is False
+            self.holds = held
+        if held and self._flushing is None and isinstance(self._writer, HoldingWriter):
+            self._flushing = asyncio.get_running_loop().create_task(self._flush_later(self._writer))
+        return len(batch)
+
+    async def _flush_later(self, writer: HoldingWriter) -> None:
+        await asyncio.sleep(writer.flush_after)
+        self._flushing = None
+        assert self._turn is not None
+        try:
+            async with self._turn:
+                if self.holds:
+                    await writer.flush()
+                    self.holds = False
+                    self.on_durable()
+        except Exception as error:  # noqa: BLE001  the next batch, or the end, fails with it
+            self._failure = error
+
+    async def end(self, error: Exception | None, /) -> None:
+        """Close the writer, which makes durable what it holds unless there was a failure."""
+        await self._close(error or self._failure)
+        if error is None:
+            if self._failure is not None:
+                raise self._failure
+            self.holds = False
+            self.on_durable()
+
+    async def _close(self, error: BaseException | None) -> None:
+        self._closed = True
+        if self._flushing is not None:
+            self._flushing.cancel()
+            self._flushing = None
+        if self._writer is not None:
+            await self._writer.close(error)
+
+    def left(self) -> Awaitable[None] | None:
+        """Close the writer of a run that was cancelled or has failed here."""
+        return None if self._closed else self._abandon()
+
+    async def _abandon(self) -> None:
+        try:
+            await self._close(self._failure or asyncio.CancelledError())
+        except Exception as error:  # noqa: BLE001  the end has been decided already
+            drop("writing: a connection failed to close", error)
+
+
+__all__ = ["SIZE", "HoldingWriter", "Writer", "writing"]

@@ -1,0 +1,17 @@
+"""carrying: positions that travel with elements through the operators of a run, so that it is known what is done.
+
+In a run whose source wants to be told what is done, each element is carried: it goes through the chain together with
+the marks of the source's elements that it was made of. An element that is dropped is done, one that became many is done
+when all of them are, and several that became one are done with it. At the end of the chain what has come is done. The
+source is told the position up to which everything is.
+
+| module | what it has |
+|---|---|
+| `marks` | the marks of one source, in its order, and an element that carries some of them |
+| `functions` | functions of a user's that are given elements and see values |
+| `stages` | a stage, whatever its body, over carried elements |
+| `joints`, `sources` | what each of the other steps makes of carried elements, or why it cannot |
+| `entrance` | a source whose elements are marked, and which waits while too many are not done |
+| `lifting` | a whole chain over carried elements |
+| `committing` | the sources of one run, and where their positions are kept |
+"""

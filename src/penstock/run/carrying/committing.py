@@ -1,0 +1,138 @@
+"""committing: the sources of one run that are told what is done, and the folder in which their positions are kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from penstock.engine.runs.chain import Chain, inner_chains
+from penstock.errors import PenstockError
+from penstock.operators.resumable import Resumable
+from penstock.run.branches import Branches
+from penstock.run.carrying.entrance import SourceRun
+from penstock.run.carrying.lifting import Lifting, wants_commits
+from penstock.run.resumption import Resumption
+from penstock.run.valve import Valved
+from penstock.stage import Source
+from penstock.stream import Stream
+
+OFTEN = 0.1
+"""Seconds after which positions are written again; those of the end always are."""
+
+
+class CommitError(PenstockError):
+    """The error that a source could not be told, at the end of a run, what is done; it may give that again."""
+
+
+class Committing:
+    """What a run does besides its chain: tell sources what is done, and keep their positions."""
+
+    def __init__(self, chain: Chain, checkpoint: str | Path | None = None) -> None:
+        self._places = None if checkpoint is None else KeptPositions(Path(checkpoint), str(chain))
+        lifting = Lifting(self._marked if checkpoint is not None else wants_commits, self._begin)
+        self._runs = lifting.runs
+        self.chain = lifting.whole(chain)
+
+    @staticmethod
+    def needed(chain: Chain) -> bool:
+        """Tell whether a chain has a source that is to be told what is done."""
+        source = chain.source
+        return wants_commits(source) or any(Committing.needed(inner) for inner in inner_chains(source))
+
+    @staticmethod
+    def _marked(source: Source[Any]) -> bool:
+        """Tell whether a source is one whose positions are kept; it goes on behind them, or is refused."""
+        if isinstance(source, Branches | Valved) or inner_chains(source):
+            return False
+        Resumption.of(Stream(Chain(source)))
+        return True
+
+    def _begin(self, source: Source[Any], bounded: bool) -> SourceRun:
+        window = source.window if bounded and isinstance(source, Resumable) else None
+        places = self._places
+        if places is None:
+            return SourceRun(source, window, None)
+        number = len(self._runs)
+        return SourceRun(source, window, places.at(number), partial(places.keep, number))
+
+    def on_failure(self, fn: Callable[[Exception], None]) -> None:
+        """Have a function told if a source fails to take note of what is done."""
+        for run in self._runs:
+            run.marks.on_failure = fn
+
+    def cancel(self) -> None:
+        """Tell the sources no more."""
+        for run in self._runs:
+            run.marks.close()
+
+    def close(self) -> None:
+        """Let go of the sources, behind the last thing that they are told, and write the last positions."""
+        for run in self._runs:
+            run.close()
+        try:
+            for run in self._runs:
+                run.wait()
+        except Exception as error:
+            raise CommitError(f"run: a source could not be told what is done at the end: {error!r}") from error
+        finally:
+            if self._places is not None:
+                self._places.write()
+
+
+class KeptPositions:
+    """A folder that keeps the positions of a run's sources, so that another run goes on behind them."""
+
+    def __init__(self, folder: Path, chain: str) -> None:
+        self._file = folder / "positions.json"
+        self._chain = chain
+        self._lock = Lock()
+        self._changed = False
+        self._written = 0.0
+        self._positions: dict[str, Any] = {}
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            found = json.loads(self._file.read_text())
+        except FileNotFoundError:
+            return
+        if found["chain"] != chain:
+            raise PenstockError(
+                f"run: the checkpoint in {folder} is of another pipeline: it was {found['chain']}, and is {chain}; "
+                "give another folder, or the same pipeline"
+            )
+        self._positions = found["positions"]
+
+    def at(self, number: int) -> Any:
+        """Return the position of a source, None if it has none yet."""
+        return self._positions.get(str(number))
+
+    def keep(self, number: int, position: Any) -> None:
+        """Keep the position of a source; it is written soon."""
+        with self._lock:
+            self._positions[str(number)] = position
+            self._changed = True
+            due = time.monotonic() - self._written >= OFTEN
+        if due:
+            self.write()
+
+    def write(self) -> None:
+        """Write the positions in the place of those before; the file is whole at any moment."""
+        with self._lock:
+            if not self._changed:
+                return
+            self._changed = False
+            self._written = time.monotonic()
+            part = self._file.with_suffix(".part")
+            with part.open("w") as file:
+                json.dump({"chain": self._chain, "positions": self._positions}, file)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(self._file)
+
+
+__all__ = ["CommitError", "Committing", "KeptPositions"]

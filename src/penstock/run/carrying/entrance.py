@@ -1,0 +1,205 @@
+"""entrance: where the elements of a source are marked, and wait while too many of those before are not done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect
+from penstock.engine.words.demand import UNBOUNDED, add
+from penstock.engine.words.part import Part, chunks_of, height_of
+from penstock.operators.resumable import OpenedRun, Resumable, element_of
+from penstock.run.carrying.marks import Carried, SourceMarks
+from penstock.run.resumption import Position, Resumption
+from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.stage import Source
+from penstock.stream import Stream
+
+
+class SourceRun:
+    """The source of one run: what was opened, what of it is not done, and from where it goes on."""
+
+    def __init__(self, source: Source[Any], window: int | None, after: Position | None, keep: Any = None) -> None:
+        self._source = source
+        self._opening = OpenedRun(source) if isinstance(source, Resumable) else None
+        self._keep = keep
+        self._at = after
+        """The position up to which all is done."""
+        self._begun = False
+        self.marks = SourceMarks(self._commit, window)
+
+    def opened(self) -> Chain:
+        """Return pairs of a position and an element, behind what is done."""
+        if self._begun:
+            self.marks.restart()
+        self._begun = True
+        source = self._source
+        if isinstance(source, Resumable) and not source.counted:
+            return source.opened(self._at, self._opening)
+        stream: Stream[Any] = Stream(Chain(source))
+        return Resumption.of(stream).open(self._at)._chain
+
+    def _commit(self, position: Position) -> None:
+        self._at = position
+        source = self._source
+        if isinstance(source, Resumable) and source.counted:
+            position = position[0]
+        if self._opening is not None:
+            self._opening.commit(position)
+        if self._keep is not None:
+            self._keep(self._at)
+
+    def close(self) -> None:
+        """Let go of what was opened, behind the last commit; does not wait."""
+        if self._opening is not None:
+            self._opening.close()
+
+    def wait(self) -> None:
+        """Block until it is closed, and raise what the last commit failed with."""
+        if self._opening is not None:
+            self._opening.wait()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class MarkedSource(Source[Any]):
+    """The elements of a source, each with its mark."""
+
+    run: SourceRun
+
+    def connect(self, downstream: Subscriber[Any], /) -> None:
+        """Open the source and mark what it gives."""
+        connect(self.run.opened(), _EntranceRun(self.run.marks, downstream))
+
+
+class _EntranceRun(Part):
+    """The subscriber of the source, and the subscription of what follows.
+
+    Upstream is asked for what downstream has asked for and there is room for: when half of the window is free, or when
+    all that was asked for has come.
+    """
+
+    def __init__(self, marks: SourceMarks, downstream: Subscriber[Any]) -> None:
+        self.height = height_of(downstream) + 1
+        self._marks = marks
+        self._downstream = downstream
+        self._on_chunk = chunks_of(downstream)
+        self._lock = Lock()
+        self._upstream: Subscription | None = None
+        self._wanted = 0
+        """What downstream has asked for and upstream was not."""
+        self._coming = 0
+        """What upstream was asked for and has not come."""
+        self._over = False
+        self.on_chunk = self._chunk if self._on_chunk is not None else None
+        marks.on_room = self._ask
+
+    # Signals.
+
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        self._upstream = subscription
+        self._downstream.on_subscribe(self)
+
+    def on_next(self, pair: Any, /) -> None:
+        if self._over:
+            return  # rule 2.8
+        try:
+            element = element_of(pair)
+        except TypeError as error:
+            self._refuse(error)
+            return
+        mark = self._marks.enter(pair[0])
+        with self._lock:
+            self._coming -= 1
+        self._downstream.on_next(Carried(element, (mark,)))
+        if not self._coming:
+            self._ask()
+
+    def _chunk(self, pairs: list[Any], /) -> None:
+        enter = self._marks.enter
+        try:
+            elements = [Carried(element_of(pair), (enter(pair[0]),)) for pair in pairs]
+        except TypeError:  # the elements before the one that is no pair come first
+            for pair in pairs:
+                self.on_next(pair)
+            return
+        with self._lock:
+            self._coming -= len(pairs)
+        assert self._on_chunk is not None
+        marks = self._marks
+        marks.gathers = True
+        try:
+            self._on_chunk(elements)
+        finally:
+            marks.gathers = False
+        marks.tell()
+        if not self._coming:
+            self._ask()
+
+    def _refuse(self, error: Exception) -> None:
+        self.cancel()
+        self._downstream.on_error(error)
+
+    def on_error(self, error: Exception, /) -> None:
+        self._over = True
+        self._downstream.on_error(error)
+
+    def on_complete(self) -> None:
+        self._over = True
+        self._downstream.on_complete()
+
+    def gone(self) -> None:
+        """Be told that nothing will be signalled any more."""
+        self._over = True
+        if isinstance(self._downstream, Part):
+            self._downstream.gone()
+
+    # Requests.
+
+    def request(self, n: int, /) -> None:
+        if type(n) is not int or n <= 0:
+            assert self._upstream is not None
+            self._upstream.request(n)  # rule 3.9: upstream refuses it
+            return
+        with self._lock:
+            self._wanted = add(self._wanted, n)
+        self._ask()
+
+    def cancel(self) -> None:
+        self._over = True
+        assert self._upstream is not None
+        self._upstream.cancel()
+
+    def _ask(self) -> None:
+        marks = self._marks
+        window = marks.window
+        if window is not None:
+            marks.tell()  # what was not told is not done
+        with self._lock:
+            if self._over:
+                return
+            count = self._wanted
+            if window is not None:
+                most = window - self._coming
+                if self._coming:
+                    most -= window // 2
+                marks.room_at = most - 1 if count else -1
+                room = most - len(marks)  # looked at behind `room_at`, so that no room is missed
+                if room <= 0:
+                    return
+                count = min(count, window - self._coming - len(marks))
+                marks.room_at = -1
+            if count <= 0:
+                return
+            if self._wanted < UNBOUNDED:
+                self._wanted -= count
+            if self._coming < UNBOUNDED:
+                self._coming += count
+            if window is not None and self._wanted:
+                marks.room_at = window - self._coming - window // 2 - 1
+        assert self._upstream is not None
+        self._upstream.request(count)
+
+
+__all__ = ["MarkedSource", "SourceRun"]

@@ -1,0 +1,86 @@
+"""functions: functions of a user's that are given carried elements and see their values.
+
+Each has the name and the code of the function that it calls, so that an error says where it was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.run.carrying.marks import Carried
+
+
+class _Lifted:
+    """A function in the place of another one."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.fn = fn
+        name = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None)
+        if isinstance(name, str):
+            self.__qualname__ = name
+        code = getattr(fn, "__code__", None)
+        if code is not None:
+            self.__code__ = code
+
+
+class OfValue(_Lifted):
+    """A function of the value, whose result is taken as it is."""
+
+    def __call__(self, element: Carried) -> Any:
+        return self.fn(element.value)
+
+
+class Becomes(_Lifted):
+    """A function whose result is what the element becomes."""
+
+    def __call__(self, element: Carried) -> Carried:
+        return element.made(self.fn(element.value))
+
+
+class BecomesLater(_Lifted):
+    """An asynchronous function whose result is what the element becomes."""
+
+    async def __call__(self, element: Carried) -> Carried | None:
+        value = await self.fn(element.value)
+        return None if value is None else element.made(value)
+
+
+class KeptIf(_Lifted):
+    """An asynchronous predicate; an element for which it is false is done."""
+
+    async def __call__(self, element: Carried) -> object:
+        kept = await self.fn(element.value)
+        if not kept:
+            element.done()
+        return kept
+
+
+class WhenDropped(_Lifted):
+    """A function that is told of an element which is dropped, and so done; it may be missing."""
+
+    def __init__(self, fn: Callable[[Any], object] | None) -> None:
+        super().__init__(fn or _ignored)
+
+    def __call__(self, element: Carried) -> object:
+        element.done()
+        return self.fn(element.value)
+
+
+class Unmarked(_Lifted):
+    """A function whose result comes of no element of a source."""
+
+    def __call__(self, *arguments: Any) -> Carried:
+        return Carried(self.fn(*arguments))
+
+
+def maybe(kind: Callable[[Callable[..., Any]], Any], fn: Callable[..., Any] | None) -> Any:
+    """Lift a function that may be missing."""
+    return None if fn is None else kind(fn)
+
+
+def _ignored(_: Any) -> None:
+    pass
+
+
+__all__ = ["Becomes", "BecomesLater", "KeptIf", "OfValue", "Unmarked", "WhenDropped", "maybe"]

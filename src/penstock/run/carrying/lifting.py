@@ -1,0 +1,152 @@
+"""lifting: a whole chain over carried elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from penstock.engine.runs.chain import Chain, inner_chains
+from penstock.engine.weaving.blame import operator_name
+from penstock.errors import PenstockError
+from penstock.operators.map import Map
+from penstock.operators.resumable import Resumable
+from penstock.run.branches import Branches, Hole
+from penstock.run.carrying.entrance import MarkedSource, SourceRun
+from penstock.run.carrying.joints import JOINTS
+from penstock.run.carrying.marks import Carried, finished
+from penstock.run.carrying.sources import REASONS, SOURCES
+from penstock.run.carrying.stages import is_fold, lifted_stages
+from penstock.run.carrying.values import CarriedValues
+from penstock.stage import Joint, Source, Stage, Step
+
+
+class NotCarriedError(PenstockError):
+    """The error that positions do not travel through a step, so that it is not known what is done behind it."""
+
+
+def wants_commits(source: Source[Any]) -> bool:
+    """Tell whether a source is to be told what is done."""
+    return isinstance(source, Resumable) and (source.commit is not None or source.opens)
+
+
+@dataclass(slots=True)
+class Lifting:
+    """What the chains of one run are lifted by: which sources are marked, and their runs."""
+
+    marked: Callable[[Source[Any]], bool]
+    begin: Callable[[Source[Any], bool], SourceRun]
+    """Makes the run of a source; it is told whether anything is done before the end."""
+    runs: list[SourceRun] = field(default_factory=list)
+    _seen: list[Source[Any]] = field(default_factory=list)
+    _folds: bool = False
+
+    def carries(self, chain: Chain) -> bool:
+        """Tell whether elements of a marked source come through a chain."""
+        source = chain.source
+        if isinstance(source, CarriedValues) or self.marked(source):
+            return True
+        return any(self.carries(inner) for inner in inner_chains(source))
+
+    def whole(self, chain: Chain) -> Chain:
+        """Return the chain of a run, whose elements are done when they have come to its end."""
+        self._folds = _folds(chain)
+        made = self._end(chain)
+        self.marked = _never  # the streams that functions make in the run have no positions
+        return made
+
+    def _branched(self, source: Branches) -> Branches:
+        """Have each element carried by every branch; the stream before waits for the slowest of them."""
+        ends = source.ends
+        self._folds = any(_folds(end._chain) for end in ends)
+        stream = self.lifted(source.stream).then(Map(_KeptBy(len(ends) - 1)))
+        lifted = tuple([replace(end, _chain=self._end(end._chain)) for end in ends])
+        return replace(source, stream=stream, ends=lifted)
+
+    def _end(self, chain: Chain) -> Chain:
+        if isinstance(chain.source, Branches):
+            return Chain(self._branched(chain.source), chain.steps, chain.places)
+        return self._steps(chain, last=True).then(Map(finished))
+
+    def lifted(self, chain: Chain) -> Chain:
+        """Return a chain over carried elements; those of a chain without a marked source carry nothing."""
+        return self._steps(chain, last=False)
+
+    def _steps(self, chain: Chain, *, last: bool) -> Chain:
+        if not isinstance(chain.source, Hole) and not self.carries(chain):
+            return chain.then(Map(Carried))
+        source, made = self._source(chain.source)
+        steps = chain.steps
+        at = 0
+        while at < len(steps):
+            step = steps[at]
+            if isinstance(step, Joint):
+                made.extend(self._joint(step))
+                at += 1
+                continue
+            stop = next((n for n in range(at, len(steps)) if isinstance(steps[n], Joint)), len(steps))
+            stages: Any = steps[at:stop]
+            made.extend(lifted_stages(stages, at, len(steps), last=last and stop == len(steps)))
+            at = stop
+        return Chain(source.source, (*source.steps, *made))
+
+    def _source(self, source: Source[Any]) -> tuple[Chain, list[Step]]:
+        if isinstance(source, CarriedValues):
+            return source.carried, []
+        if isinstance(source, Hole):
+            return Chain(source), []
+        if self.marked(source):
+            if any(source is each or source == each for each in self._seen):
+                raise NotCarriedError(
+                    f"{operator_name(source)}: this source is in the run twice, and would be told two things; let "
+                    "several sinks take one stream with branch(), or make two sources"
+                )
+            self._seen.append(source)
+            run = self.begin(source, not self._folds)
+            self.runs.append(run)
+            return Chain(MarkedSource(run)), []
+        lift = SOURCES.get(type(source))
+        if lift is None:
+            raise _refused(source)
+        made, steps = lift(source, self.lifted)
+        return Chain(made), list(steps)
+
+    def _joint(self, step: Joint[Any, Any]) -> tuple[Step, ...]:
+        lift = JOINTS.get(type(step))
+        if lift is None:
+            raise _refused(step)
+        return lift(step, self.lifted)
+
+
+def _never(_: Source[Any]) -> bool:
+    return False
+
+
+class _KeptBy:
+    """A function that has so many more branches carry an element."""
+
+    def __init__(self, more: int) -> None:
+        self._more = more
+
+    def __call__(self, element: Carried) -> Carried:
+        for _ in range(self._more):
+            element.also(None)
+        return element
+
+
+def _folds(chain: Chain) -> bool:
+    """Tell whether a step of a chain gives nothing before the end, so that nothing is done before it either."""
+    steps = chain.steps
+    return any(
+        isinstance(step, Stage) and is_fold(step) and not (step.tallies and at == len(steps) - 1)
+        for at, step in enumerate(steps)
+    )
+
+
+def _refused(step: Step | Source[Any]) -> NotCarriedError:
+    name = operator_name(step)
+    reason = REASONS.get(name, "it does not say which elements it is done with; put it before the source's positions")
+    return NotCarriedError(f"{name}: positions do not travel through it, so that the source cannot be told: {reason}")
+
+
+__all__ = ["Lifting", "NotCarriedError", "wants_commits"]

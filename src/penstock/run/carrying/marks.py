@@ -1,0 +1,188 @@
+"""marks: which elements of a source are not done yet, and what carries them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from threading import Lock
+from time import monotonic
+from typing import Any
+
+from penstock.engine.words.dropped import drop
+
+OFTEN = 0.01
+"""Seconds after which what is done is told even while more elements are being handed over."""
+
+
+def _nothing() -> None:
+    pass
+
+
+class SourceMark:
+    """An element of a source that is not done yet."""
+
+    __slots__ = ("book", "left", "position")
+
+    def __init__(self, book: SourceMarks, position: Any) -> None:
+        self.book = book
+        self.position = position
+        self.left = 1
+        """How many elements of the run carry it."""
+
+
+class SourceMarks:
+    """The marks of a source in its order; it tells how far everything is done."""
+
+    def __init__(self, commit: Callable[[Any], object], window: int | None) -> None:
+        self._commit = commit
+        self.window = window
+        """How many elements may not be done at a time; None for any number."""
+        self._lock = Lock()
+        self._marks: deque[SourceMark] = deque()
+        self._position: Any = None
+        self._telling = False
+        self._closed = False
+        self._told = 0.0
+        self.gathers = False
+        """Whether elements are being handed over, so that what is done is told now and then, and at their end."""
+        self.on_room: Callable[[], None] = _nothing
+        """What is called when there is room for more elements."""
+        self.room_at = -1
+        """How few elements may be under way for that to be called."""
+        self.on_failure: Callable[[Exception], None] | None = None
+        """What is called when the source fails to take note."""
+
+    def __len__(self) -> int:
+        return len(self._marks)
+
+    def enter(self, position: Any) -> SourceMark:
+        """SourceMark an element that comes from the source."""
+        mark = SourceMark(self, position)
+        self._marks.append(mark)
+        return mark
+
+    def keep(self, mark: SourceMark) -> None:
+        """Have one more element carry a mark."""
+        with self._lock:
+            mark.left += 1
+
+    def drop(self, mark: SourceMark) -> None:
+        """Have one element less carry a mark; tell the source how far all are done, if that is farther."""
+        with self._lock:
+            mark.left -= 1
+            if mark.left or self._marks[0] is not mark:
+                return
+            self._clear()
+        self._cleared()
+
+    def drop_all(self, dropped: Iterable[SourceMark]) -> None:
+        """Have one element less carry each of these marks."""
+        with self._lock:
+            for mark in dropped:
+                mark.left -= 1
+            if not self._marks or self._marks[0].left:
+                return
+            self._clear()
+        self._cleared()
+
+    def _clear(self) -> None:
+        marks = self._marks
+        while marks and not marks[0].left:
+            self._position = marks.popleft().position
+
+    def _cleared(self) -> None:
+        room = len(self._marks) <= self.room_at
+        if room or not self.gathers or monotonic() - self._told > OFTEN:
+            self.tell()
+        if room:
+            self.on_room()
+
+    def tell(self) -> None:
+        """Tell the source of the newest position, one at a time and in order, on whichever thread is first."""
+        while not self._telling and self._position is not None:
+            with self._lock:
+                if self._telling or self._position is None or self._closed:
+                    return
+                position, self._position = self._position, None
+                self._telling = True
+            try:
+                self._commit(position)
+            except Exception as error:  # noqa: BLE001  rule 1.4: the run ends with it
+                self._closed = True
+                if self.on_failure is None:
+                    drop("resumable: commit raised", error)
+                else:
+                    self.on_failure(error)
+            finally:
+                self._telling = False
+                self._told = monotonic()
+
+    def restart(self) -> None:
+        """Forget the elements that are under way: the source gives them again."""
+        with self._lock:
+            for mark in self._marks:
+                mark.left = -1  # what still carries it changes nothing any more
+            self._marks = deque()
+
+    def close(self) -> None:
+        """Tell the source no more."""
+        with self._lock:
+            self._closed = True
+
+
+class Carried:
+    """An element on its way, with the marks of those that it was made of."""
+
+    __slots__ = ("marks", "value")
+
+    def __init__(self, value: Any, marks: tuple[SourceMark, ...] = ()) -> None:
+        self.value = value
+        self.marks = marks
+
+    def __repr__(self) -> str:
+        return repr(self.value)  # what a log shows
+
+    def made(self, value: Any) -> Carried:
+        """Return what this element became; this one is no more."""
+        return Carried(value, self.marks)
+
+    def also(self, value: Any) -> Carried:
+        """Return one of several elements that come of this one, which is still to be done."""
+        for mark in self.marks:
+            mark.book.keep(mark)
+        return Carried(value, self.marks)
+
+    def done(self) -> None:
+        """Say that this element is done, or was dropped."""
+        marks = self.marks
+        if not marks:
+            return
+        if len(marks) == 1:
+            marks[0].book.drop(marks[0])
+            return
+        for book in {id(mark.book): mark.book for mark in marks}.values():
+            book.drop_all([mark for mark in marks if mark.book is book])
+
+
+def joined(value: Any, parts: Iterable[Carried]) -> Carried:
+    """Return the one element that several became."""
+    return Carried(value, tuple([mark for part in parts for mark in part.marks]))
+
+
+def joined_list(parts: list[Carried]) -> Carried:
+    """Return a list of elements as one element."""
+    return joined([part.value for part in parts], parts)
+
+
+def joined_tuple(parts: tuple[Carried, ...]) -> Carried:
+    """Return a tuple of elements as one element."""
+    return joined(tuple([part.value for part in parts]), parts)
+
+
+def finished(element: Carried) -> Any:
+    """Say that an element has come to the end, and return it as it is without its marks."""
+    element.done()
+    return element.value
+
+
+__all__ = ["Carried", "SourceMark", "SourceMarks", "finished", "joined", "joined_list", "joined_tuple"]

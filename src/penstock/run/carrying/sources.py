@@ -1,0 +1,111 @@
+"""sources: what each source that is made of streams makes of carried elements, or why it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from penstock.engine.runs.chain import with_other_chains
+from penstock.operators.checked import Checked
+from penstock.operators.concat import Concat
+from penstock.operators.delay_subscription import DelaySubscription
+from penstock.operators.interleave import Interleave
+from penstock.operators.map import Map
+from penstock.operators.merge import Merge
+from penstock.operators.merge_sorted import MergeSorted
+from penstock.operators.metrics import Metrics
+from penstock.operators.observed import Observed
+from penstock.operators.race import Race
+from penstock.operators.retry import Retry
+from penstock.operators.sample import Sample
+from penstock.operators.subscribe_on import SubscribeOn
+from penstock.operators.switch_if_empty import SwitchIfEmpty
+from penstock.operators.take_until import TakeUntil
+from penstock.operators.window import WindowUntil
+from penstock.operators.with_context import WithContext
+from penstock.operators.zip import Zip
+from penstock.run.carrying.functions import OfValue
+from penstock.run.carrying.joints import LiftChain, in_order
+from penstock.run.carrying.marks import Carried, joined_tuple
+from penstock.run.carrying.values import carried_values
+from penstock.run.valve import Valved
+from penstock.stage import Source, Step
+
+LiftSource = Callable[[Any, LiftChain], tuple[Source[Any], tuple[Step, ...]]]
+"""What makes a source of carried elements of a source, and what has to follow it."""
+
+
+def _moved(source: Source[Any], lift: LiftChain) -> tuple[Source[Any], tuple[Step, ...]]:
+    return with_other_chains(source, lift), ()
+
+
+def _ordered(source: Any, lift: LiftChain) -> tuple[Source[Any], tuple[Step, ...]]:
+    enter, _, leave = in_order(Map(Carried))
+    return replace(source, stream=lift(source.stream).then(enter)), (leave,)
+
+
+def _first_alone(source: Any, lift: LiftChain) -> tuple[Source[Any], tuple[Step, ...]]:
+    return replace(source, stream=lift(source.stream)), ()
+
+
+def _value(element: Any) -> Any:
+    return element
+
+
+def _sorted(source: MergeSorted, lift: LiftChain) -> tuple[Source[Any], tuple[Step, ...]]:
+    return with_other_chains(source, lift, key=OfValue(source.key or _value)), ()
+
+
+def _until(source: WindowUntil, lift: LiftChain) -> tuple[Source[Any], tuple[Step, ...]]:
+    make = source.make
+    stream = lift(source.stream)
+    return replace(source, stream=stream, make=lambda chain: make(carried_values(chain))), (Map(Carried),)
+
+
+def _zipped(source: Zip, lift: LiftChain) -> tuple[Source[Any], tuple[Step, ...]]:
+    return with_other_chains(source, lift), (Map(joined_tuple),)
+
+
+SOURCES: dict[type[Source[Any]], LiftSource] = {
+    Checked: _moved,
+    Concat: _moved,
+    DelaySubscription: _moved,
+    Interleave: _moved,
+    Merge: _moved,
+    MergeSorted: _sorted,
+    Metrics: _moved,
+    Observed: _moved,
+    Race: _moved,
+    Retry: _moved,
+    Sample: _ordered,
+    SubscribeOn: _moved,
+    SwitchIfEmpty: _moved,
+    TakeUntil: _first_alone,
+    Valved: _moved,
+    WindowUntil: _until,
+    WithContext: _moved,
+    Zip: _zipped,
+}
+"""What each source that is made of streams makes of carried elements."""
+
+REASONS: dict[str, str] = {
+    "cache": "others may read what it keeps after the run has ended; let several sinks take one stream with branch()",
+    "combine_latest": "it gives an element again with each of the others; put it behind the run that commits",
+    "expand": "what it makes of an element goes back into it; make a list of it in one flat_map",
+    "join": "it keeps elements for others that may never come; join on Spark, by keyed_by(...).both(...)",
+    "materialize": "a failure would be an element, and so be done; handle it with on_error_resume",
+    "partition": "its two streams may be read in different runs; let two sinks take one stream with branch()",
+    "publish": "others may read it outside of the run; let several sinks take one stream with branch()",
+    "repeat": "a second run of the source would give what is committed; repeat inside of open_from",
+    "replay": "others may read what it keeps outside of the run; let several sinks take one stream with branch()",
+    "sequence_equal": "it gives one answer for two streams; compare lists of their elements",
+    "share": "others may read it outside of the run; let several sinks take one stream with branch()",
+    "skip_until": "it may drop as many elements as may be uncommitted before the other stream says a word; "
+    "use skip_while",
+    "with_latest_from": "it drops elements for which there is no other yet; read the other side in a map",
+}
+"""Why an operator does not carry positions, and what to do instead."""
+
+
+__all__ = ["REASONS", "SOURCES"]

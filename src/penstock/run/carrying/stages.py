@@ -1,0 +1,318 @@
+"""stages: a stage, whatever its body, over carried elements.
+
+The bodies that run everywhere run here, over the values. What an element becomes has its marks. A stage that keeps
+elements does so in its variable `items`, oldest first, and says by `keeps` how many it needs besides: with each thing
+it gives go the marks of all that it had by then, and those that it no longer has are done with. A stage that gives
+nothing before the end has all of them until then.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from math import inf
+from typing import Any, ClassVar
+
+from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.given import Items
+from penstock.engine.runs.wiring import pull
+from penstock.engine.weaving.blame import describe
+from penstock.engine.weaving.segment import STARVED, Segment
+from penstock.engine.weaving.stepping import SteppingRun
+from penstock.engine.weaving.weave_push import PushWeaver
+from penstock.operators.buffer import Buffer
+from penstock.operators.map import Map
+from penstock.run.carrying.marks import Carried, joined, joined_list
+from penstock.stage import Body, Sight, Stage
+
+Stages = tuple[Stage[Any, Any], ...]
+
+
+def is_fold(stage: Stage[Any, Any]) -> bool:
+    """Tell whether a stage gives nothing before the end, and then something of all elements."""
+    return stage.body.drops_all and stage.body.tail is not None
+
+
+def _holds(stage: Stage[Any, Any]) -> bool:
+    return bool(stage.keeps) or is_fold(stage) or any(name == "items" for name, _ in stage.body.state)
+
+
+def lifted_stages(stages: Stages, first: int, total: int, *, last: bool) -> list[Stage[Any, Any]]:
+    """Return adjacent stages over carried elements; `last` says that nothing follows in the chain."""
+    made: list[Stage[Any, Any]] = []
+    passing: list[Stage[Any, Any]] = []
+
+    def flush(stop: int) -> None:
+        if passing:
+            made.append(PassingStages(tuple(passing), first + stop - len(passing), total))
+            passing.clear()
+
+    for at, stage in enumerate(stages):
+        body = stage.body
+        if isinstance(stage, Buffer) and stage.step in {None, stage.count}:
+            flush(at)
+            made += [stage, Map(joined_list)]  # faster than what follows, and the same
+        elif last and stage.tallies and at == len(stages) - 1:
+            flush(at)
+            made.append(TallyStage((stage,), first + at, total))
+        elif body.each is not None or body.head is not None:
+            flush(at)
+            made.append(ManyStage((stage,), first + at, total))
+        elif _holds(stage):
+            flush(at)
+            made.append(HoldingStage((stage,), first + at, total))
+        else:
+            passing.append(stage)
+    flush(len(stages))
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedStage(Stage[Any, Any]):
+    """Stages over carried elements; see the module."""
+
+    stages: Stages
+    first: int
+    total: int
+    sight: ClassVar[Sight] = Sight.ITEM
+
+    @property
+    def cap(self) -> int | None:
+        """Return the most elements that they will ever take."""
+        caps = [stage.cap for stage in self.stages if stage.cap is not None]
+        return min(caps, default=None)
+
+    def demand(self, n: int) -> int:
+        """Return how many elements may be asked for when `n` are wanted."""
+        for stage in reversed(self.stages):
+            n = stage.demand(n)
+        return n
+
+    def saw(self, error: Exception) -> None:
+        """Let them look at a failure of upstream."""
+        for stage in self.stages:
+            stage.saw(error)
+
+    @property
+    def segment(self) -> Segment:
+        """Return the stages as one segment of their chain."""
+        return Segment(self.stages, self.first, self.total)
+
+
+_ONE_OR_NONE = "v = {push}(v)\nif v is None:\n    if {run}.over: stop\n    skip"
+_STATE = (("run", "{begin}()"), ("push", "{run}.push"))
+
+
+@dataclass(frozen=True, slots=True)
+class PassingStages(CarriedStage):
+    """Stages that make at most one element of one, and keep none."""
+
+    loop: ClassVar[Body] = Body(_ONE_OR_NONE, state=_STATE, ends="{run}.over", tail="{run}.tails()")
+
+    def begin(self) -> _Passing:
+        """Begin a run."""
+        return _Passing(self.segment)
+
+
+class _Passing:
+    """One run of such stages."""
+
+    def __init__(self, segment: Segment) -> None:
+        self.over = False
+        self._push, self._tails, _ = segment.open_pushed(self)  # type: ignore[arg-type]
+
+    def last(self) -> None:
+        """Be told by a stage that it takes no more."""
+        self.over = True
+
+    def push(self, element: Carried) -> Carried | None:
+        """Return what an element becomes, None if it is dropped."""
+        made = self._push(element.value)
+        if made is STARVED:
+            element.done()
+            return None
+        return element.made(made)
+
+    def tails(self) -> Iterator[Carried]:
+        """Return what follows at the end, which comes of no element."""
+        return map(Carried, self._tails())
+
+
+@dataclass(frozen=True, slots=True)
+class TallyStage(CarriedStage):
+    """A stage at the end of a chain that deals with each element and says at last how many there were."""
+
+    loop: ClassVar[Body] = Body(_ONE_OR_NONE, state=_STATE, ends="{run}.over", tail="{run}.tails()")
+
+    def begin(self) -> _Passing:
+        """Begin a run."""
+        return _Passing(self.segment)
+
+
+class _HeldWeaver(PushWeaver):
+    """The writer of a stage as a function of one element, which also tells how many elements the stage keeps."""
+
+    def write(self) -> str:
+        """Write it with another last result."""
+        super().write()
+        kept = "len(s0_items)" if any(name == "items" for name, _ in self.bodies[0].state) else "0"
+        self.lines[-1] = f"    return push, tails, lambda: {kept}"
+        return "\n".join(self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class HoldingStage(CarriedStage):
+    """A stage that keeps elements, and makes at most one of each that comes."""
+
+    loop: ClassVar[Body] = Body(_ONE_OR_NONE, state=_STATE, ends="{run}.over", tail="{run}.tails()")
+
+    def begin(self) -> _Holding:
+        """Begin a run."""
+        return _Holding(self)
+
+
+class _Holder:
+    """The elements that a stage has had and is not done with, oldest first."""
+
+    def __init__(self, stage: Stage[Any, Any]) -> None:
+        self._stage = stage
+        self._had: deque[Carried] = deque()
+        self._all = is_fold(stage)
+
+    def came(self, element: Carried) -> None:
+        """Take an element."""
+        self._had.append(element)
+
+    def given(self, value: Any) -> Carried:
+        """Return something that the stage gives while it has these elements."""
+        for element in self._had:
+            for mark in element.marks:
+                mark.book.keep(mark)
+        return joined(value, self._had)
+
+    def given_last(self, value: Any) -> Carried:
+        """Return the last thing that the stage gives, which takes all the marks."""
+        had, self._had = self._had, deque()
+        return joined(value, had)
+
+    def let_go(self, kept: float) -> None:
+        """Be done with all but the last `kept`."""
+        most = inf if self._all else kept + self._stage.keeps
+        while len(self._had) > most:
+            self._had.popleft().done()
+        if len(self._had) > 1:
+            self._check_room()
+
+    def _check_room(self) -> None:
+        """Refuse to keep as many elements as may be uncommitted: no other would come that lets them go."""
+        for mark in self._had[-1].marks[:1]:
+            window = mark.book.window
+            if window is not None and len(self._had) >= window:
+                raise RuntimeError(
+                    f"{describe(self._stage)} keeps {len(self._had)} elements, and {window} may be uncommitted, so "
+                    "that no other can come; say window=n with a greater n where the source is made"
+                )
+
+    def let_go_of_all(self) -> None:
+        """Be done with everything."""
+        self.given_last(None).done()
+
+
+class _Holding:
+    """One run of a stage that keeps elements."""
+
+    def __init__(self, step: HoldingStage) -> None:
+        self.over = False
+        ((function, where, fields),) = step.segment.prepared("push", None, _HeldWeaver)
+        self._push, self._tails, self._kept = function(where, self.last, *fields)
+        self._holder = _Holder(step.stages[0])
+
+    def last(self) -> None:
+        """Be told by the stage that it takes no more."""
+        self.over = True
+
+    def push(self, element: Carried) -> Carried | None:
+        """Return what the stage gives when an element has come, None if nothing."""
+        holder = self._holder
+        holder.came(element)
+        made = self._push(element.value)
+        given = None if made is STARVED else holder.given(made)
+        holder.let_go(self._kept())
+        return given
+
+    def tails(self) -> Iterator[Carried]:
+        """Return what the stage gives at the end, and be done with what it has."""
+        return _at_the_end(self._holder, self._tails())
+
+
+def _at_the_end(holder: _Holder, values: Iterable[Any]) -> Iterator[Carried]:
+    last: Any = STARVED
+    for value in values:
+        if last is not STARVED:
+            yield holder.given(last)
+        last = value
+    if last is STARVED:
+        holder.let_go_of_all()
+    else:  # what is asked for no more is not left with marks
+        yield holder.given_last(last)
+
+
+@dataclass(frozen=True, slots=True)
+class ManyStage(CarriedStage):
+    """A stage that may make several elements of one, or adds some before the first."""
+
+    loop: ClassVar[Body] = Body(
+        head="{run}.head()",
+        each="{run}.came(v)",
+        state=(("run", "{begin}()"),),
+        ends="{run}.over",
+        tail="{run}.tails()",
+    )
+
+    def begin(self) -> _Many:
+        """Begin a run."""
+        return _Many(self)
+
+
+class _Many:
+    """One run of such a stage, which runs piece by piece, an element at a time."""
+
+    def __init__(self, step: ManyStage) -> None:
+        stage = step.stages[0]
+        self._run = SteppingRun((stage,))
+        self._run.begin()
+        steps = self._run.steps
+        self._open: Callable[[tuple[Any, ...]], Iterator[Any]] = lambda piece: _opened(steps, piece)
+        self._holder = _Holder(stage)
+
+    @property
+    def over(self) -> bool:
+        """Tell whether the stage takes no more."""
+        return self._run.ended
+
+    def head(self) -> Iterator[Carried]:
+        """Return what comes before the first element."""
+        return map(Carried, self._open(()))
+
+    def came(self, element: Carried) -> Iterator[Carried]:
+        """Return what the stage gives when an element has come."""
+        holder = self._holder
+        holder.came(element)
+        for value in self._open((element.value,)):
+            yield holder.given(value)
+        holder.let_go(self._run.held)
+
+    def tails(self) -> Iterator[Carried]:
+        """Return what the stage gives at the end, and be done with what it has."""
+        self._run.ending = True
+        return _at_the_end(self._holder, self._open(()))
+
+
+def _opened(steps: tuple[Any, ...], piece: tuple[Any, ...]) -> Iterator[Any]:
+    opener = pull(Chain(Items(piece), steps))
+    assert opener is not None
+    return opener(None)
+
+
+__all__ = ["CarriedStage", "is_fold", "lifted_stages"]
