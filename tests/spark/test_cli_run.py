@@ -102,7 +102,6 @@ def test_a_failure_is_shown_and_is_status_1(file, capsys):
         (["--name", "none"], "{file} has no 'none'; its pipelines are: failing, other, pipeline; say --name"),
         (["--name", "number"], "'number' in {file} must be a Pipeline (source | ... | sink), got 5"),
         (["--conf", "nothing"], "--conf must be KEY=VALUE, got 'nothing'"),
-        (["--checkpoint", "x"], "checkpoint is for pipelines on Spark, and this one runs in this process"),
     ],
 )
 def test_what_cannot_be_started_is_status_2(file, capsys, arguments, message):

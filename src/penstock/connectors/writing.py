@@ -120,6 +120,7 @@ class _WritingBasin:
         self._flushing: asyncio.Task[None] | None = None
         self._failure: Exception | None = None
         self._closed = False
+        self._put_at = 0.0
         self.holds = False
         """Whether batches are written that are not durable yet."""
         self.on_durable: Callable[[], None] = _nothing
@@ -136,12 +137,16 @@ class _WritingBasin:
                 raise self._failure
             held = await self._writer.write(batch) is False
             self.holds = held
+        loop = asyncio.get_running_loop()
+        self._put_at = loop.time()
         if held and self._flushing is None and isinstance(self._writer, HoldingWriter):
-            self._flushing = asyncio.get_running_loop().create_task(self._flush_later(self._writer))
+            self._flushing = loop.create_task(self._flush_later(self._writer))
         return len(batch)
 
     async def _flush_later(self, writer: HoldingWriter) -> None:
-        await asyncio.sleep(writer.flush_after)
+        clock = asyncio.get_running_loop().time
+        while (left := self._put_at + writer.flush_after - clock()) > 0:  # noqa: ASYNC110  it is time that it waits for
+            await asyncio.sleep(left)  # and again if a batch came meanwhile
         self._flushing = None
         assert self._turn is not None
         try:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import shutil
 import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, ClassVar, Literal
+
+from penstock.sinks.part_file import PartFile
 
 Form = Literal["lines", "bytes"]
 
@@ -20,15 +19,14 @@ class NewFile:
     is removed.
     """
 
-    __slots__ = ("_file", "_form", "_lock", "_over", "_part", "_path", "_writing")
+    __slots__ = ("_file", "_form", "_lock", "_new", "_over", "_writing")
     holds: ClassVar[bool] = True  # nothing that it has taken is there before the end
 
     def __init__(self, path: Path, form: Form, encoding: str) -> None:
-        self._path = path
         self._form = form
-        self._part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+        self._new = PartFile(path)
         lines = form == "lines"
-        self._file: IO[Any] = self._part.open(
+        self._file: IO[Any] = self._new.part.open(
             "x" if lines else "xb", encoding=encoding if lines else None, newline="" if lines else None
         )
         self._lock = threading.Lock()
@@ -64,16 +62,12 @@ class NewFile:
         """Put the file in its place, if the stream has completed."""
         if error is not None:
             return  # `left` removes it
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
-        if self._path.exists():
-            shutil.copymode(self._path, self._part)
+        self._new.seal(self._file)
         with self._lock:
             if self._over:
                 return  # cancelled meanwhile
             self._over = True
-            self._part.replace(self._path)
+            self._new.place()
 
     def left(self) -> None:
         """Remove what was written, unless it is in its place."""
@@ -85,7 +79,7 @@ class NewFile:
 
     def _remove(self) -> None:
         self._file.close()
-        self._part.unlink(missing_ok=True)
+        self._new.remove()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +89,7 @@ class MakeNewFile:
     path: Path
     form: Form
     encoding: str
+    holds: ClassVar[bool] = NewFile.holds
 
     def __call__(self) -> NewFile:
         return NewFile(self.path, self.form, self.encoding)

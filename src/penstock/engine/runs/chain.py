@@ -123,7 +123,9 @@ def cuts(stages: Sequence[Stage[Any, Any]]) -> list[int]:
 
 def inner_chains(source: Source[Any]) -> list[Chain]:
     """Return the chains that a source holds in its fields."""
-    values = [getattr(source, field.name) for field in dataclasses.fields(source)]  # type: ignore[arg-type]
+    if not dataclasses.is_dataclass(source):
+        return []
+    values = [getattr(source, field.name) for field in dataclasses.fields(source)]
     rows = [value if isinstance(value, tuple) else (value,) for value in values]
     return [item for row in rows for item in row if isinstance(item, Chain)]
 

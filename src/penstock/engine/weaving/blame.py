@@ -35,7 +35,13 @@ def place_of(fn: object) -> str:
 
 
 def operator_name(step: Step | Source[Any]) -> str:
-    """Return the operator's name as users write it: that of its module, or `drop_repeats` for DropRepeats."""
+    """Return the operator's name as users write it: that of its module, or `drop_repeats` for DropRepeats.
+
+    A step that stands for others in a run has their names.
+    """
+    stood: Any = getattr(step, "stands_for", None)
+    if stood is not None:
+        return " | ".join(map(operator_name, stood if isinstance(stood, tuple) else (stood,)))
     package, _, module = type(step).__module__.rpartition(".")
     if package == "penstock.operators":
         return module
@@ -65,6 +71,9 @@ def _raised_in(step: object, traceback: TracebackType | None) -> object | None:
 
 def describe(step: Step) -> str:
     """Return `map(parse_line)` for a step with a function, else its operator's name."""
+    stood: Any = getattr(step, "stands_for", None)
+    if stood is not None:
+        return " | ".join(map(describe, stood if isinstance(stood, tuple) else (stood,)))
     fn = callable_of(step)
     return operator_name(step) if fn is None else f"{operator_name(step)}({function_name(fn)})"
 

@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Any
 
 from penstock.engine.runs.chain import Chain, inner_chains
+from penstock.engine.weaving.blame import describe, operator_name
 from penstock.errors import PenstockError
 from penstock.operators.resumable import Resumable
 from penstock.run.branches import Branches
@@ -34,7 +35,7 @@ class Committing:
     """What a run does besides its chain: tell sources what is done, and keep their positions."""
 
     def __init__(self, chain: Chain, checkpoint: str | Path | None = None) -> None:
-        self._places = None if checkpoint is None else KeptPositions(Path(checkpoint), str(chain))
+        self._places = None if checkpoint is None else KeptPositions(Path(checkpoint), _said(chain))
         lifting = Lifting(self._marked if checkpoint is not None else wants_commits, self._begin)
         self._runs = lifting.runs
         self.chain = lifting.whole(chain)
@@ -42,8 +43,13 @@ class Committing:
     @staticmethod
     def needed(chain: Chain) -> bool:
         """Tell whether a chain has a source that is to be told what is done."""
-        source = chain.source
-        return wants_commits(source) or any(Committing.needed(inner) for inner in inner_chains(source))
+        waiting = [chain]
+        while waiting:  # chains may be nested deeper than Python's stack
+            source = waiting.pop().source
+            if wants_commits(source):
+                return True
+            waiting.extend(inner_chains(source))
+        return False
 
     @staticmethod
     def _marked(source: Source[Any]) -> bool:
@@ -75,14 +81,32 @@ class Committing:
         """Let go of the sources, behind the last thing that they are told, and write the last positions."""
         for run in self._runs:
             run.close()
-        try:
-            for run in self._runs:
-                run.wait()
-        except Exception as error:
+        failures: list[Exception] = []
+        for end in (*(run.wait for run in self._runs), self._write):
+            try:
+                end()
+            except Exception as error:  # noqa: BLE001  the other sources are waited for as well
+                failures.append(error)
+        if failures:
+            error = failures[0]
             raise CommitError(f"run: a source could not be told what is done at the end: {error!r}") from error
-        finally:
-            if self._places is not None:
-                self._places.write()
+
+    def _write(self) -> None:
+        if self._places is not None:
+            self._places.write()
+
+
+def _said(chain: Chain) -> str:
+    """Return what a pipeline is made of in words, with the chains inside of it."""
+    source = chain.source
+    inner = [_said(each) for each in inner_chains(source)]
+    if isinstance(source, Branches):
+        inner += [_said(end._chain) for end in source.ends]
+    if isinstance(source, Valved):
+        first = inner[0]
+    else:
+        first = operator_name(source) + (f"({', '.join(inner)})" if inner else "")
+    return " | ".join([first, *map(describe, chain.steps)])
 
 
 class KeptPositions:
@@ -98,14 +122,18 @@ class KeptPositions:
         folder.mkdir(parents=True, exist_ok=True)
         try:
             found = json.loads(self._file.read_text())
+            before, self._positions = found["chain"], dict(found["positions"])
         except FileNotFoundError:
             return
-        if found["chain"] != chain:
+        except (ValueError, TypeError, KeyError) as error:
             raise PenstockError(
-                f"run: the checkpoint in {folder} is of another pipeline: it was {found['chain']}, and is {chain}; "
+                f"run: {self._file} is no file of positions: {error!r}; give another folder, or remove it to begin anew"
+            ) from error
+        if before != chain:
+            raise PenstockError(
+                f"run: the checkpoint in {folder} is of another pipeline: it was {before}, and is {chain}; "
                 "give another folder, or the same pipeline"
             )
-        self._positions = found["positions"]
 
     def at(self, number: int) -> Any:
         """Return the position of a source, None if it has none yet."""
@@ -127,9 +155,14 @@ class KeptPositions:
                 return
             self._changed = False
             self._written = time.monotonic()
+            try:
+                text = json.dumps({"chain": self._chain, "positions": self._positions})
+            except (TypeError, ValueError) as error:
+                found = ", ".join(map(repr, self._positions.values()))
+                raise TypeError(f"run: a checkpoint keeps positions that are JSON values, got {found:.200}") from error
             part = self._file.with_suffix(".part")
             with part.open("w") as file:
-                json.dump({"chain": self._chain, "positions": self._positions}, file)
+                file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
             part.replace(self._file)

@@ -9,6 +9,7 @@ from typing import Any
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.words.demand import UNBOUNDED, add
+from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import Part, chunks_of, height_of
 from penstock.operators.resumable import OpenedRun, Resumable, element_of
 from penstock.run.carrying.marks import Carried, SourceMarks
@@ -22,34 +23,30 @@ class SourceRun:
     """The source of one run: what was opened, what of it is not done, and from where it goes on."""
 
     def __init__(self, source: Source[Any], window: int | None, after: Position | None, keep: Any = None) -> None:
-        self._source = source
+        self.source = source
         self._opening = OpenedRun(source) if isinstance(source, Resumable) else None
         self._keep = keep
-        self._at = after
-        """The position up to which all is done."""
         self._begun = False
-        self.marks = SourceMarks(self._commit, window)
+        self.marks = SourceMarks(self._commit, window, after)
 
     def opened(self) -> Chain:
         """Return pairs of a position and an element, behind what is done."""
         if self._begun:
             self.marks.restart()
         self._begun = True
-        source = self._source
+        source, after = self.source, self.marks.reached
         if isinstance(source, Resumable) and not source.counted:
-            return source.opened(self._at, self._opening)
+            return source.opened(after, self._opening)
         stream: Stream[Any] = Stream(Chain(source))
-        return Resumption.of(stream).open(self._at)._chain
+        return Resumption.of(stream).open(after)._chain
 
     def _commit(self, position: Position) -> None:
-        self._at = position
-        source = self._source
-        if isinstance(source, Resumable) and source.counted:
-            position = position[0]
+        source = self.source
         if self._opening is not None:
-            self._opening.commit(position)
+            counted = isinstance(source, Resumable) and source.counted
+            self._opening.commit(position[0] if counted else position)
         if self._keep is not None:
-            self._keep(self._at)
+            self._keep(position)
 
     def close(self) -> None:
         """Let go of what was opened, behind the last commit; does not wait."""
@@ -67,6 +64,11 @@ class MarkedSource(Source[Any]):
     """The elements of a source, each with its mark."""
 
     run: SourceRun
+
+    @property
+    def stands_for(self) -> Source[Any]:
+        """Return what it is shown as."""
+        return self.run.source
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Open the source and mark what it gives."""
@@ -106,48 +108,57 @@ class _EntranceRun(Part):
             return  # rule 2.8
         try:
             element = element_of(pair)
-        except TypeError as error:
+            mark = self._marks.enter(pair[0])
+            with self._lock:
+                self._coming -= 1
+            self._downstream.on_next(Carried(element, (mark,)))
+            if not self._coming:
+                self._ask()
+        except Exception as error:  # noqa: BLE001  rule 2.13: upstream would not know what to do with it
             self._refuse(error)
-            return
-        mark = self._marks.enter(pair[0])
-        with self._lock:
-            self._coming -= 1
-        self._downstream.on_next(Carried(element, (mark,)))
-        if not self._coming:
-            self._ask()
 
     def _chunk(self, pairs: list[Any], /) -> None:
-        enter = self._marks.enter
+        if self._over:
+            return  # rule 2.8
+        marks = self._marks
+        enter = marks.enter
         try:
-            elements = [Carried(element_of(pair), (enter(pair[0]),)) for pair in pairs]
-        except TypeError:  # the elements before the one that is no pair come first
+            values = list(map(element_of, pairs))
+        except Exception:  # noqa: BLE001  the elements before the one that is no pair come first
             for pair in pairs:
                 self.on_next(pair)
             return
-        with self._lock:
-            self._coming -= len(pairs)
-        assert self._on_chunk is not None
-        marks = self._marks
-        marks.gathers = True
         try:
-            self._on_chunk(elements)
-        finally:
-            marks.gathers = False
-        marks.tell()
-        if not self._coming:
-            self._ask()
+            elements = [Carried(value, (enter(pair[0]),)) for value, pair in zip(values, pairs, strict=True)]
+            with self._lock:
+                self._coming -= len(pairs)
+            assert self._on_chunk is not None
+            marks.gathers = True
+            try:
+                self._on_chunk(elements)
+            finally:
+                marks.gathers = False
+            marks.tell()
+            if not self._coming:
+                self._ask()
+        except Exception as error:  # noqa: BLE001  rule 2.13
+            self._refuse(error)
 
     def _refuse(self, error: Exception) -> None:
         self.cancel()
         self._downstream.on_error(error)
 
     def on_error(self, error: Exception, /) -> None:
+        if self._over:
+            drop("an error came after the end or the cancel", error)
+            return
         self._over = True
         self._downstream.on_error(error)
 
     def on_complete(self) -> None:
-        self._over = True
-        self._downstream.on_complete()
+        if not self._over:
+            self._over = True
+            self._downstream.on_complete()
 
     def gone(self) -> None:
         """Be told that nothing will be signalled any more."""
@@ -174,8 +185,8 @@ class _EntranceRun(Part):
     def _ask(self) -> None:
         marks = self._marks
         window = marks.window
-        if window is not None:
-            marks.tell()  # what was not told is not done
+        if window is not None and not marks.all_told():
+            return  # what was not told is not done
         with self._lock:
             if self._over:
                 return

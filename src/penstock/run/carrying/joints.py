@@ -30,7 +30,6 @@ from penstock.operators.group_by import GroupBy
 from penstock.operators.keep_alive import KeepAlive
 from penstock.operators.limit_rate import LimitRate
 from penstock.operators.log import Log
-from penstock.operators.map import Map
 from penstock.operators.map_async import MapAsync
 from penstock.operators.map_error import MapError
 from penstock.operators.on_backpressure_buffer import OnBackpressureBuffer
@@ -48,7 +47,7 @@ from penstock.operators.throttle import Throttle
 from penstock.operators.timeout import Timeout
 from penstock.operators.window import Window, WindowSeconds
 from penstock.run.carrying.functions import Becomes, BecomesLater, KeptIf, OfValue, Unmarked, WhenDropped, maybe
-from penstock.run.carrying.marks import Carried, joined, joined_list
+from penstock.run.carrying.marks import Carried, Positions, SourceMark, joined, joined_list
 from penstock.run.carrying.stages import lifted_stages
 from penstock.run.carrying.values import carried_values
 from penstock.stage import Joint, Step
@@ -82,7 +81,7 @@ class _Order:
 def in_order(step: Step) -> tuple[Step, ...]:
     """Put a step that may leave elements out between two places that know which ones went in."""
     order = _Order()
-    return (Map(order.enter), step, Map(order.leave))
+    return (Positions(order.enter), step, Positions(order.leave))
 
 
 def unmarked(given: Any, lift: LiftChain) -> Stream[Carried]:
@@ -164,13 +163,13 @@ class _CarriedBasin:
     def __init__(self, basin: Basin) -> None:
         self._basin = basin
         self._holds = bool(getattr(basin, "holds", False))
-        self._held: list[Carried] = []
+        self._held: list[SourceMark] = []
         self.left = basin.left
 
     def put(self, element: Carried, /) -> bool:
         wanted = self._basin.put(element.value)
         if wanted and self._holds:
-            self._held.append(element)
+            self._held += element.marks
         elif wanted:
             element.done()
         return wanted
@@ -178,7 +177,7 @@ class _CarriedBasin:
     def end(self, error: Exception | None, /) -> None:
         self._basin.end(error)
         if error is None:
-            joined(None, self._held).done()
+            Carried(None, tuple(self._held)).done()
 
 
 class _CarriedAsyncBasin:
@@ -186,21 +185,21 @@ class _CarriedAsyncBasin:
 
     def __init__(self, basin: AsyncBasin) -> None:
         self._basin: Any = basin
-        self._held: list[Carried] = []
+        self._held: list[SourceMark] = []
         if hasattr(self._basin, "on_durable"):
             self._basin.on_durable = self._let_go
 
     async def put(self, element: Carried, /) -> int:
         wanted: int = await self._basin.put(element.value)
         if wanted:
-            self._held.append(element)
+            self._held += element.marks
             if not getattr(self._basin, "holds", False):
                 self._let_go()
         return wanted
 
     def _let_go(self) -> None:
         held, self._held = self._held, []
-        joined(None, held).done()
+        Carried(None, tuple(held)).done()
 
     async def end(self, error: Exception | None, /) -> None:
         await self._basin.end(error)
@@ -223,7 +222,7 @@ def _ordered(step: Step, _: LiftChain) -> tuple[Step, ...]:
 
 
 JOINTS: dict[type[Joint[Any, Any]], LiftJoint] = {
-    BufferTimeout: lambda step, _: (step, Map(joined_list)),
+    BufferTimeout: lambda step, _: (step, Positions(joined_list)),
     ConcatMap: lambda step, lift: (replace(step, fn=_Inner(step.fn, lift)),),
     Conflate: lambda step, _: (_conflated(step),),
     Debounce: _ordered,
@@ -234,7 +233,7 @@ JOINTS: dict[type[Joint[Any, Any]], LiftJoint] = {
     ForEachAsync: lambda step, _: (replace(step, fn=OfValue(step.fn)),),
     GroupBy: lambda step, _: (
         replace(step, key=OfValue(step.key), make=lambda key, chain: step.make(key, carried_values(chain))),
-        Map(Carried),
+        Positions(Carried),
     ),
     KeepAlive: lambda step, _: (_kept_alive(step),),
     LimitRate: _same,
@@ -248,16 +247,19 @@ JOINTS: dict[type[Joint[Any, Any]], LiftJoint] = {
     OnErrorComplete: _same,
     OnErrorResume: lambda step, lift: (replace(step, fn=lambda error: unmarked(step.fn(error), lift)),),
     OnErrorReturn: lambda step, _: (_returned(step),),
-    Parallel: lambda step, _: (replace(step, steps=tuple(lifted_stages(step.steps, 0, len(step.steps), last=False))),),
-    Pour: lambda step, _: (replace(step, make=partial(_made, step.make, _CarriedBasin)), Map(Carried)),
-    PourAsync: lambda step, _: (replace(step, make=partial(_made, step.make, _CarriedAsyncBasin)), Map(Carried)),
+    Parallel: lambda step, _: (replace(step, steps=tuple(lifted_stages(step.steps, 0, len(step.steps)))),),
+    Pour: lambda step, _: (replace(step, make=partial(_made, step.make, _CarriedBasin)), Positions(Carried)),
+    PourAsync: lambda step, _: (replace(step, make=partial(_made, step.make, _CarriedAsyncBasin)), Positions(Carried)),
     PublishOn: _same,
     SwitchMap: lambda step, lift: (replace(step, fn=_Latest(step.fn, lift)),),
     TapSignals: lambda step, _: (replace(step, on_next=maybe(OfValue, step.on_next)),),
     Throttle: _same,
     Timeout: _same,
-    Window: lambda step, _: (replace(step, make=lambda chain: step.make(carried_values(chain))), Map(Carried)),
-    WindowSeconds: lambda step, _: (replace(step, make=lambda chain: step.make(carried_values(chain))), Map(Carried)),
+    Window: lambda step, _: (replace(step, make=lambda chain: step.make(carried_values(chain))), Positions(Carried)),
+    WindowSeconds: lambda step, _: (
+        replace(step, make=lambda chain: step.make(carried_values(chain))),
+        Positions(Carried),
+    ),
 }
 """What each joint makes of carried elements; one that is not here does not carry positions."""
 

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from penstock.engine.doors.pouring import Pour
 from penstock.engine.runs.chain import Chain, inner_chains
 from penstock.engine.weaving.blame import operator_name
 from penstock.errors import PenstockError
-from penstock.operators.map import Map
 from penstock.operators.resumable import Resumable
 from penstock.run.branches import Branches, Hole
 from penstock.run.carrying.entrance import MarkedSource, SourceRun
 from penstock.run.carrying.joints import JOINTS
-from penstock.run.carrying.marks import Carried, finished
+from penstock.run.carrying.marks import Carried, Positions, finished
 from penstock.run.carrying.sources import REASONS, SOURCES
 from penstock.run.carrying.stages import is_fold, lifted_stages
 from penstock.run.carrying.values import CarriedValues
@@ -59,14 +59,14 @@ class Lifting:
         """Have each element carried by every branch; the stream before waits for the slowest of them."""
         ends = source.ends
         self._folds = any(_folds(end._chain) for end in ends)
-        stream = self.lifted(source.stream).then(Map(_KeptBy(len(ends) - 1)))
+        stream = self.lifted(source.stream).then(Positions(_KeptBy(len(ends) - 1)))
         lifted = tuple([replace(end, _chain=self._end(end._chain)) for end in ends])
         return replace(source, stream=stream, ends=lifted)
 
     def _end(self, chain: Chain) -> Chain:
         if isinstance(chain.source, Branches):
             return Chain(self._branched(chain.source), chain.steps, chain.places)
-        return self._steps(chain, last=True).then(Map(finished))
+        return self._steps(chain, last=True).then(Positions(finished))
 
     def lifted(self, chain: Chain) -> Chain:
         """Return a chain over carried elements; those of a chain without a marked source carry nothing."""
@@ -74,9 +74,10 @@ class Lifting:
 
     def _steps(self, chain: Chain, *, last: bool) -> Chain:
         if not isinstance(chain.source, Hole) and not self.carries(chain):
-            return chain.then(Map(Carried))
+            return chain.then(Positions(Carried))
         source, made = self._source(chain.source)
         steps = chain.steps
+        room = min((run.marks.window for run in self.runs if run.marks.window is not None), default=None)
         at = 0
         while at < len(steps):
             step = steps[at]
@@ -86,7 +87,7 @@ class Lifting:
                 continue
             stop = next((n for n in range(at, len(steps)) if isinstance(steps[n], Joint)), len(steps))
             stages: Any = steps[at:stop]
-            made.extend(lifted_stages(stages, at, len(steps), last=last and stop == len(steps)))
+            made.extend(lifted_stages(stages, at, len(steps), last=last and stop == len(steps), room=room))
             at = stop
         return Chain(source.source, (*source.steps, *made))
 
@@ -136,11 +137,14 @@ class _KeptBy:
 
 def _folds(chain: Chain) -> bool:
     """Tell whether a step of a chain gives nothing before the end, so that nothing is done before it either."""
-    steps = chain.steps
-    return any(
-        isinstance(step, Stage) and is_fold(step) and not (step.tallies and at == len(steps) - 1)
-        for at, step in enumerate(steps)
-    )
+    last = len(chain.steps) - 1
+    return any(_folds_step(step, last=at == last) for at, step in enumerate(chain.steps))
+
+
+def _folds_step(step: Step, *, last: bool) -> bool:
+    if isinstance(step, Pour):
+        return bool(getattr(step.make, "holds", False))
+    return isinstance(step, Stage) and is_fold(step) and not (step.tallies and last)
 
 
 def _refused(step: Step | Source[Any]) -> NotCarriedError:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from threading import Lock
 from time import monotonic
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.engine.words.dropped import drop
+from penstock.stage import Body, Gives, Sight, Stage
 
 OFTEN = 0.01
 """Seconds after which what is done is told even while more elements are being handed over."""
+_FORGOTTEN = -(1 << 62)
+"""How many elements carry a mark that does not count any more, whatever becomes of those that do."""
 
 
 def _nothing() -> None:
@@ -33,8 +37,10 @@ class SourceMark:
 class SourceMarks:
     """The marks of a source in its order; it tells how far everything is done."""
 
-    def __init__(self, commit: Callable[[Any], object], window: int | None) -> None:
+    def __init__(self, commit: Callable[[Any], object], window: int | None, after: Any = None) -> None:
         self._commit = commit
+        self.reached = after
+        """The position up to which all is done, whether the source was told or not."""
         self.window = window
         """How many elements may not be done at a time; None for any number."""
         self._lock = Lock()
@@ -49,6 +55,8 @@ class SourceMarks:
         """What is called when there is room for more elements."""
         self.room_at = -1
         """How few elements may be under way for that to be called."""
+        self._asks = False
+        """Whether it is called when what is being told has been."""
         self.on_failure: Callable[[Exception], None] | None = None
         """What is called when the source fails to take note."""
 
@@ -56,7 +64,7 @@ class SourceMarks:
         return len(self._marks)
 
     def enter(self, position: Any) -> SourceMark:
-        """SourceMark an element that comes from the source."""
+        """Mark an element that comes from the source."""
         mark = SourceMark(self, position)
         self._marks.append(mark)
         return mark
@@ -87,8 +95,10 @@ class SourceMarks:
 
     def _clear(self) -> None:
         marks = self._marks
+        last = marks.popleft()
         while marks and not marks[0].left:
-            self._position = marks.popleft().position
+            last = marks.popleft()
+        self._position = self.reached = last.position
 
     def _cleared(self) -> None:
         room = len(self._marks) <= self.room_at
@@ -116,12 +126,23 @@ class SourceMarks:
             finally:
                 self._telling = False
                 self._told = monotonic()
+            if self._asks:
+                self._asks = False
+                self.on_room()
+
+    def all_told(self) -> bool:
+        """Tell the source of the newest position; if another thread is telling it, `on_room` is called behind that."""
+        self.tell()
+        if not self._telling:
+            return True
+        self._asks = True
+        return not self._telling  # looked at again behind `_asks`, so that one of the two threads goes on
 
     def restart(self) -> None:
-        """Forget the elements that are under way: the source gives them again."""
+        """Forget the elements that are under way: the source, opened behind `reached`, gives them again."""
         with self._lock:
             for mark in self._marks:
-                mark.left = -1  # what still carries it changes nothing any more
+                mark.left = _FORGOTTEN
             self._marks = deque()
 
     def close(self) -> None:
@@ -164,6 +185,16 @@ class Carried:
             book.drop_all([mark for mark in marks if mark.book is book])
 
 
+@dataclass(frozen=True, slots=True)
+class Positions(Stage[Any, Any]):
+    """A step that a run adds to a chain for the sake of positions: what `map` does, under another name."""
+
+    fn: Callable[[Any], Any]
+    sight: ClassVar[Sight] = Sight.ITEM
+    gives: ClassVar[Gives] = Gives.ONE
+    loop: ClassVar[Body] = Body("v = {fn}(v)\nif v is None: none")
+
+
 def joined(value: Any, parts: Iterable[Carried]) -> Carried:
     """Return the one element that several became."""
     return Carried(value, tuple([mark for part in parts for mark in part.marks]))
@@ -185,4 +216,4 @@ def finished(element: Carried) -> Any:
     return element.value
 
 
-__all__ = ["Carried", "SourceMark", "SourceMarks", "finished", "joined", "joined_list", "joined_tuple"]
+__all__ = ["Carried", "Positions", "SourceMark", "SourceMarks", "finished", "joined", "joined_list", "joined_tuple"]

@@ -11,7 +11,6 @@ from penstock.operators.checked import Checked
 from penstock.operators.concat import Concat
 from penstock.operators.delay_subscription import DelaySubscription
 from penstock.operators.interleave import Interleave
-from penstock.operators.map import Map
 from penstock.operators.merge import Merge
 from penstock.operators.merge_sorted import MergeSorted
 from penstock.operators.metrics import Metrics
@@ -27,7 +26,7 @@ from penstock.operators.with_context import WithContext
 from penstock.operators.zip import Zip
 from penstock.run.carrying.functions import OfValue
 from penstock.run.carrying.joints import LiftChain, in_order
-from penstock.run.carrying.marks import Carried, joined_tuple
+from penstock.run.carrying.marks import Carried, Positions, joined_tuple
 from penstock.run.carrying.values import carried_values
 from penstock.run.valve import Valved
 from penstock.stage import Source, Step
@@ -41,7 +40,7 @@ def _moved(source: Source[Any], lift: LiftChain) -> tuple[Source[Any], tuple[Ste
 
 
 def _ordered(source: Any, lift: LiftChain) -> tuple[Source[Any], tuple[Step, ...]]:
-    enter, _, leave = in_order(Map(Carried))
+    enter, _, leave = in_order(Positions(Carried))
     return replace(source, stream=lift(source.stream).then(enter)), (leave,)
 
 
@@ -60,11 +59,11 @@ def _sorted(source: MergeSorted, lift: LiftChain) -> tuple[Source[Any], tuple[St
 def _until(source: WindowUntil, lift: LiftChain) -> tuple[Source[Any], tuple[Step, ...]]:
     make = source.make
     stream = lift(source.stream)
-    return replace(source, stream=stream, make=lambda chain: make(carried_values(chain))), (Map(Carried),)
+    return replace(source, stream=stream, make=lambda chain: make(carried_values(chain))), (Positions(Carried),)
 
 
 def _zipped(source: Zip, lift: LiftChain) -> tuple[Source[Any], tuple[Step, ...]]:
-    return with_other_chains(source, lift), (Map(joined_tuple),)
+    return with_other_chains(source, lift), (Positions(joined_tuple),)
 
 
 SOURCES: dict[type[Source[Any]], LiftSource] = {

@@ -11,19 +11,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from math import inf
 from typing import Any, ClassVar
 
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.given import Items
 from penstock.engine.runs.wiring import pull
-from penstock.engine.weaving.blame import describe
+from penstock.engine.weaving.blame import describe, note_on
 from penstock.engine.weaving.segment import STARVED, Segment
 from penstock.engine.weaving.stepping import SteppingRun
 from penstock.engine.weaving.weave_push import PushWeaver
 from penstock.operators.buffer import Buffer
-from penstock.operators.map import Map
-from penstock.run.carrying.marks import Carried, joined, joined_list
+from penstock.run.carrying.marks import Carried, Positions, SourceMark, SourceMarks, joined_list
 from penstock.stage import Body, Sight, Stage
 
 Stages = tuple[Stage[Any, Any], ...]
@@ -38,8 +38,18 @@ def _holds(stage: Stage[Any, Any]) -> bool:
     return bool(stage.keeps) or is_fold(stage) or any(name == "items" for name, _ in stage.body.state)
 
 
-def lifted_stages(stages: Stages, first: int, total: int, *, last: bool) -> list[Stage[Any, Any]]:
-    """Return adjacent stages over carried elements; `last` says that nothing follows in the chain."""
+def lifted_stages(
+    stages: Stages, first: int, total: int, *, last: bool = False, room: int | None = None
+) -> list[Stage[Any, Any]]:
+    """Return adjacent stages over carried elements.
+
+    Args:
+        stages: The stages.
+        first: How many steps of the chain come before them.
+        total: How many steps there are.
+        last: Whether nothing follows in the chain.
+        room: How many elements may be uncommitted, None for any number.
+    """
     made: list[Stage[Any, Any]] = []
     passing: list[Stage[Any, Any]] = []
 
@@ -50,9 +60,9 @@ def lifted_stages(stages: Stages, first: int, total: int, *, last: bool) -> list
 
     for at, stage in enumerate(stages):
         body = stage.body
-        if isinstance(stage, Buffer) and stage.step in {None, stage.count}:
+        if isinstance(stage, Buffer) and not stage.gap and (room is None or stage.count <= room):
             flush(at)
-            made += [stage, Map(joined_list)]  # faster than what follows, and the same
+            made += [stage, Positions(joined_list)]  # faster than what follows, and the same
         elif last and stage.tallies and at == len(stages) - 1:
             flush(at)
             made.append(TallyStage((stage,), first + at, total))
@@ -93,6 +103,11 @@ class CarriedStage(Stage[Any, Any]):
         """Let them look at a failure of upstream."""
         for stage in self.stages:
             stage.saw(error)
+
+    @property
+    def stands_for(self) -> Stages:
+        """Return what it is shown as."""
+        return self.stages
 
     @property
     def segment(self) -> Segment:
@@ -173,46 +188,53 @@ class HoldingStage(CarriedStage):
 
 
 class _Holder:
-    """The elements that a stage has had and is not done with, oldest first."""
+    """The marks of the elements that a stage has had and is not done with, oldest first."""
 
-    def __init__(self, stage: Stage[Any, Any]) -> None:
-        self._stage = stage
-        self._had: deque[Carried] = deque()
-        self._all = is_fold(stage)
+    def __init__(self, step: CarriedStage) -> None:
+        self._step = step
+        self._stage = step.stages[0]
+        self._had: deque[tuple[SourceMark, ...]] = deque()
+        self._all = is_fold(self._stage)
 
     def came(self, element: Carried) -> None:
         """Take an element."""
-        self._had.append(element)
+        self._had.append(element.marks)
 
     def given(self, value: Any) -> Carried:
         """Return something that the stage gives while it has these elements."""
-        for element in self._had:
-            for mark in element.marks:
-                mark.book.keep(mark)
-        return joined(value, self._had)
+        marks = tuple(chain.from_iterable(self._had))
+        for mark in marks:
+            mark.book.keep(mark)
+        return Carried(value, marks)
 
     def given_last(self, value: Any) -> Carried:
         """Return the last thing that the stage gives, which takes all the marks."""
         had, self._had = self._had, deque()
-        return joined(value, had)
+        return Carried(value, tuple(chain.from_iterable(had)))
 
     def let_go(self, kept: float) -> None:
         """Be done with all but the last `kept`."""
+        had = self._had
         most = inf if self._all else kept + self._stage.keeps
-        while len(self._had) > most:
-            self._had.popleft().done()
-        if len(self._had) > 1:
-            self._check_room()
+        while len(had) > most:
+            Carried(None, had.popleft()).done()
+        if len(had) > 1 and had[-1]:
+            self._check_room(had[-1][0].book)
 
-    def _check_room(self) -> None:
-        """Refuse to keep as many elements as may be uncommitted: no other would come that lets them go."""
-        for mark in self._had[-1].marks[:1]:
-            window = mark.book.window
-            if window is not None and len(self._had) >= window:
-                raise RuntimeError(
-                    f"{describe(self._stage)} keeps {len(self._had)} elements, and {window} may be uncommitted, so "
-                    "that no other can come; say window=n with a greater n where the source is made"
-                )
+    def _check_room(self, book: SourceMarks) -> None:
+        """Refuse to keep all elements that may be uncommitted: no other would come that lets them go."""
+        window = book.window
+        if window is None or len(self._had) < window or len(book) < window:
+            return
+        if len({id(mark) for marks in self._had for mark in marks if mark.book is book}) < window:
+            return  # several of them come of one
+        name = describe(self._stage)
+        error = RuntimeError(
+            f"{name} keeps {len(self._had)} elements, and {window} may be uncommitted, so that no other can come; "
+            "say window=n with a greater n where the source is made"
+        )
+        note_on(error, f"in {name}, step {self._step.first + 1} of {self._step.total}")
+        raise error
 
     def let_go_of_all(self) -> None:
         """Be done with everything."""
@@ -226,7 +248,7 @@ class _Holding:
         self.over = False
         ((function, where, fields),) = step.segment.prepared("push", None, _HeldWeaver)
         self._push, self._tails, self._kept = function(where, self.last, *fields)
-        self._holder = _Holder(step.stages[0])
+        self._holder = _Holder(step)
 
     def last(self) -> None:
         """Be told by the stage that it takes no more."""
@@ -284,7 +306,7 @@ class _Many:
         self._run.begin()
         steps = self._run.steps
         self._open: Callable[[tuple[Any, ...]], Iterator[Any]] = lambda piece: _opened(steps, piece)
-        self._holder = _Holder(stage)
+        self._holder = _Holder(step)
 
     @property
     def over(self) -> bool:

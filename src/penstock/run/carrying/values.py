@@ -7,8 +7,7 @@ from typing import Any
 
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
-from penstock.operators.map import Map
-from penstock.run.carrying.marks import finished
+from penstock.run.carrying.marks import Positions, finished
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 
@@ -21,7 +20,7 @@ class CarriedValues(Source[Any]):
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Give the values to a subscriber outside of the run; each is done when it is given."""
-        connect(self.carried.then(Map(finished)), downstream)
+        connect(self.carried.then(Positions(finished)), downstream)
 
 
 def carried_values(chain: Chain) -> Chain:

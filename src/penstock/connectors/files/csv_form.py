@@ -1,0 +1,154 @@
+"""csv_form: files of comma-separated values."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import IO, Any
+
+from penstock.connectors.files.bad_lines import Dead
+from penstock.connectors.files.compression import compressing
+from penstock.connectors.files.forms import Blocks, LineParser, Parsed, Place
+from penstock.connectors.files.line_file import LineBlocks
+
+
+@dataclass(frozen=True, slots=True)
+class Csv:
+    """A form of files: records of texts by the names of their columns, `{"name": "value"}`.
+
+    A record may be of several lines, where a field in quotes is.
+    """
+
+    columns: tuple[str, ...] | None = None
+    """The names, where the file has none in its first record; one that is written then has none, either."""
+    delimiter: str = ","
+
+    def __post_init__(self) -> None:
+        if len(self.delimiter) != 1:
+            raise ValueError(f"files: delimiter must be one character, got {self.delimiter!r}")
+
+    def parser(self) -> LineParser:
+        """Return what reads the lines of one file."""
+        return _Records(self.columns, self.delimiter)
+
+    def blocks(self, path: Path, key: str, after: Place | None, dead: Dead | None) -> Blocks[dict[str, str]]:
+        """Open a file behind a place."""
+        return LineBlocks(path, key, after, self.parser(), dead)
+
+    def sheet(self, file: IO[bytes], name: Path) -> _RecordSheet:
+        """Begin a file."""
+        return _RecordSheet(file, name, self)
+
+
+class _Fed:
+    """Lines for a reader of records, which asks for one more when it is within a record or wants the next."""
+
+    def __init__(self, lines: list[bytes]) -> None:
+        self._lines = lines
+        self.dry = False
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            yield line.decode("utf-8", "surrogateescape") + "\n"
+        self.dry = True
+
+
+class _Records:
+    """What reads records."""
+
+    def __init__(self, columns: tuple[str, ...] | None, delimiter: str) -> None:
+        self._columns = columns
+        self._delimiter = delimiter
+
+    def begin(self, lines: list[bytes], /) -> None:
+        """Learn the names of the columns."""
+        if self._columns is None:
+            self._columns = tuple(next(csv.reader(_Fed(lines), strict=True, delimiter=self._delimiter)))
+
+    def parse(self, lines: list[bytes], /, *, last: bool) -> Parsed:
+        """Read records; one that is not whole stays for the next block."""
+        elements: list[Any] = []
+        behind: list[int] = []
+        bad: list[tuple[int, int, str]] = []
+        fed = _Fed(lines)
+        records = csv.reader(fed, strict=True, delimiter=self._delimiter)
+        doubtful = not _is_text(lines)
+        used = 0
+        while True:
+            try:
+                record = next(records, None)
+                if record is None or (fed.dry and not last):
+                    break
+                reason = self._refused(record, doubtful=doubtful)
+            except csv.Error as error:
+                if fed.dry and not last:
+                    break  # within a record
+                record, reason = None, f"CSV: {error}"
+            if reason is not None:
+                bad.append((used, records.line_num, reason))
+            elif record and self._columns is None:
+                self._columns = tuple(record)
+            elif record and self._columns:
+                elements.append(dict(zip(self._columns, record, strict=True)))
+                behind.append(records.line_num)
+            used = records.line_num
+        return Parsed(elements, behind, len(lines) if last else used, bad)
+
+    def _refused(self, record: list[str], *, doubtful: bool) -> str | None:
+        """Return what is wrong with a record; one without fields is a line without text."""
+        if doubtful and not _is_text([field.encode("utf-8", "surrogateescape") for field in record]):
+            return "CSV: no UTF-8"
+        if record and self._columns is not None and len(record) != len(self._columns):
+            return f"CSV: {len(record)} fields, and there are {len(self._columns)} columns"
+        return None
+
+
+def _is_text(data: list[bytes]) -> bool:
+    try:
+        b"\n".join(data).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+class _RecordSheet:
+    """A file of records that is being written."""
+
+    def __init__(self, file: IO[bytes], name: Path, form: Csv) -> None:
+        self._file = compressing(file, name)
+        self._columns = form.columns
+        self._delimiter = form.delimiter
+
+    def write(self, elements: Sequence[Any], /) -> None:
+        """Write records, and the names of the columns before the first."""
+        text = StringIO()
+        records = csv.writer(text, delimiter=self._delimiter, lineterminator="\n")
+        if self._columns is None:
+            if not isinstance(elements[0], dict):
+                raise TypeError(f"files: a record is a dictionary, got {elements[0]!r:.100}")
+            self._columns = tuple(elements[0])
+            records.writerow(self._columns)
+        for element in elements:
+            if not isinstance(element, dict) or len(element) != len(self._columns):
+                raise self._other(element)
+            try:
+                records.writerow(map(element.__getitem__, self._columns))
+            except KeyError:
+                raise self._other(element) from None
+        self._file.write(text.getvalue().encode())
+
+    def _other(self, element: Any) -> Exception:
+        names = [*(self._columns or ())]
+        if not isinstance(element, dict):
+            return TypeError(f"files: a record is a dictionary, got {element!r:.100}")
+        return ValueError(f"files: a record must have the columns {names} of its file, got {element!r:.100}")
+
+    def close(self) -> None:
+        """End what is compressed."""
+        self._file.close()
+
+
+__all__ = ["Csv"]

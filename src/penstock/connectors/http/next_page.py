@@ -1,0 +1,67 @@
+"""next_page: where the page behind a page is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+
+@dataclass(frozen=True, slots=True)
+class HttpPage:
+    """A page as the server gave it."""
+
+    url: str
+    """The address with which it was asked for."""
+    headers: httpx.Headers
+    body: Any
+    """What its JSON says."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByLink:
+    """The address of the next page by the header `Link: <...>; rel="next"`.
+
+    >>> ByLink()(HttpPage("http://a/b", httpx.Headers({"link": '<http://a/b?page=2>; rel="next"'}), []))
+    'http://a/b?page=2'
+    """
+
+    def __call__(self, page: HttpPage) -> str | None:
+        for target, rest in re.findall(r"<([^>]*)>([^<]*)", page.headers.get("link", "")):
+            if re.search(r';\s*rel="?(?:[^";,]*\s)?next(?:\s[^";,]*)?"?\s*(?:[;,]|$)', rest, re.IGNORECASE):
+                return str(target)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ByCursor:
+    """The address of the next page by a cursor in the page, which becomes a parameter of the query.
+
+    >>> page = HttpPage("http://a/b?size=2", httpx.Headers(), {"meta": {"next": "xyz"}})
+    >>> ByCursor("meta.next", parameter="after")(page)
+    'http://a/b?size=2&after=xyz'
+    """
+
+    path: str
+    """Where in the page the cursor is, as `meta.next`; there is no next page where that is missing, null or empty."""
+    parameter: str = "cursor"
+
+    def __call__(self, page: HttpPage) -> str | None:
+        cursor = found_at(page.body, self.path)
+        if cursor is None or cursor == "" or cursor is False:
+            return None
+        return str(httpx.URL(page.url).copy_set_param(self.parameter, cursor))
+
+
+def found_at(body: Any, path: str) -> Any:
+    """Return what is at a place in a page, None if nothing is."""
+    for name in path.split("."):
+        if not isinstance(body, dict):
+            return None
+        body = body.get(name)
+    return body
+
+
+__all__ = ["ByCursor", "ByLink", "HttpPage", "found_at"]

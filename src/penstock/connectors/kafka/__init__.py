@@ -1,0 +1,15 @@
+"""kafka: topics as sources and sinks, under demand and with offsets that are committed when records are done.
+
+The client is confluent-kafka, and not aiokafka: librdkafka fetches, compresses and batches beside the interpreter's
+lock, `consume(n)` gives as many messages as are asked for in one call, it speaks every protocol of the brokers up to
+transactions and the newest group protocol, and Confluent keeps it. Its calls block, so each client has a thread of its
+own here. Its extra is `penstock[kafka]`.
+"""
+
+from penstock.connectors.kafka.delivery import sink
+from penstock.connectors.kafka.for_spark import Parts, parts
+from penstock.connectors.kafka.record import Record
+from penstock.connectors.kafka.substreams import Partition, partitions
+from penstock.connectors.kafka.topics import partition, source
+
+__all__ = ["Partition", "Parts", "Record", "partition", "partitions", "parts", "sink", "source"]

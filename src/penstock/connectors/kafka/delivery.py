@@ -1,0 +1,276 @@
+"""delivery: the end of a pipeline that writes records to topics, each batch confirmed by the brokers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from threading import Event
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from penstock.connectors.kafka.link import LOGGER, Complaints, Link, told, topics_there
+from penstock.connectors.kafka.record import Record
+from penstock.connectors.kafka.worker import Worker
+from penstock.connectors.writing import writing
+from penstock.engine.words.arguments import count_given
+from penstock.sinks.sink import Sink
+
+SIZE = 10_000
+TIMEOUT = 60.0
+SLICE = 0.1
+"""Seconds of a wait, after which it is looked whether the run was cancelled."""
+ATTEMPTS = 3
+"""How often a transaction is begun for a batch."""
+OWN = {
+    "bootstrap.servers": "give servers",
+    "transactional.id": "give transactional_id",
+    "enable.idempotence": "give idempotent",
+    "acks": "every batch is confirmed by all replicas in sync",
+    "message.timeout.ms": "give timeout",
+}
+
+
+def sink(
+    topic: str | None = None,
+    *,
+    servers: str | Sequence[str],
+    transactional_id: str | None = None,
+    idempotent: bool = True,
+    size: int = SIZE,
+    seconds: float | None = 1.0,
+    timeout: float = TIMEOUT,
+    options: Mapping[str, Any] | None = None,
+) -> Sink[Record | bytes, int]:
+    """Write records in batches, each of them confirmed by the brokers before it counts as done.
+
+    It holds at most `size` elements, and as many that are being written. The result is how many were written.
+
+    Args:
+        topic: Where they go. If it is not said, each record names its topic, and perhaps its partition. Otherwise the
+            key decides the partition, and a record that was read goes on with its key, value, headers and timestamp.
+        servers: The brokers, as `host:port`.
+        transactional_id: A name, by which each batch is one transaction: readers of committed records see all of it or
+            nothing. A second producer with this name ends the first one.
+        idempotent: Whether the brokers leave out what the client sends again after a lost answer; brokers before 0.11
+            cannot.
+        size: How many elements a batch has at most.
+        seconds: How long the first element of a batch waits until the batch is written, full or not.
+        timeout: Seconds in which the brokers have to confirm a batch; the run fails if they do not.
+        options: Other settings of librdkafka, such as `security.protocol` or `compression.type`.
+
+    Raises:
+        TypeError: A number is none.
+        ValueError: A number is too small, a name is empty, or an option is set that an argument is for.
+    """
+    if topic == "" or transactional_id == "":
+        raise ValueError("kafka: topic and transactional_id must not be empty")
+    count_given("kafka", "size", size, 1)
+    if not timeout > 0:
+        raise ValueError(f"kafka: timeout must be > 0 seconds, got {timeout!r}")
+    if transactional_id is not None and not idempotent:
+        raise ValueError("kafka: transactions need idempotent=True")
+    link = Link.of(servers, options, OWN)
+    return writing(
+        OpenTopic(link, topic, transactional_id, idempotent, float(timeout), size), size=size, seconds=seconds
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTopic:
+    """What the writer of a run is opened by; a value that pickles."""
+
+    link: Link
+    topic: str | None
+    transactional_id: str | None
+    idempotent: bool
+    timeout: float
+    size: int
+
+    async def __call__(self) -> TopicWriter:
+        writer = TopicWriter(self)
+        await writer.open()
+        return writer
+
+    def producer(self, complaints: Complaints) -> Producer:
+        """Make a producer; it has not connected yet."""
+        own: dict[str, Any] = {
+            "acks": "all",
+            "enable.idempotence": self.idempotent,
+            "message.timeout.ms": int(self.timeout * 1000),
+            "queue.buffering.max.messages": max(100_000, 2 * self.size),
+            "linger.ms": 5,
+        }
+        if not self.idempotent:
+            own["max.in.flight.requests.per.connection"] = 1  # else one that is sent again comes behind the next
+        if self.transactional_id is not None:
+            own["transactional.id"] = self.transactional_id
+            own["transaction.timeout.ms"] = max(1000, int(self.timeout * 1000))
+        return Producer(self.link.config(own, complaints), logger=LOGGER)
+
+
+class TopicWriter:
+    """The producer of one run."""
+
+    def __init__(self, how: OpenTopic) -> None:
+        self._how = how
+        self._complaints = Complaints()
+        self._worker = Worker("penstock-kafka")
+        self._left = Event()
+        self._producer: Any = None
+        self._confirmed = 0
+        self._failed = 0
+        self._failure: KafkaError | None = None
+        self._in_transaction = False
+
+    async def open(self) -> None:
+        """Connect; with a name for transactions, end those that another producer of this name has left open."""
+        ready = False
+        try:
+            await self._worker.do(self._open)
+            ready = True
+        finally:
+            if not ready:
+                self._left.set()
+                self._worker.end(self._close)
+
+    def _open(self) -> None:
+        self._producer = self._how.producer(self._complaints)
+        topics_there(self._producer, self._how.link, self._complaints, self._left)
+        if self._how.transactional_id is not None:
+            self._in_steps("init_transactions", self._producer.init_transactions)
+
+    async def write(self, batch: list[Record | bytes], /) -> None:
+        """Write a batch; the brokers have confirmed all of it when this returns."""
+        await self._worker.do(self._write, batch)
+
+    async def close(self, error: BaseException | None, /) -> None:
+        """Let go of the producer; what is not confirmed is given up."""
+        self._left.set()
+        try:
+            await self._worker.do(self._close)
+        finally:
+            self._worker.end()
+
+    # On the worker's thread.
+
+    def _write(self, batch: list[Record | bytes]) -> None:
+        if self._how.transactional_id is None:
+            self._deliver(batch)
+            return
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                self._in_transaction = True
+                self._producer.begin_transaction()
+                self._deliver(batch)
+                self._in_steps("commit_transaction", self._producer.commit_transaction)
+            except KafkaException as error:
+                reason = error.args[0]
+                if not reason.txn_requires_abort() or attempt == ATTEMPTS or self._left.is_set():
+                    raise
+                LOGGER.warning("the transaction of a batch is tried again: %s", reason)
+                self._abort()
+            else:
+                self._in_transaction = False
+                return
+
+    def _deliver(self, batch: list[Record | bytes]) -> None:
+        self._confirmed = self._failed = 0
+        self._failure = None
+        deadline = time.monotonic() + self._how.timeout + 5.0  # the client gives up first, and says why
+        for element in batch:
+            self._send(element, deadline)
+        while self._producer.flush(SLICE) and not self._left.is_set() and time.monotonic() < deadline:
+            if self._complaints.refusal is not None:
+                self._producer.purge()
+        if self._confirmed != len(batch):
+            raise self._unconfirmed(len(batch))
+
+    def _send(self, element: Record | bytes, deadline: float) -> None:
+        target: Any = self._how.topic
+        given: dict[str, Any] = {}
+        if isinstance(element, bytes):
+            given["value"] = element
+        elif isinstance(element, Record):
+            given = {"value": element.value, "key": element.key}
+            if element.headers:
+                given["headers"] = list(element.headers)
+            if element.timestamp is not None:
+                given["timestamp"] = element.timestamp
+            if target is None and element.partition >= 0:
+                given["partition"] = element.partition
+            target = target or element.topic
+        else:
+            raise TypeError(f"kafka: records or bytes are written, got {element!r:.100}; make one with Record.of")
+        if not target:
+            raise ValueError(f"kafka: {element!r:.100} names no topic; give one to sink, or to Record.of")
+        while True:
+            try:
+                self._producer.produce(target, on_delivery=self._delivered, **given)
+            except BufferError:  # larger than the client's queue
+                if self._left.is_set() or time.monotonic() > deadline:
+                    raise
+                self._producer.poll(SLICE)
+            else:
+                return
+
+    def _delivered(self, error: KafkaError | None, _: Message) -> None:
+        if error is None:
+            self._confirmed += 1
+        else:
+            self._failed += 1
+            if self._failure is None or self._failure.code() in _PURGED:
+                self._failure = error
+
+    def _unconfirmed(self, count: int) -> Exception:
+        about = f"{count - self._confirmed} of {count} records were not confirmed"
+        reason = self._failure
+        if self._complaints.refusal is not None and (reason is None or reason.code() in _PURGED):
+            reason = self._complaints.refusal
+        if reason is None:
+            return ConnectionError(f"kafka: {about} ({self._how.link.servers})")
+        if reason.txn_requires_abort():
+            return KafkaException(reason)
+        return told(reason, self._how.link, about)
+
+    def _in_steps(self, name: str, call: Any) -> None:
+        """Make a call that waits for the brokers, a little at a time, so that a cancel is seen."""
+        deadline = time.monotonic() + self._how.timeout
+        while True:
+            try:
+                call(1.0)
+            except KafkaException as error:
+                reason = error.args[0]
+                self._producer.poll(0)
+                refusal = self._complaints.refusal
+                if refusal is not None and not reason.txn_requires_abort():
+                    raise told(refusal, self._how.link, name) from error
+                if reason.txn_requires_abort():
+                    raise
+                if not reason.retriable() or self._left.is_set() or time.monotonic() > deadline:
+                    raise told(reason, self._how.link, name) from error
+            else:
+                return
+
+    def _abort(self) -> None:
+        self._in_transaction = False
+        try:
+            self._producer.purge()
+            self._producer.abort_transaction(5.0)
+        except KafkaException as error:
+            LOGGER.warning("a transaction was not aborted, and ends by its timeout: %s", error)
+
+    def _close(self) -> None:
+        if self._producer is None:
+            return
+        if self._in_transaction:
+            self._abort()
+        self._producer.purge()
+        self._producer.flush(1.0)
+        self._producer.close()
+
+
+_PURGED = {KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT}
+
+__all__ = ["OpenTopic", "sink"]

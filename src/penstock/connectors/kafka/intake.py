@@ -1,0 +1,301 @@
+"""intake: a consumer, its partitions and their offsets; every call but `commit` and `leave` on one thread.
+
+`take(n)` asks the client for n messages at most. Behind it the client fetches ahead, within the bounds of `Reading`.
+While none are asked for, `idle` pauses the partitions and goes on polling: a member of a group that does not poll is
+taken for dead, and holds up the others when partitions move.
+
+Where a partition begins is decided here: at the position that the stream was opened behind, else at the group's
+committed offset, else at `start`. An offset that the brokers have deleted since is therefore an error, and no gap.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import Event
+from typing import Any, Literal
+
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from penstock.connectors.kafka.ledger import Ledger
+from penstock.connectors.kafka.link import LOGGER, Complaints, Link, missing, passes, told, topics_there
+from penstock.connectors.kafka.positions import Place
+
+Start = Literal["earliest", "latest"]
+
+WAIT = 0.1
+"""Seconds that a call waits for a message; a cancel waits as long at most."""
+IDLE = 1.0
+"""Seconds without a demand after which the partitions are paused."""
+COMMIT_SECONDS = 30.0
+"""How long a commit is tried again while the brokers are away."""
+HANDOVER = 5.0
+"""Seconds that what was given of a partition has to be done when another member of the group is to get it."""
+_STALE = {KafkaError.ILLEGAL_GENERATION, KafkaError.UNKNOWN_MEMBER_ID, KafkaError.REBALANCE_IN_PROGRESS}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a consumer is to read, and how; a value that pickles."""
+
+    link: Link
+    group: str | None
+    start: Start
+    live: bool
+    held: int
+    held_kbytes: int
+    handover: float = HANDOVER
+
+    def consumer(self, complaints: Complaints) -> Consumer:
+        """Make a consumer; it has not connected yet."""
+        own: dict[str, Any] = {
+            "group.id": self.group or "penstock",  # the client wants a name even where no group is joined
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "auto.offset.reset": "error",
+            "enable.partition.eof": not self.live,
+            "queued.min.messages": self.held,
+            "queued.max.messages.kbytes": self.held_kbytes,
+            "fetch.queue.backoff.ms": 10,  # the client waits for 1 s when its queue was full, which halts a fast run
+        }
+        if not self.live:
+            own["fetch.wait.max.ms"] = 20  # a broker answers so late that there is no more
+        return Consumer(self.link.config(own, complaints), logger=LOGGER)
+
+    @property
+    def cooperative(self) -> bool:
+        """Tell whether partitions come and go one by one, and not all at once."""
+        options = dict(self.link.options)
+        strategy = str(options.get("partition.assignment.strategy", ""))
+        return "cooperative" in strategy or options.get("group.protocol") == "consumer"
+
+
+def _nothing(_: list[Place]) -> None:
+    pass
+
+
+class Intake:
+    """A consumer of one run."""
+
+    def __init__(
+        self,
+        reading: Reading,
+        assigned: Callable[[list[Place]], object] = _nothing,
+        revoked: Callable[[list[Place]], object] = _nothing,
+    ) -> None:
+        self._reading = reading
+        self._assigned = assigned
+        self._revoked = revoked
+        self._complaints = Complaints()
+        self.stopping = Event()
+        """Set when the run is over, so that calls end soon that wait."""
+        self._consumer: Any = None
+        self._after: dict[Place, int] = {}
+        self._failure: Exception | None = None
+        self._stash: list[Message] = []
+        self._held: set[Place] | None = None
+        """The partitions that are read; None while that is not known."""
+        self._ended: set[Place] = set()
+        self._paused = False
+        self._asked = time.monotonic()
+        self.ledger = Ledger()
+
+    def open(self, topics: tuple[str, ...], places: tuple[Place, ...], after: Mapping[Place, int]) -> None:
+        """Connect, and read from topics or from partitions; without a group, all partitions of the topics."""
+        self._after = dict(after)
+        reading = self._reading
+        self._consumer = reading.consumer(self._complaints)
+        there = topics_there(self._consumer, reading.link, self._complaints, self.stopping)
+        for topic in (*topics, *(topic for topic, _ in places)):
+            if not topic.startswith("^") and topic not in there:
+                raise missing(topic, reading.link)
+        for topic, number in places:
+            if number not in there[topic]:
+                raise LookupError(f"kafka: topic {topic!r} has partitions {there[topic]}, and not {number}")
+        if reading.group is not None and not places:
+            self._consumer.subscribe(
+                list(topics), on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
+            )
+            return
+        chosen = places or tuple((topic, number) for topic in topics for number in there[topic])
+        self._take_up(list(chosen), self._consumer.assign)
+
+    # Partitions come and go.
+
+    def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        assign = consumer.incremental_assign if self._reading.cooperative else consumer.assign
+        try:
+            self._take_up([(one.topic, one.partition) for one in partitions], assign)
+        except Exception as error:  # noqa: BLE001  the client would swallow it
+            self._failure = error
+
+    def _take_up(self, places: list[Place], assign: Callable[[list[TopicPartition]], object]) -> None:
+        starts = self._starts(places)
+        assign([TopicPartition(topic, number, starts[topic, number]) for topic, number in places])
+        self.resume(places)  # the client keeps a pause beyond the loss of a partition
+        self._paused = False
+        self._held = (self._held or set()) | set(places)
+        self._assigned(places)
+
+    def _starts(self, places: list[Place]) -> dict[Place, int]:
+        """Return the offsets at which partitions begin."""
+        first = OFFSET_BEGINNING if self._reading.start == "earliest" else OFFSET_END
+        # A partition that comes back later begins where its holder in the meantime has committed.
+        starts = {place: self._after.pop(place, first) for place in places}
+        unknown = [place for place, offset in starts.items() if offset == first]
+        if self._reading.group is not None and unknown:
+            for one in self._committed([TopicPartition(topic, number) for topic, number in unknown]):
+                if one.offset >= 0:
+                    starts[one.topic, one.partition] = one.offset
+        return starts
+
+    def _committed(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
+        found: list[TopicPartition] = self._patiently(lambda: self._consumer.committed(partitions, timeout=5.0))
+        for one in found:
+            if one.error is not None:
+                raise told(one.error, self._reading.link, f"committed offset of {one.topic}/{one.partition}")
+        return found
+
+    def _on_revoke(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        places = [(one.topic, one.partition) for one in partitions]
+        if not self.stopping.is_set():
+            self.ledger.let_finish(places, self._reading.handover)
+        self._give_up(places)
+
+    def _on_lost(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        self._give_up([(one.topic, one.partition) for one in partitions])
+
+    def _give_up(self, places: list[Place]) -> None:
+        self.ledger.drop(places)
+        left = (self._held or set()) - set(places)
+        self._held = left or None
+        self._ended -= set(places)
+        self._stash = [one for one in self._stash if (one.topic(), one.partition()) not in places]
+        self._revoked(places)
+
+    # Messages.
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether every partition was read to its end, where that is an end."""
+        return not self._reading.live and self._held is not None and self._ended >= self._held
+
+    @property
+    def ended_places(self) -> frozenset[Place]:
+        """Return the partitions that were read to their ends, where those are ends."""
+        return frozenset(self._ended)
+
+    def take(self, most: int, wait: float = WAIT) -> list[Message]:
+        """Return up to so many messages, waiting a little for the first; none if there are none."""
+        if self._failure is not None:
+            raise self._failure
+        self._asked = time.monotonic()
+        if self._paused:
+            self._paused = False
+            self._consumer.resume(self._consumer.assignment())
+        if self._stash:
+            found, self._stash = self._stash[:most], self._stash[most:]
+            return found
+        return self._polled(most, wait)
+
+    def _polled(self, most: int, wait: float) -> list[Message]:
+        # A call for many waits until it has them all, so the first is waited for alone.
+        found: list[Message] = self._consumer.consume(1, wait)
+        if found and most > 1:
+            found += self._consumer.consume(most - 1, 0)
+        good = [message for message in found if message.error() is None]
+        if len(good) < len(found):
+            for message in found:
+                error = message.error()
+                if error is not None:
+                    self._hear(message, error)
+        if self._complaints.refusal is not None and self._failure is None:
+            self._failure = told(self._complaints.refusal, self._reading.link)
+        if self._failure is not None and not good:
+            raise self._failure  # else it comes behind what was read before it
+        return good
+
+    def _hear(self, message: Message, error: KafkaError) -> None:
+        topic, number = message.topic() or "", message.partition() or 0
+        if error.code() == KafkaError._PARTITION_EOF:
+            self._ended.add((topic, number))
+        elif error.code() == KafkaError._AUTO_OFFSET_RESET:
+            self._failure = LookupError(
+                f"kafka: {topic}/{number} no longer has the offset to go on from ({error.str()}); records were deleted"
+                " before they were read; commit an offset that is there, or open the stream from a position"
+            )
+        elif passes(error):
+            LOGGER.warning("%s", error)
+        else:
+            self._failure = told(error, self._reading.link, topic)
+
+    def idle(self) -> None:
+        """Keep the membership of the group while nothing is asked for."""
+        if time.monotonic() - self._asked < IDLE or self._failure is not None:
+            return
+        self._paused = True
+        self._consumer.pause(self._consumer.assignment())
+        try:
+            self._stash += self._polled(1, 0)
+        except Exception as error:  # noqa: BLE001  the next demand is told
+            self._failure = error
+
+    # The client comes to a standstill when a partition is paused or resumed beside a call that waits for messages.
+
+    def pause(self, places: list[Place]) -> None:
+        """Have no more messages of some partitions; those that the client holds of them are fetched again later."""
+        self._switched(self._consumer.pause, places)
+
+    def resume(self, places: list[Place]) -> None:
+        """Have messages of some partitions again."""
+        self._switched(self._consumer.resume, places)
+
+    def _switched(self, switch: Callable[[list[TopicPartition]], object], places: list[Place]) -> None:
+        try:
+            switch([TopicPartition(topic, number) for topic, number in places])
+        except KafkaException as error:
+            LOGGER.info("%s", error)  # they were taken away meanwhile
+
+    # What is done.
+
+    def commit(self, offsets: Mapping[Place, int]) -> None:
+        """Tell the group what is done, and wait until it is known there; from any thread, one at a time."""
+        found = self.ledger.done(offsets)
+        if not found:
+            return
+        if self._reading.group is not None:
+            given = [TopicPartition(topic, number, offset) for (topic, number), offset in found.items()]
+            try:
+                self._patiently(lambda: self._consumer.commit(offsets=given, asynchronous=False))
+            except KafkaException as error:
+                if error.args[0].code() in _STALE:
+                    LOGGER.info("not ours any more: %s", error)  # the next holder reads it again
+                    return
+                raise told(error.args[0], self._reading.link, f"commit of {found}") from error
+        self.ledger.committed(found)
+
+    def _patiently(self, call: Callable[[], Any]) -> Any:
+        """Make a call again while the brokers are away."""
+        deadline = time.monotonic() + COMMIT_SECONDS
+        while True:
+            try:
+                return call()
+            except KafkaException as error:
+                if not passes(error.args[0]) or error.args[0].code() in _STALE or time.monotonic() > deadline:
+                    raise
+                if self.stopping.wait(0.1):
+                    raise
+
+    def leave(self) -> None:
+        """Have calls end soon that wait; from any thread."""
+        self.stopping.set()
+
+    def close(self) -> None:
+        """Leave the group and close the connections."""
+        self.stopping.set()
+        if self._consumer is not None:
+            self._consumer.close()
+
+
+__all__ = ["Intake", "Reading", "Start"]

@@ -1,0 +1,76 @@
+"""ledger: what was given of each partition that is held here, and how much of it is done.
+
+The consumer's thread notes what it gives and which partitions are taken away; commits come from other threads. What is
+done of a partition that was taken away is not ours to commit: its next holder has gone on from what was committed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from penstock.connectors.kafka.positions import Place
+
+
+@dataclass(slots=True)
+class _Progress:
+    """The offsets behind what was given of a partition, and behind what is done."""
+
+    given: int
+    done: int
+
+
+class Ledger:
+    """The partitions that are held, with what was given of them and what is done."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._held: dict[Place, _Progress] = {}
+        self._told = False
+
+    def gave(self, place: Place, first: int, end: int) -> None:
+        """Note that the records from one offset up to another were given."""
+        with self._changed:
+            held = self._held.get(place)
+            if held is None:
+                self._held[place] = _Progress(end, first)
+            else:
+                held.given = end
+
+    def done(self, offsets: Mapping[Place, int]) -> dict[Place, int]:
+        """Take note of what is done, and return what of it is to be committed: what is held and has come further."""
+        found: dict[Place, int] = {}
+        with self._changed:
+            self._told = True
+            for place, offset in offsets.items():
+                held = self._held.get(place)
+                if held is not None and held.done < offset <= held.given:
+                    found[place] = offset
+        return found
+
+    def committed(self, offsets: Mapping[Place, int]) -> None:
+        """Note that so much is committed."""
+        with self._changed:
+            for place, offset in offsets.items():
+                held = self._held.get(place)
+                if held is not None and held.done < offset:
+                    held.done = offset
+            self._changed.notify_all()
+
+    def let_finish(self, places: Iterable[Place], seconds: float) -> bool:
+        """Wait until what was given of some partitions is committed; not at all where a run commits nothing."""
+        wanted = list(places)
+        with self._changed:
+            return self._told and self._changed.wait_for(
+                lambda: all(held.done >= held.given for place in wanted if (held := self._held.get(place))), seconds
+            )
+
+    def drop(self, places: Iterable[Place]) -> None:
+        """Forget partitions that are held no longer."""
+        with self._changed:
+            for place in places:
+                self._held.pop(place, None)
+
+
+__all__ = ["Ledger"]

@@ -1,0 +1,326 @@
+"""source: the records of topics, all partitions in one resumable stream; or those of one partition."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from confluent_kafka import Message
+
+from penstock.connectors.kafka.intake import IDLE, Intake, Reading, Start
+from penstock.connectors.kafka.link import Link
+from penstock.connectors.kafka.positions import Offsets, Place, Position, as_offsets, merged, offsets_at, without
+from penstock.connectors.kafka.record import Record
+from penstock.connectors.kafka.worker import Worker
+from penstock.connectors.reading import MOST, reading
+from penstock.engine.words.arguments import count_given
+from penstock.operators.resumable import UNCOMMITTED
+from penstock.stream import Stream
+
+HELD = 10_000
+"""How many records of a partition the client fetches ahead."""
+HELD_KBYTES = 16_384
+"""How many kilobytes of records the client fetches ahead, of all partitions together."""
+OWN = {
+    "bootstrap.servers": "give servers",
+    "group.id": "give group",
+    "enable.auto.commit": "offsets are committed when what was made of the records is done",
+    "enable.auto.offset.store": "offsets are committed when what was made of the records is done",
+    "auto.offset.reset": "give start",
+    "enable.partition.eof": "give live=False",
+    "queued.min.messages": "give held",
+    "queued.max.messages.kbytes": "give held_kbytes",
+}
+
+
+def source(
+    topics: str | Sequence[str],
+    *,
+    servers: str | Sequence[str],
+    group: str | None = None,
+    start: Start = "earliest",
+    live: bool = True,
+    most: int = MOST,
+    window: int = UNCOMMITTED,
+    held: int = HELD,
+    held_kbytes: int = HELD_KBYTES,
+    options: Mapping[str, Any] | None = None,
+) -> Stream[Record]:
+    """Emit the records of topics, all partitions in one stream; a resumable one.
+
+    Each partition is in order; partitions come as the brokers give them. A position is how far each partition was read.
+    Backpressures by taking no more from the client than is asked for, which itself fetches no more than `held` ahead.
+
+    Args:
+        topics: One topic or several; with a group also patterns, which begin with `^`.
+        servers: The brokers, as `host:port`.
+        group: The group that shares the partitions, and in whose name offsets are committed: a run begins at what is
+            committed, and a pipeline commits what has passed its end. Without one, all partitions are read, and nothing
+            is committed.
+        start: Where a partition begins that has no committed offset.
+        live: Whether to wait for more at the end of the partitions; if not, the stream ends there.
+        most: How many records are taken at a time at most.
+        window: How many records of a pipeline's run may be uncommitted at a time.
+        held: How many records of each partition are fetched ahead.
+        held_kbytes: How many kilobytes are fetched ahead, of all partitions together.
+        options: Other settings of librdkafka, such as `security.protocol`.
+
+    Raises:
+        TypeError: A number is none.
+        ValueError: A number is below 1, a name is empty, or an option is set that an argument is for.
+    """
+    names = topics_given(topics, group)
+    how = settled(servers, group, start, live, most, held, held_kbytes, options)
+    return reading(OpenTopics(names, how), most=most, window=window)
+
+
+def partition(
+    topic: str,
+    number: int,
+    *,
+    servers: str | Sequence[str],
+    after: int | None = None,
+    group: str | None = None,
+    start: Start = "earliest",
+    live: bool = True,
+    dense: bool = False,
+    most: int = MOST,
+    window: int = UNCOMMITTED,
+    held: int = HELD,
+    held_kbytes: int = HELD_KBYTES,
+    options: Mapping[str, Any] | None = None,
+) -> Stream[Record]:
+    """Emit the records of one partition; a resumable stream, whose position is the next offset.
+
+    No group is joined, so any process may open any partition, such as an executor of Spark.
+    Backpressures by taking no more from the client than is asked for, which itself fetches no more than `held` ahead.
+
+    Args:
+        topic: The topic.
+        number: The partition's number.
+        servers: The brokers, as `host:port`.
+        after: The position behind which a run begins: the first offset that is read.
+        group: In whose name offsets are committed; a run begins at what is committed, unless `after` is given.
+        start: Where to begin if there is neither.
+        live: Whether to wait for more at the end of the partition; if not, the stream ends there.
+        dense: Whether to fail where offsets have a gap, for users who count rows by them.
+        most: How many records are taken at a time at most.
+        window: How many records of a pipeline's run may be uncommitted at a time.
+        held: How many records are fetched ahead.
+        held_kbytes: How many kilobytes are fetched ahead.
+        options: Other settings of librdkafka, such as `security.protocol`.
+
+    Raises:
+        TypeError: A number is none.
+        ValueError: A number is too small, a name is empty, or an option is set that an argument is for.
+    """
+    if not isinstance(topic, str) or not topic or topic.startswith("^"):
+        raise ValueError(f"kafka: topic must be a name, got {topic!r}")
+    count_given("kafka", "number", number, 0)
+    if after is not None:
+        count_given("kafka", "after", after, 0)
+    how = settled(servers, group, start, live, most, held, held_kbytes, options)
+    return reading(OpenPartition((topic, number), how, after, dense), most=most, window=window)
+
+
+def topics_given(topics: str | Sequence[str], group: str | None) -> tuple[str, ...]:
+    """Check what a user says of topics."""
+    names = (topics,) if isinstance(topics, str) else tuple(topics)
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise ValueError(f"kafka: topics must be a name, or several, got {topics!r}")
+    if group is None and any(name.startswith("^") for name in names):
+        raise ValueError(f"kafka: a pattern of topics needs a group, got {topics!r}")
+    return names
+
+
+def settled(
+    servers: str | Sequence[str],
+    group: str | None,
+    start: Start,
+    live: bool,
+    most: int,
+    held: int,
+    held_kbytes: int,
+    options: Mapping[str, Any] | None,
+) -> Reading:
+    """Check what a user says of a consumer."""
+    for name, given in (("most", most), ("held", held), ("held_kbytes", held_kbytes)):
+        count_given("kafka", name, given, 1)
+    if start not in ("earliest", "latest"):
+        raise ValueError(f"kafka: start must be 'earliest' or 'latest', got {start!r}")
+    if group == "":
+        raise ValueError("kafka: group must not be empty; None reads without a group")
+    return Reading(Link.of(servers, options, OWN), group, start, live, held, held_kbytes)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTopics:
+    """What a run over topics is opened by; a value that pickles."""
+
+    topics: tuple[str, ...]
+    how: Reading
+
+    async def __call__(self, after: Position | None) -> TopicsReader:
+        offsets = {} if after is None else offsets_at(after)
+        reader = TopicsReader(self.how, self.topics, as_offsets(offsets))
+        await reader.open(self.topics, (), offsets)
+        return reader
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPartition:
+    """What a run over one partition is opened by; a value that pickles."""
+
+    place: Place
+    how: Reading
+    first: int | None
+    dense: bool
+
+    async def __call__(self, after: int | None) -> PartitionReader:
+        if after is None:
+            after = self.first
+        elif type(after) is not int or after < 0:
+            raise ValueError(f"kafka: a position in a partition is the next offset, got {after!r:.100}")
+        reader = PartitionReader(self.how, self.place, after if self.dense else None)
+        await reader.open((), (self.place,), {} if after is None else {self.place: after})
+        return reader
+
+
+def place_of(message: Message) -> tuple[str | None, int | None]:
+    """Return the partition that a message was read from."""
+    return (message.topic(), message.partition())
+
+
+class _Consuming:
+    """An intake on a thread of its own, which is kept a member of its group while nothing is asked for."""
+
+    def __init__(self, how: Reading) -> None:
+        self._intake = Intake(how, revoked=self._revoked)
+        self._worker = Worker("penstock-kafka")
+        self._minding: asyncio.Task[None] | None = None
+
+    async def open(self, topics: tuple[str, ...], places: tuple[Place, ...], after: Mapping[Place, int]) -> None:
+        """Connect."""
+        ready = False
+        try:
+            await self._worker.do(self._intake.open, topics, places, after)
+            ready = True
+        finally:
+            if not ready:
+                self._intake.leave()
+                self._worker.end(self._intake.close)
+        self._minding = asyncio.get_running_loop().create_task(self._mind())
+
+    async def _mind(self) -> None:
+        while True:
+            await asyncio.sleep(IDLE)
+            await self._worker.do(self._intake.idle)
+
+    async def close(self) -> None:
+        """Leave the group and end the thread."""
+        if self._minding is not None:
+            self._minding.cancel()
+        self._intake.leave()
+        try:
+            await self._worker.do(self._intake.close)
+        finally:
+            self._worker.end()
+
+    def _revoked(self, places: list[Place]) -> None:
+        pass
+
+
+class TopicsReader(_Consuming):
+    """The consumer of one run over topics."""
+
+    def __init__(self, how: Reading, topics: tuple[str, ...], before: Offsets) -> None:
+        super().__init__(how)
+        self._topic = topics[0] if len(topics) == 1 and not topics[0].startswith("^") else None
+        self._key: Any = place_of if self._topic is None else Message.partition  # which takes a fraction of the time
+        self._before = before
+
+    async def fetch(self, most: int, /) -> Sequence[tuple[Position, Record]] | None:
+        """Return up to so many records with their positions."""
+        return await self._worker.do(self._take, most)
+
+    def _take(self, most: int) -> Sequence[tuple[Position, Record]] | None:
+        messages = self._intake.take(most)
+        if not messages:
+            return None if self._intake.ended else []
+        pairs: list[tuple[Position, Record]] = []
+        before = self._before
+        given: Any = messages  # what was read has a topic, a partition and an offset
+        for key, run in groupby(given, self._key):
+            topic, number = key if self._topic is None else (self._topic, key)
+            found = [([before, topic, number, message.offset() + 1], Record(message)) for message in run]
+            pairs += found
+            first, end = found[0][0][3] - 1, found[-1][0][3]
+            self._intake.ledger.gave((topic, number), first, end)
+            before = merged(before, topic, number, end)
+        self._before = before
+        return pairs
+
+    def _revoked(self, places: list[Place]) -> None:
+        self._before = without(self._before, set(places))
+
+    async def commit(self, position: Position, /) -> None:
+        """Commit the offsets of the partitions that are still ours."""
+        await asyncio.to_thread(self._intake.commit, offsets_at(position))
+
+
+class PartitionReader(_Consuming):
+    """The consumer of one run over a partition."""
+
+    def __init__(self, how: Reading, place: Place, dense_from: int | None) -> None:
+        super().__init__(how)
+        self._place = place
+        self._expected = dense_from
+
+    async def fetch(self, most: int, /) -> Sequence[tuple[int, Record]] | None:
+        """Return up to so many records with their positions."""
+        return await self._worker.do(self._take, most)
+
+    def _take(self, most: int) -> Sequence[tuple[int, Record]] | None:
+        messages = self._intake.take(most)
+        if not messages:
+            return None if self._intake.ended else []
+        given: Any = messages  # what was read has an offset
+        pairs = [(message.offset() + 1, Record(message)) for message in given]
+        first, end = pairs[0][0] - 1, pairs[-1][0]
+        if self._expected is not None:
+            self._refuse_gaps(self._expected, pairs)
+            self._expected = end
+        self._intake.ledger.gave(self._place, first, end)
+        return pairs
+
+    def _refuse_gaps(self, expected: int, pairs: list[tuple[int, Record]]) -> None:
+        if pairs[-1][0] == expected + len(pairs):
+            return
+        for position, _ in pairs:
+            if position != expected + 1:
+                topic, number = self._place
+                raise LookupError(
+                    f"kafka: {topic}/{number} has no record at offset {expected}, the next is at {position - 1};"
+                    " a topic that is compacted or written in transactions has gaps, and cannot be counted by offsets"
+                )
+            expected += 1
+
+    async def commit(self, position: int, /) -> None:
+        """Commit the offset."""
+        await asyncio.to_thread(self._intake.commit, {self._place: position})
+
+
+__all__ = [
+    "HELD",
+    "HELD_KBYTES",
+    "OpenPartition",
+    "OpenTopics",
+    "partition",
+    "place_of",
+    "settled",
+    "source",
+    "topics_given",
+]

@@ -1,0 +1,249 @@
+"""querying: the rows of a query as a stream, through a cursor that the server holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any, TypeVar, overload
+from uuid import UUID
+
+from psycopg import AsyncServerCursor, Error, sql
+from psycopg.errors import UndefinedColumn
+from psycopg.rows import AsyncRowFactory
+
+from penstock.connectors.postgres.connecting import Connection, connect, conninfo_given, name_of, names_of
+from penstock.connectors.reading import MOST, feeding, reading
+from penstock.engine.words.arguments import count_given
+from penstock.stream import Stream
+
+R = TypeVar("R")
+
+Params = Sequence[Any] | Mapping[str, Any] | None
+
+
+@overload
+def query(
+    conninfo: str,
+    query: str,
+    params: Params = None,
+    *,
+    key: str | Sequence[str] | None = None,
+    row_factory: None = None,
+    most: int = MOST,
+) -> Stream[tuple[Any, ...]]: ...
+@overload
+def query(
+    conninfo: str,
+    query: str,
+    params: Params = None,
+    *,
+    key: str | Sequence[str] | None = None,
+    row_factory: AsyncRowFactory[R],
+    most: int = MOST,
+) -> Stream[R]: ...
+def query(
+    conninfo: str,
+    query: str,
+    params: Params = None,
+    *,
+    key: str | Sequence[str] | None = None,
+    row_factory: AsyncRowFactory[Any] | None = None,
+    most: int = MOST,
+) -> Stream[Any]:
+    """Emit the rows of a query, which the server's cursor is moved over by as many as are asked for.
+
+    A run sees the tables as they were when it began, in a transaction that only reads and lasts as long as the run.
+    With `key` rows come in the order of the key, and the stream is resumable: it goes on behind the last key.
+
+    Backpressures by fetching no more than is asked for.
+
+    Args:
+        conninfo: Where the server is, as libpq has it.
+        query: A SELECT, or VALUES.
+        params: What its placeholders stand for, `%s` or `%(name)s`.
+        key: The column, or the columns, whose values are in one row each, and never NULL; an index on them makes the
+            beginning fast.
+        row_factory: What rows are made by, such as `psycopg.rows.dict_row`; without it they are tuples.
+        most: How many rows are fetched at a time at most.
+
+    Raises:
+        TypeError: `query` or a key is not a text.
+        ValueError: `conninfo` is not one, `query` is empty, or `most` is below 1.
+    """
+    conninfo_given("query", conninfo)
+    name_of("query", "query", query)
+    count_given("query", "most", most, 1)
+    given = tuple(params) if isinstance(params, list) else params
+    if key is None:
+        return feeding(_OpenQuery(conninfo, query, given, row_factory), most=most)
+    return reading(_OpenKeyed(conninfo, query, given, names_of("query", "key", key), row_factory), most=most)
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenQuery:
+    """What a run of a query is opened by."""
+
+    conninfo: str = field(repr=False)
+    query: str
+    params: Params
+    row_factory: AsyncRowFactory[Any] | None
+
+    async def __call__(self) -> Rows:
+        return await _opened(self.conninfo, self.query.encode(), self.params, self.row_factory)
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenKeyed:
+    """What a run of a query in the order of its key is opened by."""
+
+    conninfo: str = field(repr=False)
+    query: str
+    params: Params
+    keys: tuple[str, ...]
+    row_factory: AsyncRowFactory[Any] | None
+
+    async def __call__(self, after: Any) -> KeyedRows:
+        """Begin behind a position."""
+        columns = sql.SQL(", ").join(map(sql.Identifier, self.keys)).as_string()
+        order = f" ORDER BY {columns}"
+        if after is not None:
+            order = f" WHERE ({columns}) > ({self._values(after)}){order}"
+        if self.params is not None:
+            order = order.replace("%", "%%")  # else it would begin a placeholder
+        inner = self.query.rstrip().rstrip(";")
+        text = f"SELECT * FROM (\n{inner}\n) AS penstock_query{order}".encode()
+        try:
+            rows = await _opened(self.conninfo, text, self.params, self.row_factory)
+        except UndefinedColumn as error:
+            error.add_note(f"query: the rows must have the columns of the key, {', '.join(self.keys)}")
+            raise
+        return KeyedRows(rows, self.keys)
+
+    def _values(self, after: Any) -> str:
+        values = after if isinstance(after, list | tuple) else [after]
+        if len(values) != len(self.keys):
+            raise ValueError(f"query: {after!r:.100} is no position of a key of {len(self.keys)} columns")
+        # A text is of no type in SQL until it is compared: it becomes a time where the column has times.
+        return ", ".join(sql.Literal(value).as_string() for value in values)
+
+
+async def _opened(conninfo: str, text: bytes, params: Params, row_factory: AsyncRowFactory[Any] | None) -> Rows:
+    connection = await connect(conninfo, autocommit=False)
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(connection.close)
+        await connection.set_read_only(True)
+        cursor = await stack.enter_async_context(connection.cursor("penstock"))
+        await cursor.execute(text, params)
+        make = None if row_factory is None else row_factory(cursor)
+        stack.pop_all()
+    return Rows(connection, cursor, make)
+
+
+class Rows:
+    """The cursor of one run."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        cursor: AsyncServerCursor[tuple[Any, ...]],
+        make: Callable[[Sequence[Any]], Any] | None,
+    ) -> None:
+        self._connection = connection
+        self._cursor = cursor
+        self.make = make
+        self._at_end = False
+
+    @property
+    def columns(self) -> list[str]:
+        """Return the names of the columns."""
+        return [column.name for column in self._cursor.description or ()]
+
+    async def tuples(self, most: int, /) -> list[tuple[Any, ...]] | None:
+        """Return the next rows as they are."""
+        if self._at_end:
+            return None
+        rows = await self._cursor.fetchmany(most)
+        self._at_end = len(rows) < most
+        return rows or None
+
+    async def fetch(self, most: int, /) -> list[Any] | None:
+        """Return the next rows, at most so many."""
+        rows = await self.tuples(most)
+        return rows if rows is None or self.make is None else list(map(self.make, rows))
+
+    async def close(self) -> None:
+        """Let go of the cursor and the connection."""
+        with suppress(Error):  # a connection that is lost has no cursor any more
+            await self._cursor.close()
+        await self._connection.close()
+
+
+class KeyedRows:
+    """The cursor of one run in the order of its key, whose values are the positions."""
+
+    def __init__(self, rows: Rows, keys: tuple[str, ...]) -> None:
+        self._rows = rows
+        self._keys = keys
+        self._places = [rows.columns.index(key) for key in keys]
+        self._last: Any = None
+
+    async def fetch(self, most: int, /) -> list[tuple[Any, Any]] | None:
+        """Return the next rows with their keys, at most so many."""
+        rows = await self._rows.tuples(most)
+        if rows is None:
+            return None
+        places, make = self._places, self._rows.make
+        if len(places) == 1:
+            place = places[0]
+            values: list[Any] = [row[place] for row in rows]
+            self._check(values)
+            kinds = {*map(type, values)}
+            positions = values if kinds <= _PLAIN else [_position(self._keys[0], value) for value in values]
+        else:
+            values = [tuple([row[place] for place in places]) for row in rows]
+            self._check(values)
+            positions = [[_position(*pair) for pair in zip(self._keys, each, strict=True)] for each in values]
+        return list(zip(positions, rows if make is None else map(make, rows), strict=True))
+
+    def _check(self, values: list[Any]) -> None:
+        """Refuse a key that two rows have, or none: behind such a position a row would be lost."""
+        said = ", ".join(self._keys)
+        if self._last in values[:1] or any(map(_equal, values, values[1:])):
+            raise ValueError(f"query: two rows have the same {said}; a key has each value once, so add columns to it")
+        if None in values or (len(self._places) > 1 and any(None in value for value in values)):
+            raise ValueError(f"query: a row has NULL for {said}, which is no place in an order; leave such rows out")
+        self._last = values[-1]
+
+    async def commit(self, position: Any, /) -> None:
+        """Take note of nothing: a table keeps its rows."""
+
+    async def close(self) -> None:
+        """Let go of the cursor and the connection."""
+        await self._rows.close()
+
+
+_PLAIN = frozenset({int, str, float})
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return bool(one == other)
+
+
+def _position(key: str, value: Any) -> Any:
+    """Return a value of a key as a JSON value that the server compares with the key."""
+    if type(value) in _PLAIN:
+        return value
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, UUID | Decimal):
+        return str(value)
+    raise TypeError(
+        f"query: {key} has {value!r:.100}, and a position is a number, a text, a time, a Decimal or a UUID;"
+        " cast it in the query"
+    )
+
+
+__all__ = ["query"]

@@ -1,0 +1,201 @@
+"""roll: files that appear whole, or not at all."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock import Stream
+from penstock.connectors import files
+
+ROWS = [{"id": str(n), "text": f"row, {n}"} for n in range(100)]
+FORMS = [
+    ("jsonl", files.JsonLines()), ("jsonl.gz", files.JsonLines()), ("jsonl.zst", files.JsonLines()),
+    ("csv", files.Csv()), ("csv.gz", files.Csv()), ("csv.zst", files.Csv()), ("parquet", files.Parquet()),
+]  # fmt: skip
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir())
+
+
+@pytest.mark.parametrize(("ending", "form"), FORMS)
+@pytest.mark.proves("files.roll", "round trip", "what is read is what was written")
+def test_what_was_written_is_read(tmp_path: Path, ending: str, form: Any) -> None:
+    path = f"{tmp_path}/part-{{number:03}}.{ending}"
+    assert (Stream.from_iterable(ROWS) | files.roll(path, form, rows=40, batch=20)).run().wait() == 100
+    assert names(tmp_path) == [f"part-00{n}.{ending}" for n in (1, 2, 3)]
+    assert list(files.folder(tmp_path, form, follow=False)) == ROWS
+
+
+def test_a_file_rolls_by_its_size(tmp_path: Path) -> None:
+    path = tmp_path / "{number}"
+    lines = Stream.range(100).map(lambda n: f"{n:099}")
+    assert (lines | files.roll(path, files.Lines(), size=1000, batch=5)).run().wait() == 100
+    assert {each.stat().st_size for each in tmp_path.iterdir()} == {1000}
+
+
+def test_a_file_rolls_by_time_while_nothing_comes(tmp_path: Path) -> None:
+    lines = Stream.just("one").concat(Stream.never())
+    run = (lines | files.roll(tmp_path / "{number}", files.Lines(), seconds=0.05)).run()
+    while names(tmp_path) != ["1"]:
+        threading.Event().wait(0.005)
+    assert (tmp_path / "1").read_text() == "one\n"
+    run.cancel()
+
+
+def test_numbers_go_on_where_the_last_run_was(tmp_path: Path) -> None:
+    for name in ("a-7.txt", "a-x.txt", "b-90.txt", "a-007.txt"):
+        (tmp_path / name).write_text("")
+    assert (Stream.just("x") | files.roll(tmp_path / "a-{number}.txt", files.Lines())).run().wait() == 1
+    assert (tmp_path / "a-8.txt").read_text() == "x\n"
+
+
+def test_nothing_makes_no_file(tmp_path: Path) -> None:
+    assert (Stream.empty() | files.roll(tmp_path / "{number}", files.Lines())).run().wait() == 0
+    assert names(tmp_path) == []
+
+
+@pytest.mark.proves("files.roll", "a failure upstream", "finished files stay, the open one is removed")
+def test_a_failure_leaves_finished_files_alone(tmp_path: Path) -> None:
+    lines = Stream.just("a", "b", "c").concat(Stream.error(ValueError("no")))
+    with pytest.raises(ValueError, match="no"):
+        (lines | files.roll(tmp_path / "{number}", files.Lines(), rows=2, batch=1)).run().wait()
+    assert names(tmp_path) == ["1"]
+
+
+@pytest.mark.proves("files.roll", "cancel", "finished files stay, the open one is removed")
+def test_a_cancel_removes_the_open_file(tmp_path: Path) -> None:
+    path = tmp_path / "{number}"
+    endless = Stream.just("a").concat(Stream.never())
+    run = (endless | files.roll(path, files.Lines(), batch=1)).run()
+    while not any(name.endswith(".part") for name in names(tmp_path)):
+        threading.Event().wait(0.002)
+    run.cancel()
+    while names(tmp_path):
+        threading.Event().wait(0.002)
+
+
+@pytest.mark.parametrize(
+    ("form", "rows", "message"),
+    [
+        (files.Lines(), ["a", 1], "files: a line is a text without line ends, got 1; put map(str) before it"),
+        (files.Lines(), ["a\nb"], r"files: a line is a text without line ends, got 'a\nb'; put map(str) before it"),
+        (files.Csv(), [{"a": 1}, {"b": 1}], "files: a record must have the columns ['a'] of its file, got {'b': 1}"),
+        (files.Csv(), [1], "files: a record is a dictionary, got 1"),
+        (files.Parquet(), [{"a": 1}, {"b": 1}], "files: a row must have the columns ['a'] of its file, got {'b': 1}"),
+        (files.Parquet(), [1], "files: a row of Parquet is a dictionary, got 1"),
+    ],
+)
+def test_what_does_not_fit_is_named_and_leaves_nothing(tmp_path: Path, form: Any, rows: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError)) as caught:
+        (Stream.from_iterable(rows) | files.roll(tmp_path / "{number}", form)).run().wait()
+    assert str(caught.value) == message
+    assert names(tmp_path) == []
+
+
+def test_parquet_of_other_types_names_the_cure(tmp_path: Path) -> None:
+    rows = Stream.just({"a": 1}, {"a": "x"})
+    with pytest.raises(ValueError, match=r"^files: rows of one Parquet file have one schema, say schema=: "):
+        (rows | files.roll(tmp_path / "{number}", files.Parquet(), batch=1)).run().wait()
+    with pytest.raises(
+        ValueError, match=r"^files: Parquet is compressed within, got the name '1.gz'; say compression=$"
+    ):
+        (rows | files.roll(tmp_path / "{number}.gz", files.Parquet(), batch=1)).run().wait()
+
+
+@pytest.mark.parametrize(("ending", "form"), FORMS)
+@pytest.mark.proves("files.roll", "elements are given again after a crash, with `once`", "each is there once")
+def test_what_is_given_again_is_written_once(tmp_path: Path, ending: str, form: Any) -> None:
+    sink = files.roll(f"{tmp_path}/{{number}}.{ending}", form, rows=20, batch=10, once=identity, back=2)
+    assert (Stream.from_iterable(ROWS[:60]) | sink).run().wait() == 60
+    assert (Stream.from_iterable(ROWS[25:]) | sink).run().wait() == 75
+    assert list(files.folder(tmp_path, form, follow=False)) == ROWS
+    assert pickle.loads(pickle.dumps(sink)) == sink
+
+
+def identity(row: dict[str, str]) -> str:
+    return row["id"]
+
+
+def test_a_number_that_another_writer_took_is_left_to_it(tmp_path: Path) -> None:
+    def lines() -> Iterator[str]:
+        yield "mine"
+        (tmp_path / "1").write_text("theirs")
+
+    assert (Stream.from_iterable(lines()) | files.roll(tmp_path / "{number}", files.Lines(), batch=1)).run().wait() == 1
+    assert ((tmp_path / "1").read_text(), (tmp_path / "2").read_text()) == ("theirs", "mine\n")
+
+
+def test_what_a_killed_run_left_is_removed_and_what_a_living_one_writes_is_not(tmp_path: Path) -> None:
+    (tmp_path / ".3.0123abcd.part").write_text("left")
+    (tmp_path / ".3.txt.0123abcd.part").write_text("of another sink")
+    sink = files.roll(tmp_path / "{number}", files.Lines(), batch=1)
+    living = (Stream.just("one").concat(Stream.never()) | sink).run()
+    while len(names(tmp_path)) != 2 or ".3.0123abcd.part" in names(tmp_path):
+        threading.Event().wait(0.002)
+    assert (Stream.just("two") | sink).run().wait() == 1
+    assert (tmp_path / "1").read_text() == "two\n"
+    assert len(names(tmp_path)) == 3  # what the living one writes is there still
+    living.cancel()
+    while len(names(tmp_path)) == 3:
+        threading.Event().wait(0.002)
+    assert names(tmp_path) == [".3.txt.0123abcd.part", "1"]
+
+
+FULL = """
+    import resource, sys
+    from pathlib import Path
+    from penstock import Stream
+    from penstock.connectors import files
+    if sys.argv[2] == "limit":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+    lines = Stream.range(100_000).map(lambda n: f"{n:099}")
+    try:
+        (lines | files.roll(f"{sys.argv[1]}/{{number}}", files.Lines(), size=int(sys.argv[3]), batch=50)).run().wait()
+    except OSError as error:
+        print(error.errno, error.strerror)
+"""
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[None]:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def can_mount() -> bool:
+    return os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"], check=False).returncode == 0
+
+
+def fill(folder: Path, way: str, size: int) -> str:
+    code = [sys.executable, "-c", textwrap.dedent(FULL), str(folder), way, str(size)]
+    return subprocess.run(code, check=True, capture_output=True, text=True, timeout=120).stdout
+
+
+@pytest.mark.proves("files.roll", "a full disk", "a clear error, finished files whole, none half-written")
+def test_no_room_is_told_and_leaves_whole_files(tmp_path: Path) -> None:
+    assert fill(tmp_path, "limit", 200_000) == (
+        f"27 roll: {tmp_path}/1 cannot be written: File too large; what was open is removed, and its elements are not "
+        "done\n"
+    )
+    assert names(tmp_path) == []
+    if can_mount():  # as root a disk can be had that is full indeed
+        with small_disk(tmp_path):
+            told = fill(tmp_path, "disk", 50_000)
+            assert told.startswith(f"28 roll: {tmp_path}/5 cannot be written: No space left on device; "), told
+            assert names(tmp_path) == ["1", "2", "3", "4"]
+            assert {each.stat().st_size for each in tmp_path.iterdir()} == {50_000}

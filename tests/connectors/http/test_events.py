@@ -1,0 +1,168 @@
+"""events: what a server sends event by event, through every break."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from penstock import Sink
+from penstock.connectors import http
+from penstock.connectors.http.event_lines import LONGEST, EventParser
+from penstock.run.resumption import Resumption
+from tests.connectors.http.server import Request, answer, http_server
+
+QUICK = http.Tries(count=4, pause=0.002, most=5.0)
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\nconnection: close\r\n\r\nretry: 2\n"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 1000])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_events_are_read_however_they_are_cut(size: int, end: str) -> None:
+    lines = ["\ufeffdata: ä", "", ": comment", "", "event: tick", "id: 7", "data:a", "data: b", "data", "", "id",
+             "data: ", "", "retry: 1500", "retry: x", "unknown: 1", "data:  c", "", "data: unfinished"]  # fmt: skip
+    data = (end.join(lines) + end).encode()
+    parser = EventParser()
+    found = [event for at in range(0, len(data), size) for event in parser.feed(data[at : at + size])]
+    assert found == [
+        http.ServerEvent("ä"), http.ServerEvent("a\nb\n", "tick", "7"), http.ServerEvent(""), http.ServerEvent(" c"),
+    ]  # fmt: skip
+    assert parser.retry == 1.5
+
+
+def test_an_event_that_does_not_end_is_refused() -> None:
+    for chunk in (b"data: " + b"x" * LONGEST, b"data: 1234567\n" * (LONGEST // 7)):
+        with pytest.raises(http.EventError, match=rf"^events: an event must have at most {LONGEST} bytes, got more: "):
+            EventParser().feed(chunk)
+
+
+def counting(most: int, every: int, ids: int = 1) -> Any:
+    """Count on behind the last id, and break the connection every so often."""
+
+    async def handle(request: Request, writer: asyncio.StreamWriter) -> None:
+        number = int(request.headers.get("last-event-id", "0")) + 1
+        if number > most:
+            writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+            return
+        writer.write(HEAD)
+        for each in range(number, min(number + every, most + 1)):
+            writer.write(f"id: {each}\n".encode() if each % ids == 0 else b"")
+            writer.write(f"data: {each}\n\n".encode())
+            await writer.drain()
+
+    return handle
+
+
+@pytest.mark.proves("http.events", "the connection breaks again and again", "nothing lost, nothing twice, by ids")
+def test_a_broken_connection_goes_on_behind_the_last_id() -> None:
+    with http_server(counting(100, 7)) as server:
+        assert [int(event.data) for event in http.events(server.url)] == list(range(1, 101))
+        assert len(server.requests) == 16
+
+
+def test_a_restart_goes_on_behind_every_position() -> None:
+    with http_server(counting(6, 4)) as server:
+        pairs = list(Resumption.of(http.events(server.url)).open())
+        for number, (position, _) in enumerate(pairs):
+            rest = list(Resumption.of(http.events(server.url)).open(position))
+            assert rest == pairs[number + 1 :]
+        assert [position for position, _ in pairs] == [[[str(n), 1], 0] for n in range(1, 7)]
+
+
+def test_events_without_an_id_between_those_with_one_come_once() -> None:
+    with http_server(counting(20, 8, ids=3)) as server:
+        events = Resumption.of(http.events(server.url)).open()
+        pairs = list(events.take(20))
+        assert [int(event.data) for _, event in pairs] == list(range(1, 21))
+        rest = list(Resumption.of(http.events(server.url)).open(pairs[9][0]).take(10))
+        assert [int(event.data) for _, event in rest] == list(range(11, 21))
+
+
+@pytest.mark.proves("http.events", "the server is killed once", "goes on behind the last id when it is back")
+def test_a_server_that_comes_back_is_gone_on_with() -> None:
+    halfway, got = threading.Event(), []
+
+    async def first(request: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(
+            HEAD.replace(b"retry: 2", b"retry: 20") + b"".join(b"id: %d\ndata: %d\n\n" % (n, n) for n in (1, 2))
+        )
+        await writer.drain()
+        await asyncio.Event().wait()
+
+    def note(event: http.ServerEvent) -> None:
+        got.append(int(event.data))
+        if len(got) == 2:
+            halfway.set()
+
+    with http_server(first) as server:
+        tries = http.Tries(count=1000, pause=0.01, most=1.0)
+        run = (http.events(server.url, retry=tries) | Sink.for_each(note)).run()
+        assert halfway.wait(60)
+        port = server.port
+    with http_server(counting(6, 10), port):
+        run.wait()
+    assert got == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_server_that_sends_nothing_is_given_up() -> None:
+    async def empty(request: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(HEAD)
+
+    with http_server(empty) as server:
+        with pytest.raises(http.HttpError) as caught:
+            list(http.events(server.url, retry=QUICK))
+        assert str(caught.value) == f"events: {server.url} gave no event in 4 tries, the last one: the answer ended"
+        assert len(server.requests) == 4
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "message"),
+    [
+        ("403 Forbidden", "text/plain", "http: {url} is refused with status 403 Forbidden: 'x'"),
+        ("200 OK", "text/html", "events: {url} must answer with text/event-stream, got 'text/html'"),
+    ],
+)
+@pytest.mark.proves("http.events", "bad credentials, or no event stream", "a clear error at once")
+def test_what_is_no_stream_of_events_is_named(status: str, kind: str, message: str) -> None:
+    async def handle(request: Request, writer: asyncio.StreamWriter) -> None:
+        answer(writer, b"x", status, content_type=kind)
+
+    with http_server(handle) as server:
+        with pytest.raises(http.HttpError) as caught:
+            list(http.events(server.url, retry=QUICK))
+        assert str(caught.value) == message.format(url=server.url)
+        assert len(server.requests) == 1
+
+
+@pytest.mark.proves("http.events", "a consumer that stops to ask", "the server has to wait")
+@pytest.mark.proves("http.events", "cancel", "the connection is closed")
+def test_a_server_waits_for_a_slow_consumer() -> None:
+    sent = 0
+    waits = threading.Event()
+
+    async def flood(request: Request, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        writer.write(HEAD)
+        while True:
+            writer.write(b"data: " + b"x" * 1000 + b"\n\n")
+            sent += 1
+            try:
+                await asyncio.wait_for(asyncio.shield(writer.drain()), 1)
+            except TimeoutError:
+                waits.set()
+                await writer.drain()
+
+    with http_server(flood) as server:
+        reading = iter(http.events(server.url))
+        next(reading)
+        assert waits.wait(120)
+        assert sent < 20_000  # megabytes of TCP's buffers, and no more: it would send for ever
+        held = sent
+        for _ in range(held + 1000):
+            next(reading)
+        assert sent > held
+        reading.close()
+        while server.open:
+            threading.Event().wait(0.005)

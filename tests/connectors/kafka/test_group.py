@@ -1,0 +1,66 @@
+"""kafka: members of one group share the partitions, and hand them over without a gap."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from penstock import Sink
+from penstock.connectors import kafka
+from tests.connectors.kafka.server import OPTIONS, Broker, until
+
+
+@pytest.mark.proves("kafka.source", "a second member joins and leaves", "nothing lost; what was done is not done again")
+def test_a_second_member_gets_partitions_and_gives_them_back(broker: Broker, topic: str) -> None:
+    group = f"{topic}-g"
+    lock = threading.Lock()
+    seen: list[tuple[str, int, int]] = []
+
+    def member(name: str) -> Any:
+        def note(record: kafka.Record) -> None:
+            with lock:
+                seen.append((name, record.partition, int(record.value or b"")))
+
+        stream = kafka.source(topic, servers=broker.servers, group=group, options=OPTIONS)
+        return (stream | Sink.for_each(note)).run()
+
+    def write(first: int, count: int) -> None:
+        broker.produce(topic, (b"%d" % n for n in range(first, first + count)))
+
+    def all_seen(count: int) -> bool:
+        with lock:
+            return {n for _, _, n in seen} >= set(range(count))
+
+    first = member("first")
+    write(0, 400)
+    until(lambda: all_seen(400), "the first member does not read")
+    second = member("second")
+    written = 400
+
+    def shared() -> bool:
+        nonlocal written
+        write(written, 40)
+        written += 40
+        until(lambda: all_seen(written), "records are missing")
+        with lock:
+            return {name for name, _, n in seen if n >= written - 40} == {"first", "second"}
+
+    until(shared, "the second member gets nothing")
+    second.cancel()
+
+    def alone() -> bool:
+        nonlocal written
+        write(written, 40)
+        written += 40
+        until(lambda: all_seen(written), "records are missing")
+        with lock:
+            return {name for name, _, n in seen if n >= written - 40} == {"first"}
+
+    until(alone, "the first member does not get them back")
+    until(lambda: sum(broker.committed(topic, group)) == written, "not all is committed")
+    first.cancel()
+    again = [n for n, count in Counter(n for _, _, n in seen).items() if count > 1]
+    assert not again
