@@ -146,7 +146,7 @@ class ReadingRun:
             while True:
                 wanted = await self._demand()
                 got = await self._reader.fetch(wanted)
-                if got is None:
+                if got is None or outlet.closed:  # a reader may keep the cancel to itself
                     break
                 if len(got) > wanted:
                     raise RuntimeError(f"rule 1.1: {self._name}: fetch({wanted}) gave {len(got)} elements")

@@ -145,11 +145,10 @@ class _WritingBasin:
 
     async def _flush_later(self, writer: HoldingWriter) -> None:
         clock = asyncio.get_running_loop().time
-        while (left := self._put_at + writer.flush_after - clock()) > 0:  # noqa: ASYNC110  it is time that it waits for
-            await asyncio.sleep(left)  # and again if a batch came meanwhile
-        self._flushing = None
-        assert self._turn is not None
         try:
+            while (left := self._put_at + writer.flush_after - clock()) > 0:  # noqa: ASYNC110  it waits for time
+                await asyncio.sleep(left)  # and again if a batch came meanwhile
+            assert self._turn is not None
             async with self._turn:
                 if self.holds:
                     await writer.flush()
@@ -157,9 +156,14 @@ class _WritingBasin:
                     self.on_durable()
         except Exception as error:  # noqa: BLE001  the next batch, or the end, fails with it
             self._failure = error
+        finally:
+            self._flushing = None
 
     async def end(self, error: Exception | None, /) -> None:
         """Close the writer, which makes durable what it holds unless there was a failure."""
+        if self._turn is not None:
+            async with self._turn:  # a flush that is under way comes to its end
+                pass
         await self._close(error or self._failure)
         if error is None:
             if self._failure is not None:
@@ -169,9 +173,10 @@ class _WritingBasin:
 
     async def _close(self, error: BaseException | None) -> None:
         self._closed = True
-        if self._flushing is not None:
-            self._flushing.cancel()
-            self._flushing = None
+        flushing = self._flushing
+        if flushing is not None:
+            flushing.cancel()
+            await asyncio.wait([flushing])  # nothing is called beside the close
         if self._writer is not None:
             await self._writer.close(error)
 

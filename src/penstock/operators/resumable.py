@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable, Iterable
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, ClassVar, Generic, TypeVar
 
 from penstock.engine.grounds.relay import Relay
@@ -49,15 +50,16 @@ class OpenedRun:
     def __init__(self, source: Resumable[Any]) -> None:
         self._source = source
         self._opened: list[Opened[Any]] = []
+        self._lock = Lock()
         self._open = True
 
     def opened(self, given: Opened[Any]) -> None:
         """Take what was opened; the one before, whose elements have ended, is told no more."""
-        before, self._opened = self._opened, [given]
-        for each in before:
+        with self._lock:
+            before, self._opened = self._opened, [given]
+            to_close = before if self._open else [given]
+        for each in to_close:
             _closed(each)
-        if not self._open:
-            _closed(given)
 
     def commit(self, position: Any) -> None:
         """Tell the source that everything up to a position is done."""
@@ -67,8 +69,9 @@ class OpenedRun:
 
     def close(self) -> None:
         """Let go of the connection, behind the last commit; does not wait."""
-        self._open = False
-        for each in self._opened:
+        with self._lock:
+            to_close, self._open = self._opened if self._open else [], False
+        for each in to_close:
             _closed(each)
 
     def wait(self) -> None:
@@ -140,6 +143,8 @@ class _Elements(Source[Any]):
         try:
             given: Any = self.source.open_from(self.after)
             if isinstance(given, Opened) is not self.source.opens:
+                if isinstance(given, Opened):
+                    _closed(given)
                 word = "an" if self.source.opens else "no"
                 raise TypeError(
                     f"resumable: open_from must return {word} Opened, got {given!r:.100}; say opens=True if it does"

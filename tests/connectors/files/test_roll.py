@@ -199,3 +199,15 @@ def test_no_room_is_told_and_leaves_whole_files(tmp_path: Path) -> None:
             assert told.startswith(f"28 roll: {tmp_path}/5 cannot be written: No space left on device; "), told
             assert names(tmp_path) == ["1", "2", "3", "4"]
             assert {each.stat().st_size for each in tmp_path.iterdir()} == {50_000}
+
+
+@pytest.mark.proves(
+    "files.roll", "the source waits until elements are done", "the open file is finished after half a second"
+)
+def test_a_source_that_waits_for_its_elements_to_be_done_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("".join(f"{n}\n" for n in range(250)))
+    sink = files.roll(tmp_path / "out-{number}", files.Lines(), rows=10_000, seconds=600.0, batch=10)
+    assert (files.read(tmp_path / "in", window=100) | sink).run().wait() == 250
+    written = [int(line) for line in files.folder(tmp_path, pattern="out-*", follow=False)]
+    assert written == list(range(250))
+    assert len(names(tmp_path)) >= 3  # a file for each time that it had to wait

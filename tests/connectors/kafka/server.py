@@ -39,6 +39,8 @@ OLD: dict[str, Any] = {
 }
 OPTIONS: dict[str, Any] = {**OLD, "session.timeout.ms": 1500, "heartbeat.interval.ms": 200}
 """What consumers of the broker are told; a member that was killed is given up soon."""
+PATIENT: dict[str, Any] = {**OPTIONS, "session.timeout.ms": 10_000}
+"""What those are told that leave their group by themselves."""
 SECONDS = 60.0
 """The limit of every wait."""
 

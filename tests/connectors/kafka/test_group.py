@@ -10,7 +10,7 @@ import pytest
 
 from penstock import Sink
 from penstock.connectors import kafka
-from tests.connectors.kafka.server import OPTIONS, Broker, until
+from tests.connectors.kafka.server import PATIENT, Broker, until
 
 
 @pytest.mark.proves("kafka.source", "a second member joins and leaves", "nothing lost; what was done is not done again")
@@ -24,7 +24,7 @@ def test_a_second_member_gets_partitions_and_gives_them_back(broker: Broker, top
             with lock:
                 seen.append((name, record.partition, int(record.value or b"")))
 
-        stream = kafka.source(topic, servers=broker.servers, group=group, options=OPTIONS)
+        stream = kafka.source(topic, servers=broker.servers, group=group, options=PATIENT)
         return (stream | Sink.for_each(note)).run()
 
     def write(first: int, count: int) -> None:

@@ -20,9 +20,9 @@ import pytest
 from penstock import Sink, Stream
 from penstock.connectors import kafka
 from penstock.connectors.kafka.delivery import OpenTopic
-from penstock.connectors.kafka.link import Link
+from penstock.connectors.kafka.link import BrokerLink
 from tests.connectors.kafka.killed_consumer import WINDOW
-from tests.connectors.kafka.server import OLD, OPTIONS, PARTITIONS, Broker, die_with_parent, until
+from tests.connectors.kafka.server import OLD, OPTIONS, PARTITIONS, PATIENT, Broker, die_with_parent, until
 
 KILLS = 10
 
@@ -92,7 +92,7 @@ def test_runs_go_on_when_the_broker_was_killed(tmp_path: Path) -> None:
                 gone_on.wait()
             return record
 
-        source = kafka.source("in", servers=broker.servers, group="g", window=2000, options=OPTIONS)
+        source = kafka.source("in", servers=broker.servers, group="g", window=2000, options=PATIENT)
         sink = kafka.sink("out", servers=broker.servers, idempotent=False, size=500, options=OLD)
         run = (source.map(look) | sink).run()
         assert passed.acquire(timeout=60)
@@ -103,7 +103,8 @@ def test_runs_go_on_when_the_broker_was_killed(tmp_path: Path) -> None:
         run.cancel()
         values = Counter(int(value) for part in broker.values("out") for value in part)
         assert set(values) == set(range(count))
-        assert sum(values.values()) - count <= 2000
+        again = sum(values.values()) - count
+        assert again <= 5 * 2000  # a busy machine may cost the membership of the group, and a window, more than once
     finally:
         broker.stop()
 
@@ -128,7 +129,7 @@ def test_a_full_disk_of_the_broker_loses_nothing_that_was_confirmed(tmp_path: Pa
             confirmed += len(values)
 
         async def written() -> None:
-            link = Link(broker.servers, tuple(OLD.items()))
+            link = BrokerLink(broker.servers, tuple(OLD.items()))
             writer = await OpenTopic(link, "out", None, idempotent=False, timeout=3.0, size=1000)()
             batch: list[Any] = [b"x" * 1000] * 1000
             try:

@@ -17,7 +17,7 @@ def numbers(count: int) -> list[bytes]:
     return [b"%d" % n for n in range(count)]
 
 
-def read(broker: Broker, topic: str, **how: Any) -> Stream[kafka.Partition]:
+def read(broker: Broker, topic: str, **how: Any) -> Stream[kafka.KafkaPartition]:
     how = {"live": False, "options": OPTIONS, **how}
     return kafka.partitions(topic, servers=broker.servers, **how)
 
@@ -64,7 +64,7 @@ def test_a_pipeline_for_each_partition_commits_its_offsets(broker: Broker, topic
     broker.produce(topic, numbers(2000))
     values: list[int] = []
 
-    async def handle(one: kafka.Partition) -> None:
+    async def handle(one: kafka.KafkaPartition) -> None:
         await (one.records.map(lambda record: int(record.value or b"")) | Sink.for_each(values.append)).run()
 
     group = f"{topic}-g"
@@ -75,11 +75,12 @@ def test_a_pipeline_for_each_partition_commits_its_offsets(broker: Broker, topic
     until(lambda: not threads(), "a thread stays")
 
 
+@pytest.mark.proves("kafka.partitions", "cancel", "the client and its thread are gone")
 def test_records_are_run_once_and_while_the_stream_runs(broker: Broker, topic: str) -> None:
     broker.produce(topic, numbers(4))
 
     async def go() -> None:
-        kept: list[kafka.Partition] = []
+        kept: list[kafka.KafkaPartition] = []
         async for one in read(broker, topic):
             kept.append(one)
             if one.number == 0:

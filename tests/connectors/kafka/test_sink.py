@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, KafkaException
 from penstock import Stream
 from penstock.connectors import kafka
 from penstock.connectors.kafka.delivery import OpenTopic
-from penstock.connectors.kafka.link import Link
+from penstock.connectors.kafka.link import BrokerLink
 from penstock.testing import ManualPublisher
 from tests.connectors.kafka.server import OLD, OPTIONS, Broker, MockCluster, until
 
@@ -87,7 +87,7 @@ def test_cancel_releases_the_client(broker: Broker, topic: str) -> None:
 
 
 def test_the_sink_is_a_value(broker: Broker) -> None:
-    opens = OpenTopic(Link(broker.servers), "t", None, idempotent=True, timeout=1.0, size=10)
+    opens = OpenTopic(BrokerLink(broker.servers), "t", None, idempotent=True, timeout=1.0, size=10)
     assert pickle.loads(pickle.dumps(opens)) == opens
 
 
@@ -130,7 +130,7 @@ def test_each_batch_is_a_transaction(mock: MockCluster) -> None:
 
 
 def test_a_batch_that_fails_is_aborted_and_the_name_can_be_used_again(mock: MockCluster) -> None:
-    opens = OpenTopic(Link(mock.servers), "aborted", "again", idempotent=True, timeout=20.0, size=10)
+    opens = OpenTopic(BrokerLink(mock.servers), "aborted", "again", idempotent=True, timeout=20.0, size=10)
 
     async def go() -> None:
         first = await opens()

@@ -51,6 +51,27 @@ def test_emits_the_messages_in_order(nats_server: NatsServer, filled: str) -> No
     assert abs((found[0].time - datetime.now(UTC)).total_seconds()) < 3600
 
 
+def test_emits_the_messages_to_a_loop_of_asyncio(nats_server: NatsServer, filled: str) -> None:
+    async def read() -> list[bytes]:
+        return [message.data async for message in from_jetstream(filled, servers=nats_server.url).take(100)]
+
+    assert asyncio.run(read()) == numbers(100)
+
+
+def test_a_consumer_with_pauses_of_its_own_is_told_of_progress_within_the_shortest(
+    nats_server: NatsServer, filled: str
+) -> None:
+    config = ConsumerConfig(durable_name="d", backoff=[0.3, 5.0], max_deliver=5)
+    nats_server.ask(lambda js: js.add_consumer(filled, config))
+
+    async def opened() -> float:
+        reader = await opener(nats_server, filled, durable="d", window=1000)(None)
+        await reader.close()
+        return float(reader._ack_wait)
+
+    assert asyncio.run(opened()) == 0.3
+
+
 def test_emits_the_messages_of_one_subject(nats_server: NatsServer, filled: str) -> None:
     nats_server.fill(filled, [b"other"], subject="other")
     found = from_jetstream(filled, subject=f"{filled}.other", servers=nats_server.url).first().get()

@@ -643,6 +643,21 @@ def test_what_comes_in_chunks_is_counted(name: str) -> None:
     assert [readings[0].delivered, readings[-2].delivered, readings[-1].delivered] == [300, 300, 300]
 
 
+@pytest.mark.parametrize("leave", ["take", "fail", "cancel"])
+def test_of_chunks_that_are_left_in_the_middle_what_came_is_counted(leave: str) -> None:
+    witness = Witness()
+    probe: Probe[int] = Probe()
+    mapped = Stream.range(1000).publish_on(inline()).map(fail_at(200 if leave == "fail" else -1)).map(abs)
+    stream = mapped.take(200) if leave == "take" else mapped
+    if leave == "cancel":
+        stream = mapped.tap(lambda n: probe.cancel() if n == 199 else None)
+    with observe(witness):
+        stream.subscribe(probe)
+    probe.request(UNBOUNDED)
+    assert probe.elements == list(range(200))
+    assert [reading.delivered for reading in witness.readings()][2:] == [200] * (len(witness.readings()) - 2)
+
+
 def test_the_time_inside_of_a_joint_that_takes_chunks() -> None:
     clock = VirtualClock()
     witness = Witness()
@@ -790,7 +805,7 @@ async def _same(number: int) -> int:
         ("parallel", lambda s: s.parallel(2, lambda rail: rail.map(abs), prefetch=16), 16),
         ("on_backpressure_buffer", lambda s: s.on_backpressure_buffer(9), 9),
         ("merge", lambda s: s.merge(ManualPublisher(), prefetch=8), 16),
-        ("zip", lambda s: s.zip(ManualPublisher(), prefetch=8), 24),
+        ("zip", lambda s: s.zip(ManualPublisher(), prefetch=8), 16),
         ("share", lambda s: s.share(size=20), 20),
     ],
 )

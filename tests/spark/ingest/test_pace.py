@@ -30,8 +30,8 @@ def warm(latency: float = 1.0, start: int = 1000) -> tuple[Pace, VirtualClock]:
 
 def test_the_size_follows_the_time_that_rows_take():
     pace, clock = warm()
-    sizes = [run(pace, clock, lambda _, took=took: took) for took in (0.1, 0.4, 0.8, 2.0)]
-    assert sizes == [8000, 22_000, 29_000, 14_500]
+    sizes = [run(pace, clock, lambda _, took=took: took) for took in (0.125, 0.4, 0.8, 2.0)]
+    assert sizes == [8000, 23_272, 30_907, 15_453]
 
 
 def test_a_first_micro_batch_that_is_quick_for_all_its_warming_up_makes_larger_ones():
@@ -88,3 +88,49 @@ def test_sizes_that_come_together_again_tell_nothing_new():
     for size in (1250, 1000, 1200, 1250):
         run(pace, clock, lambda rows: rows / 2000, rows=size)
     assert pace.limit == 5000
+
+
+def planned(pace: Pace, clock: VirtualClock, before: float, took: Callable[[int], float], count: int = 1) -> int:
+    """Run full micro-batches whose rows are read only after a while; return how many rows the next may have."""
+    for _ in range(count):
+        size = pace.limit
+        pace.began(size)
+        clock.advance(before)
+        pace.reading()
+        clock.advance(took(size))
+        pace.reading()  # another task of the same micro-batch
+        pace.ended()
+    return pace.limit
+
+
+def test_what_goes_by_before_rows_are_read_does_not_count_as_theirs():
+    clock = VirtualClock()
+    pace = Pace(1.0, 10_000, clock)
+    assert planned(pace, clock, 60.0, lambda _: 0.0625) == 160_000  # a cold start, and quick rows
+    assert planned(pace, clock, 0.125, lambda rows: rows / 1e6) > 500_000
+
+
+def test_rows_make_micro_batches_larger_by_so_much_at_a_time():
+    clock = VirtualClock()
+    assert planned(Pace(1.0, 1000, clock), clock, 0.1, lambda _: 0.0) == 32_000
+
+
+def test_a_micro_batch_that_was_planned_slowly_once_is_no_reason_for_large_ones_or_tiny_ones():
+    pace, clock = warm(start=10_000)
+    before = planned(pace, clock, 0.125, lambda rows: 0.05 + rows / 20_000, count=20)
+    after = planned(pace, clock, 60.0, lambda rows: 0.05 + rows / 20_000)
+    assert before / 2 <= after <= before
+
+
+@pytest.mark.parametrize("own", [1.0, 5.0])
+def test_dear_planning_is_not_fought_with_fewer_rows(own):
+    pace, clock = warm(start=10_000)
+    planned(pace, clock, own, lambda rows: rows / 20_000, count=30)
+    assert own / 2 <= pace.limit / 20_000 <= 1.01 * own
+
+
+def test_rows_that_are_read_outside_of_a_micro_batch_change_nothing():
+    pace, clock = warm(start=1000)
+    pace.reading()
+    clock.advance(5.0)
+    assert run(pace, clock, lambda _: 0.5) == 2000

@@ -25,10 +25,6 @@ def cluster() -> Iterator[MockCluster]:
     one.stop()
 
 
-def row(record: kafka.Record) -> tuple[int, int, int, int]:
-    return (record.partition, record.offset, int(record.value or b""), os.getpid())
-
-
 def written(cluster: MockCluster, first: int, end: int) -> None:
     records = [kafka.Record.of(b"%d" % n, topic="numbers", partition=n % 4) for n in range(first, end)]
     (Stream.from_iterable(records) | kafka.sink(servers=cluster.servers)).run().wait()
@@ -43,6 +39,9 @@ def test_executors_read_partitions_and_a_second_query_goes_on(
     written(cluster, 0, COUNT)
     parts = kafka.parts("numbers", servers=cluster.servers, group="spark", live=False)
     assert parts() == ["numbers/0", "numbers/1", "numbers/2", "numbers/3"]
+
+    def row(record: kafka.Record) -> tuple[int, int, int, int]:  # in here, since executors do not know this module
+        return (record.partition, record.offset, int(record.value or b""), os.getpid())
 
     def query() -> list[Any]:
         df = spark.partitioned(

@@ -118,3 +118,34 @@ def test_a_process_that_reads_a_stream_brings_in_no_operator_until_one_is_asked_
     file = Path(interpreter.__file__).with_name("light.py")
     done = subprocess.run([sys.executable, "-c", LIGHT, file], capture_output=True, text=True, check=False)
     assert done.stdout == "False False False\n[0, 1] Spark penstock.spark.ingest.data_source False\n", done.stderr
+
+
+SET_ASIDE = """
+import gc, runpy, sys
+set_aside = runpy.run_path(sys.argv[1])["set_aside"]
+
+class Ring:
+    def __init__(self):
+        self.itself = self
+    def __del__(self):
+        print("collected")
+
+ring = Ring()
+set_aside()
+hidden = gc.get_freeze_count()
+later = [Ring() for _ in range(3)]
+set_aside()
+print(hidden > 1000, gc.get_freeze_count() == hidden)
+del ring
+gc.collect()
+print("still there")
+import colorsys
+set_aside()
+print(gc.get_freeze_count() > hidden)
+"""
+
+
+def test_what_a_worker_keeps_is_looked_through_for_garbage_when_it_imports_something():
+    done = subprocess.run([sys.executable, "-P", "-c", SET_ASIDE, *QUIET], capture_output=True, text=True, check=False)
+    words = ["True True", "still there", "collected", "True"]
+    assert done.stdout.splitlines()[:4] == words, done.stderr

@@ -2,14 +2,14 @@
 
 The client is confluent-kafka, and not aiokafka: librdkafka fetches, compresses and batches beside the interpreter's
 lock, `consume(n)` gives as many messages as are asked for in one call, it speaks every protocol of the brokers up to
-transactions and the newest group protocol, and Confluent keeps it. Its calls block, so each client has a thread of its
-own here. Its extra is `penstock[kafka]`.
+transactions and the newest group protocol, and Confluent keeps it. Its calls block, so each client has a
+separate thread here. Its extra is `penstock[kafka]`.
 """
 
 from penstock.connectors.kafka.delivery import sink
 from penstock.connectors.kafka.for_spark import Parts, parts
 from penstock.connectors.kafka.record import Record
-from penstock.connectors.kafka.substreams import Partition, partitions
+from penstock.connectors.kafka.substreams import KafkaPartition, partitions
 from penstock.connectors.kafka.topics import partition, source
 
-__all__ = ["Partition", "Parts", "Record", "partition", "partitions", "parts", "sink", "source"]
+__all__ = ["KafkaPartition", "Parts", "Record", "partition", "partitions", "parts", "sink", "source"]

@@ -10,9 +10,9 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from penstock.connectors.kafka.link import LOGGER, Complaints, Link, told, topics_there
+from penstock.connectors.kafka.client_thread import ClientThread
+from penstock.connectors.kafka.link import LOGGER, BrokerLink, Complaints, told, topics_there
 from penstock.connectors.kafka.record import Record
-from penstock.connectors.kafka.worker import Worker
 from penstock.connectors.writing import writing
 from penstock.engine.words.arguments import count_given
 from penstock.sinks.sink import Sink
@@ -71,7 +71,7 @@ def sink(
         raise ValueError(f"kafka: timeout must be > 0 seconds, got {timeout!r}")
     if transactional_id is not None and not idempotent:
         raise ValueError("kafka: transactions need idempotent=True")
-    link = Link.of(servers, options, OWN)
+    link = BrokerLink.of(servers, options, OWN)
     return writing(
         OpenTopic(link, topic, transactional_id, idempotent, float(timeout), size), size=size, seconds=seconds
     )
@@ -81,7 +81,7 @@ def sink(
 class OpenTopic:
     """What the writer of a run is opened by; a value that pickles."""
 
-    link: Link
+    link: BrokerLink
     topic: str | None
     transactional_id: str | None
     idempotent: bool
@@ -116,7 +116,7 @@ class TopicWriter:
     def __init__(self, how: OpenTopic) -> None:
         self._how = how
         self._complaints = Complaints()
-        self._worker = Worker("penstock-kafka")
+        self._worker = ClientThread("penstock-kafka")
         self._left = Event()
         self._producer: Any = None
         self._confirmed = 0

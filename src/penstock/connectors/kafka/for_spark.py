@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, TopicPartition
 
-from penstock.connectors.kafka.intake import Reading, Start
+from penstock.connectors.kafka.intake import ConsumerSettings, Start
 from penstock.connectors.kafka.link import Complaints, missing, topics_there
 from penstock.connectors.kafka.positions import Place
 from penstock.connectors.kafka.record import Record
@@ -64,7 +64,7 @@ class Parts:
     """The partitions of topics by name, `orders/3` for one; a value that pickles."""
 
     topics: tuple[str, ...]
-    how: Reading
+    how: ConsumerSettings
 
     def __call__(self) -> list[str]:
         """Return the names of the partitions that there are now."""

@@ -1,8 +1,8 @@
 """intake: a consumer, its partitions and their offsets; every call but `commit` and `leave` on one thread.
 
-`take(n)` asks the client for n messages at most. Behind it the client fetches ahead, within the bounds of `Reading`.
-While none are asked for, `idle` pauses the partitions and goes on polling: a member of a group that does not poll is
-taken for dead, and holds up the others when partitions move.
+`take(n)` asks the client for n messages at most. Behind it the client fetches ahead, within the bounds of
+`ConsumerSettings`. While none are asked for, `idle` pauses the partitions and goes on polling: a member of a group that
+does not poll is taken for dead, and holds up the others when partitions move.
 
 Where a partition begins is decided here: at the position that the stream was opened behind, else at the group's
 committed offset, else at `start`. An offset that the brokers have deleted since is therefore an error, and no gap.
@@ -18,8 +18,8 @@ from typing import Any, Literal
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from penstock.connectors.kafka.ledger import Ledger
-from penstock.connectors.kafka.link import LOGGER, Complaints, Link, missing, passes, told, topics_there
+from penstock.connectors.kafka.done_offsets import DoneOffsets
+from penstock.connectors.kafka.link import LOGGER, BrokerLink, Complaints, missing, passes, told, topics_there
 from penstock.connectors.kafka.positions import Place
 
 Start = Literal["earliest", "latest"]
@@ -36,10 +36,10 @@ _STALE = {KafkaError.ILLEGAL_GENERATION, KafkaError.UNKNOWN_MEMBER_ID, KafkaErro
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ConsumerSettings:
     """What a consumer is to read, and how; a value that pickles."""
 
-    link: Link
+    link: BrokerLink
     group: str | None
     start: Start
     live: bool
@@ -75,12 +75,12 @@ def _nothing(_: list[Place]) -> None:
     pass
 
 
-class Intake:
+class KafkaIntake:
     """A consumer of one run."""
 
     def __init__(
         self,
-        reading: Reading,
+        reading: ConsumerSettings,
         assigned: Callable[[list[Place]], object] = _nothing,
         revoked: Callable[[list[Place]], object] = _nothing,
     ) -> None:
@@ -99,7 +99,7 @@ class Intake:
         self._ended: set[Place] = set()
         self._paused = False
         self._asked = time.monotonic()
-        self.ledger = Ledger()
+        self.ledger = DoneOffsets()
 
     def open(self, topics: tuple[str, ...], places: tuple[Place, ...], after: Mapping[Place, int]) -> None:
         """Connect, and read from topics or from partitions; without a group, all partitions of the topics."""
@@ -298,4 +298,4 @@ class Intake:
             self._consumer.close()
 
 
-__all__ = ["Intake", "Reading", "Start"]
+__all__ = ["ConsumerSettings", "KafkaIntake", "Start"]

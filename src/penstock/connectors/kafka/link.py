@@ -42,14 +42,14 @@ _PASSING = _UNREACHED | {
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class BrokerLink:
     """The brokers, and what else the client is told; a value that pickles."""
 
     servers: str
     options: tuple[tuple[str, Any], ...] = ()
 
     @staticmethod
-    def of(servers: str | Sequence[str], options: Mapping[str, Any] | None, own: Mapping[str, str]) -> Link:
+    def of(servers: str | Sequence[str], options: Mapping[str, Any] | None, own: Mapping[str, str]) -> BrokerLink:
         """Make a link of what a user says, and refuse options that another argument is for."""
         names = [servers] if isinstance(servers, str) else list(servers)
         if not names or not all(isinstance(name, str) and name for name in names):
@@ -57,7 +57,7 @@ class Link:
         for name, cure in own.items():
             if options and name in options:
                 raise ValueError(f"kafka: the option {name!r} is set by penstock; {cure}")
-        return Link(",".join(names), tuple(sorted((options or {}).items())))
+        return BrokerLink(",".join(names), tuple(sorted((options or {}).items())))
 
     def config(self, own: Mapping[str, Any], complaints: Complaints) -> dict[str, Any]:
         """Return the client's settings: penstock's, then the user's, who may change those that are not refused."""
@@ -92,7 +92,7 @@ class Client(Protocol):
         ...
 
 
-def topics_there(client: Client, link: Link, complaints: Complaints, stop: Event) -> dict[str, list[int]]:
+def topics_there(client: Client, link: BrokerLink, complaints: Complaints, stop: Event) -> dict[str, list[int]]:
     """Return the topics that the brokers have, with their partitions; raise if they refuse us, or cannot be reached."""
     deadline = time.monotonic() + REACH_SECONDS
     while not stop.is_set():
@@ -110,7 +110,7 @@ def topics_there(client: Client, link: Link, complaints: Complaints, stop: Event
     raise ConnectionAbortedError("kafka: the run has ended before the brokers answered")
 
 
-def missing(topic: str, link: Link) -> LookupError:
+def missing(topic: str, link: BrokerLink) -> LookupError:
     """Return the error of a topic that is not there."""
     return LookupError(f"kafka: there is no topic {topic!r} on {link.servers}; create it first")
 
@@ -120,7 +120,7 @@ def passes(error: KafkaError) -> bool:
     return not error.fatal() and (error.retriable() or error.code() in _PASSING)
 
 
-def told(error: KafkaError, link: Link, about: str = "") -> Exception:
+def told(error: KafkaError, link: BrokerLink, about: str = "") -> Exception:
     """Return an error of the client as an exception that says what is refused and where."""
     what = f"kafka: {about + ': ' if about else ''}{error.str()} ({error.name()}, {link.servers})"
     code = error.code()
@@ -135,4 +135,4 @@ def told(error: KafkaError, link: Link, about: str = "") -> Exception:
     return made
 
 
-__all__ = ["LOGGER", "Client", "Complaints", "Link", "missing", "passes", "told", "topics_there"]
+__all__ = ["LOGGER", "BrokerLink", "Client", "Complaints", "missing", "passes", "told", "topics_there"]

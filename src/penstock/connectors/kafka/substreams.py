@@ -1,4 +1,4 @@
-"""substreams: the partitions of topics, each as a stream of its own with its own demand.
+"""substreams: the partitions of topics, each as a separate stream with its own demand.
 
 One consumer reads them all on one thread and hands each record to its partition's queue. While all queues are full,
 nothing is taken from the client. A partition is paused until it is asked for, and when its queue holds twice its size
@@ -18,7 +18,7 @@ from typing import Any
 
 from confluent_kafka import Message
 
-from penstock.connectors.kafka.intake import Intake, Reading, Start
+from penstock.connectors.kafka.intake import ConsumerSettings, KafkaIntake, Start
 from penstock.connectors.kafka.positions import Place
 from penstock.connectors.kafka.record import Record
 from penstock.connectors.kafka.topics import HELD, HELD_KBYTES, place_of, settled, topics_given
@@ -36,7 +36,7 @@ WAIT = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class KafkaPartition:
     """A partition that is read here, until another member of the group gets it."""
 
     topic: str
@@ -57,7 +57,7 @@ def partitions(
     held: int = HELD,
     held_kbytes: int = HELD_KBYTES,
     options: Mapping[str, Any] | None = None,
-) -> Stream[Partition]:
+) -> Stream[KafkaPartition]:
     """Emit the partitions of topics as they come to this consumer, each with a stream of its records.
 
     A partition whose records are not asked for is paused, and holds up no other. Its stream ends when another member of
@@ -93,7 +93,7 @@ class OpenPartitions:
     """What a run over partitions is opened by; a value that pickles."""
 
     topics: tuple[str, ...]
-    how: Reading
+    how: ConsumerSettings
     queue: int
     window: int
 
@@ -129,10 +129,10 @@ class Dealer:
     def __init__(self, how: OpenPartitions) -> None:
         self._how = how
         self.lock = threading.Condition()
-        self.intake = Intake(how.how, self._assigned, self._revoked)
+        self.intake = KafkaIntake(how.how, self._assigned, self._revoked)
         self._thread = threading.Thread(target=self._run, name="penstock-kafka", daemon=True)
-        self._lanes: dict[Place, Lane] = {}
-        self._new: deque[Lane] = deque()
+        self._lanes: dict[Place, PartitionQueue] = {}
+        self._new: deque[PartitionQueue] = deque()
         self._bell = _Bell()
         self._gone = threading.Event()
         self._over = self._closed = False
@@ -147,7 +147,7 @@ class Dealer:
 
     # As a feed of partitions, on the loop.
 
-    async def fetch(self, most: int, /) -> Sequence[Partition] | None:
+    async def fetch(self, most: int, /) -> Sequence[KafkaPartition] | None:
         """Return partitions that have come, waiting until there is one."""
         while True:
             with self.lock:
@@ -175,7 +175,7 @@ class Dealer:
             self.intake.leave()
             await asyncio.to_thread(self._gone.wait)
 
-    def enter(self, lane: Lane) -> None:
+    def enter(self, lane: PartitionQueue) -> None:
         """Take note that a partition is read; once, and only while there is a consumer."""
         name = f"{lane.place[0]}/{lane.place[1]}"
         with self.lock:
@@ -248,7 +248,7 @@ class Dealer:
         self.intake.pause(places)  # until they are asked for
         with self.lock:
             for place in places:
-                lane = self._lanes[place] = Lane(self, place, self._how.queue, self._how.window)
+                lane = self._lanes[place] = PartitionQueue(self, place, self._how.queue, self._how.window)
                 self._new.append(lane)
             self._bell.ring()
 
@@ -262,7 +262,7 @@ class Dealer:
                         self._new.remove(lane)
 
 
-class Lane:
+class PartitionQueue:
     """The queue of one partition; a reader of its records. Its state changes under the dealer's lock."""
 
     def __init__(self, dealer: Dealer, place: Place, size: int, window: int) -> None:
@@ -277,11 +277,11 @@ class Lane:
         self._failure: Exception | None = None
         self.entered = False
 
-    def partition(self) -> Partition:
+    def partition(self) -> KafkaPartition:
         """Return it as what users see."""
-        return Partition(*self.place, reading(self._opened, most=MOST, window=self._window))
+        return KafkaPartition(*self.place, reading(self._opened, most=MOST, window=self._window))
 
-    async def _opened(self, after: int | None) -> Lane:
+    async def _opened(self, after: int | None) -> PartitionQueue:
         if after is not None:
             raise ValueError("kafka: a partition of a group cannot be opened behind a position; use kafka.partition")
         self._dealer.enter(self)
@@ -350,4 +350,4 @@ class Lane:
         await self._dealer.leave()
 
 
-__all__ = ["Partition", "partitions"]
+__all__ = ["KafkaPartition", "partitions"]

@@ -10,11 +10,11 @@ from typing import Any
 
 from confluent_kafka import Message
 
-from penstock.connectors.kafka.intake import IDLE, Intake, Reading, Start
-from penstock.connectors.kafka.link import Link
+from penstock.connectors.kafka.client_thread import ClientThread
+from penstock.connectors.kafka.intake import IDLE, ConsumerSettings, KafkaIntake, Start
+from penstock.connectors.kafka.link import BrokerLink
 from penstock.connectors.kafka.positions import Offsets, Place, Position, as_offsets, merged, offsets_at, without
 from penstock.connectors.kafka.record import Record
-from penstock.connectors.kafka.worker import Worker
 from penstock.connectors.reading import MOST, reading
 from penstock.engine.words.arguments import count_given
 from penstock.operators.resumable import UNCOMMITTED
@@ -145,7 +145,7 @@ def settled(
     held: int,
     held_kbytes: int,
     options: Mapping[str, Any] | None,
-) -> Reading:
+) -> ConsumerSettings:
     """Check what a user says of a consumer."""
     for name, given in (("most", most), ("held", held), ("held_kbytes", held_kbytes)):
         count_given("kafka", name, given, 1)
@@ -153,7 +153,7 @@ def settled(
         raise ValueError(f"kafka: start must be 'earliest' or 'latest', got {start!r}")
     if group == "":
         raise ValueError("kafka: group must not be empty; None reads without a group")
-    return Reading(Link.of(servers, options, OWN), group, start, live, held, held_kbytes)
+    return ConsumerSettings(BrokerLink.of(servers, options, OWN), group, start, live, held, held_kbytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class OpenTopics:
     """What a run over topics is opened by; a value that pickles."""
 
     topics: tuple[str, ...]
-    how: Reading
+    how: ConsumerSettings
 
     async def __call__(self, after: Position | None) -> TopicsReader:
         offsets = {} if after is None else offsets_at(after)
@@ -175,16 +175,16 @@ class OpenPartition:
     """What a run over one partition is opened by; a value that pickles."""
 
     place: Place
-    how: Reading
+    how: ConsumerSettings
     first: int | None
     dense: bool
 
-    async def __call__(self, after: int | None) -> PartitionReader:
+    async def __call__(self, after: int | None) -> OnePartitionReader:
         if after is None:
             after = self.first
         elif type(after) is not int or after < 0:
             raise ValueError(f"kafka: a position in a partition is the next offset, got {after!r:.100}")
-        reader = PartitionReader(self.how, self.place, after if self.dense else None)
+        reader = OnePartitionReader(self.how, self.place, after if self.dense else None)
         await reader.open((), (self.place,), {} if after is None else {self.place: after})
         return reader
 
@@ -195,11 +195,11 @@ def place_of(message: Message) -> tuple[str | None, int | None]:
 
 
 class _Consuming:
-    """An intake on a thread of its own, which is kept a member of its group while nothing is asked for."""
+    """An intake on a separate thread, which is kept a member of its group while nothing is asked for."""
 
-    def __init__(self, how: Reading) -> None:
-        self._intake = Intake(how, revoked=self._revoked)
-        self._worker = Worker("penstock-kafka")
+    def __init__(self, how: ConsumerSettings) -> None:
+        self._intake = KafkaIntake(how, revoked=self._revoked)
+        self._worker = ClientThread("penstock-kafka")
         self._minding: asyncio.Task[None] | None = None
 
     async def open(self, topics: tuple[str, ...], places: tuple[Place, ...], after: Mapping[Place, int]) -> None:
@@ -236,7 +236,7 @@ class _Consuming:
 class TopicsReader(_Consuming):
     """The consumer of one run over topics."""
 
-    def __init__(self, how: Reading, topics: tuple[str, ...], before: Offsets) -> None:
+    def __init__(self, how: ConsumerSettings, topics: tuple[str, ...], before: Offsets) -> None:
         super().__init__(how)
         self._topic = topics[0] if len(topics) == 1 and not topics[0].startswith("^") else None
         self._key: Any = place_of if self._topic is None else Message.partition  # which takes a fraction of the time
@@ -271,10 +271,10 @@ class TopicsReader(_Consuming):
         await asyncio.to_thread(self._intake.commit, offsets_at(position))
 
 
-class PartitionReader(_Consuming):
+class OnePartitionReader(_Consuming):
     """The consumer of one run over a partition."""
 
-    def __init__(self, how: Reading, place: Place, dense_from: int | None) -> None:
+    def __init__(self, how: ConsumerSettings, place: Place, dense_from: int | None) -> None:
         super().__init__(how)
         self._place = place
         self._expected = dense_from

@@ -174,7 +174,7 @@ class DurableReader:
                 for reply in [*self._held.values(), *(sent.reply for sent in self._pull.arrived)]:
                     await self._link.client.publish(reply, b"-NAK")
                 await self._link.client.flush()
-        except NatsError:
+        except (NatsError, OSError, TimeoutError):
             return  # the server finds out by itself, when `ack_wait` is over
         finally:
             await self._link.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, TypeVar
@@ -170,11 +171,12 @@ class NatsLink:
     async def close(self) -> None:
         """Send what is to be sent, and let go of the socket."""
         self._closing = True
-        await self.client.close()
+        with suppress(OSError):  # of a socket that the server has closed before
+            await self.client.close()
 
     async def _on_error(self, error: Exception) -> None:
         # What connect() does with an error is to try again for minutes; raised from here, it ends the attempt.
-        if self._connecting:
+        if self._connecting and not self._closing:
             raise error
 
     async def _on_disconnected(self) -> None:

@@ -10,7 +10,6 @@ import asyncio
 
 from nats.errors import Error as NatsError
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
-from nats.js.errors import APIError
 
 from penstock.connectors.nats.link import PAUSE, NatsLink
 from penstock.connectors.nats.message import Message, message_of
@@ -94,7 +93,7 @@ class OrderedReader:
         if self._link.connected:
             try:
                 await self._link.jetstream.delete_consumer(self._stream, self._consumer)
-            except (APIError, NatsError):
+            except (NatsError, OSError, TimeoutError):
                 return  # it is gone, or will be when it has been idle for long enough
 
 

@@ -63,8 +63,13 @@ class OpenPublisher(Generic[T]):
 
     async def __call__(self) -> ConfirmedPublisher[T]:
         """Connect."""
-        publisher = ConfirmedPublisher(await self.address.connect(), self)
-        await publisher.begin()
+        link = await self.address.connect()
+        try:
+            publisher = ConfirmedPublisher(link, self)
+            await publisher.begin()
+        except Exception:
+            await link.close()
+            raise
         return publisher
 
     def letter(self, element: T) -> Letter:

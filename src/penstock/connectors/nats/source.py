@@ -89,7 +89,8 @@ class OpenJetStream:
         dead = None
         if self.dead_letters is not None:
             dead = DeadLetters(link, self.stream, self.dead_letters, self.deliveries)
-        return DurableReader(link, self.stream, self.durable, config.ack_wait or self.ack_wait, self.window, dead)
+        ack_wait = min([config.ack_wait or self.ack_wait, *(config.backoff or [])])
+        return DurableReader(link, self.stream, self.durable, ack_wait, self.window, dead)
 
     async def _consumer(self, link: NatsLink, name: str) -> ConsumerInfo:
         """Return the consumer of that name, which is made if there is none."""

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from threading import Event, Lock
 from typing import Any, Generic, TypeVar
 
+from penstock.engine.grounds.beside import Beside
 from penstock.engine.grounds.cold_paths import nobody
 from penstock.engine.grounds.foreign import ForeignRelay
 from penstock.engine.grounds.outlet import element_or_raise
-from penstock.engine.grounds.relay import Relay
+from penstock.engine.grounds.relay import Leg
 from penstock.engine.places.event_loops import Bell, running
 from penstock.engine.runs.wiring import refuse
 from penstock.engine.words.dropped import drop
@@ -35,9 +36,12 @@ class _InletSource(Source[Any]):
 
 
 class Inlet(Generic[A, B]):
-    """A Processor over a chain: a subscriber in front of it and a publisher behind it, one of each."""
+    """A Processor over a chain: a subscriber in front of it and a publisher behind it, one of each.
 
-    __slots__ = ("_lock", "_over", "_relay", "_subscribed", "_upstream", "_wire")
+    What upstream signals before the chain is subscribed is kept, and told when it is.
+    """
+
+    __slots__ = ("_early", "_leg", "_lock", "_over", "_subscribed", "_upstream", "_wire")
 
     def __init__(self, wire: Callable[[Source[Any], Subscriber[Any]], None]) -> None:
         self._wire = wire
@@ -45,7 +49,8 @@ class Inlet(Generic[A, B]):
         self._subscribed = False
         self._over = False
         self._upstream: Subscription | None = None
-        self._relay: Relay[Any] | None = None
+        self._leg: Leg | None = None
+        self._early: list[Callable[[Leg], None]] = []
 
     def subscribe(self, subscriber: Subscriber[B], /) -> None:
         """Take the one subscriber; others are told so by `on_error`."""
@@ -63,70 +68,56 @@ class Inlet(Generic[A, B]):
         """Cancel the upstream if the run ended before the chain had subscribed to it."""
         with self._lock:
             self._over = True
-            upstream = None if self._relay is not None else self._upstream
+            upstream = None if self._leg is not None else self._upstream
         if upstream is not None:
             upstream.cancel()
 
     def _enter(self, front: Subscriber[Any]) -> None:
         relay = ForeignRelay(front)
         with self._lock:
-            self._relay = relay
-            upstream = self._upstream
+            self._leg = relay.entrance
+            early, self._early = self._early, []
         relay.start()
-        leg = relay.leg
-        if leg is not None and upstream is not None:
-            leg.on_subscribe(upstream)
-            if isinstance(upstream, _Ended):
-                upstream.request(1)  # rule 4.2: told at once, asked or not
+        for signal in early:
+            self._tell(signal)
+
+    def _tell(self, signal: Callable[[Leg], None]) -> None:
+        """Pass a signal into the chain, or keep it until there is one."""
+        with self._lock:
+            leg = self._leg
+            if leg is None:
+                self._early.append(signal)
+        if leg is not None:
+            signal(leg)
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         """Take the one upstream."""
         element_or_raise(subscription, "on_subscribe")
         with self._lock:
-            relay = self._relay
-            unwanted = self._upstream is not None or (self._over and relay is None)
+            unwanted = self._upstream is not None or (self._over and self._leg is None)
             if not unwanted:
                 self._upstream = subscription
         if unwanted:
             subscription.cancel()  # rule 2.5, or the chain was cancelled before it came to this
-            return
-        if relay is not None:
-            if relay.leg is None:
-                subscription.cancel()
-            else:
-                relay.leg.on_subscribe(subscription)
+        else:
+            self._tell(lambda leg: leg.on_subscribe(subscription))
 
     def on_next(self, element: A, /) -> None:
         """Pass an element into the chain."""
         element_or_raise(element, "on_next")
-        relay = self._relay
-        if relay is None:
+        if self._leg is None:
             drop("rule 1.1: the publisher sent an element that was not requested", None, element)
-        elif relay.leg is not None:
-            relay.leg.on_next(element)
+        else:
+            self._leg.on_next(element)
 
     def on_error(self, error: Exception, /) -> None:
         """Pass a failure into the chain."""
         element_or_raise(error, "on_error")
-        self._end(error)
+        self._tell(lambda leg: leg.on_error(error))
 
     def on_complete(self) -> None:
         """Pass the end into the chain."""
-        self._end(None)
-
-    def _end(self, error: Exception | None) -> None:
-        with self._lock:
-            relay = self._relay
-            if relay is None:
-                self._upstream = _Ended(self, error)
-                return
-        leg = relay.leg
-        if leg is None:
-            return
-        if error is None:
-            leg.on_complete()
-        else:
-            leg.on_error(error)
+        self._tell(Leg.on_complete)
 
 
 class _Exit(Part):
@@ -181,24 +172,10 @@ class _Exit(Part):
         return downstream
 
 
-class _Ended:
-    """An upstream that ended before the chain had subscribed; the chain is told when it asks or subscribes."""
-
-    def __init__(self, inlet: Inlet[Any, Any], error: Exception | None) -> None:
-        self._inlet = inlet
-        self._error = error
-
-    def request(self, n: int, /) -> None:
-        self._inlet._end(self._error)
-
-    def cancel(self) -> None:
-        """Do nothing: it has ended."""
-
-
 class Receiver(Generic[A, R]):
     """A Subscriber that brings its elements down to one result, which can be waited for."""
 
-    __slots__ = ("_done", "_error", "_inlet", "_lock", "_result", "_subscription", "_waiters")
+    __slots__ = ("_behind", "_done", "_error", "_inlet", "_lock", "_result", "_waiters")
 
     def __init__(self, inlet: Inlet[A, R]) -> None:
         self._inlet = inlet
@@ -206,9 +183,9 @@ class Receiver(Generic[A, R]):
         self._lock = Lock()
         self._result: Any = None
         self._error: Exception | None = None
-        self._subscription: Subscription | None = None
         self._waiters: list[Callable[[], None]] = []
-        inlet.subscribe(_Result(self))
+        self._behind = Beside(0, lambda element: self.settle(element, None), self._ended, asks=1)
+        inlet.subscribe(self._behind)
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         """Take the upstream.
@@ -236,9 +213,11 @@ class Receiver(Generic[A, R]):
 
     def cancel(self) -> None:
         """Cancel the upstream; a caller that waits for the result is told."""
-        if self._subscription is not None:
-            self._subscription.cancel()
+        self._behind.upstream.cancel()
         self.settle(None, PenstockError("subscriber: cancelled before there was a result"))
+
+    def _ended(self, error: Exception | None) -> None:
+        self.settle(None, EmptyError("subscriber: the stream completed without a result") if error is None else error)
 
     def settle(self, result: Any, error: Exception | None) -> None:
         """Keep the result or the failure, the first one only.
@@ -284,25 +263,3 @@ class Receiver(Generic[A, R]):
         if waits:
             yield from bell.__await__()
         return self._outcome()
-
-
-class _Result:
-    """The subscriber behind a receiver's chain; it asks for one element, which is the result."""
-
-    __slots__ = ("_receiver",)
-
-    def __init__(self, receiver: Receiver[Any, Any]) -> None:
-        self._receiver = receiver
-
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        self._receiver._subscription = subscription
-        subscription.request(1)
-
-    def on_next(self, element: Any, /) -> None:
-        self._receiver.settle(element, None)
-
-    def on_error(self, error: Exception, /) -> None:
-        self._receiver.settle(None, error)
-
-    def on_complete(self) -> None:
-        self._receiver.settle(None, EmptyError("subscriber: the stream completed without a result"))

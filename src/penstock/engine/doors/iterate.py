@@ -27,23 +27,6 @@ WINDOW = 256
 BREATH = 1024
 
 
-class _BlockingSubscription:
-    """A subscription that passes requests on and marks that the thread they come from waits."""
-
-    __slots__ = ("_subscription", "cancel")
-
-    def __init__(self, subscription: Subscription) -> None:
-        self._subscription = subscription
-        self.cancel = subscription.cancel
-
-    def request(self, n: int, /) -> None:
-        if busy() or running():
-            with blocking():
-                self._subscription.request(n)
-        else:
-            self._subscription.request(n)
-
-
 class _Inbox(Part):
     """A queue of what a subscription delivers, until the loop takes it; `waiting` says that the loop waits for it."""
 
@@ -67,7 +50,7 @@ class _Inbox(Part):
     def on_subscribe(self, subscription: Subscription, /) -> None:
         if not accepts(subscription, self.subscription, closed=self.closed):
             return
-        self.subscription = _BlockingSubscription(subscription) if self._waits else subscription
+        self.subscription = subscription
         if self.closed:  # the loop was left before this came, from another thread
             subscription.cancel()
         else:
@@ -123,8 +106,14 @@ class _Inbox(Part):
         return over
 
     def _ask(self, count: int) -> None:
-        if not self.done and self.subscription is not None:
-            self.subscription.request(count)
+        subscription = self.subscription
+        if self.done or subscription is None:
+            return
+        if self._waits and (busy() or running()):  # this thread is going to wait for what it asks for
+            with blocking():
+                subscription.request(count)
+        else:
+            subscription.request(count)
 
     def cancel(self) -> None:
         self.closed = True

@@ -50,16 +50,14 @@ class Beside(Part):
     def on_error(self, error: Exception, /) -> None:
         """Hand the failure to the run."""
         element_or_raise(error, "on_error")
-        if self.upstream.over:
-            too_late(error)
-        else:
-            self.upstream.let_go()
+        if self.upstream.ends():
             self._ended(error)
+        else:
+            too_late(error)
 
     def on_complete(self) -> None:
         """Tell the run of the end."""
-        if not self.upstream.over:
-            self.upstream.let_go()
+        if self.upstream.ends():
             self._ended(None)
 
 

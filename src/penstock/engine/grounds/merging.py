@@ -7,6 +7,7 @@ other inputs, also those whose subscription has not come yet.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from threading import Lock
 from typing import Any
@@ -15,7 +16,7 @@ from penstock.engine.grounds.cold_paths import nobody
 from penstock.engine.grounds.input_window import Filled
 from penstock.engine.grounds.outlet import Outlet, element_or_raise
 from penstock.engine.words.part import Part, chunks_of, height_of
-from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.spec.interfaces import Subscriber
 
 
 class Input(Filled):
@@ -47,45 +48,6 @@ class Input(Filled):
         """End this input."""
         self._gather.finished(self)
 
-    def taken(self) -> None:
-        """Count an element out of the queue as delivered."""
-        self._gather.delivered(self)
-        self.credit(1)
-
-
-class _Unpack(Part):
-    """The subscriber between the outlet and the real one; it delivers an element and credits the input it came from."""
-
-    __slots__ = ("_chunk", "_downstream", "on_chunk")
-
-    def __init__(self, downstream: Subscriber[Any]) -> None:
-        self._downstream = downstream
-        self._chunk: Callable[[list[Any]], None] | None = chunks_of(downstream)
-        # Only who takes chunks itself gets them: the others may cancel between two elements.
-        self.on_chunk: Callable[[list[tuple[Input, Any]]], None] | None = self._pass_chunk if self._chunk else None
-
-    def stand_aside(self) -> Subscriber[Any]:
-        return self._downstream
-
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        self._downstream.on_subscribe(subscription)
-
-    def on_next(self, pair: tuple[Input, Any], /) -> None:
-        self._downstream.on_next(pair[1])
-        pair[0].taken()
-
-    def _pass_chunk(self, pairs: list[tuple[Input, Any]], /) -> None:
-        assert self._chunk is not None
-        self._chunk([element for _, element in pairs])
-        for source, _ in pairs:
-            source.taken()
-
-    def on_error(self, error: Exception, /) -> None:
-        self._downstream.on_error(error)
-
-    def on_complete(self) -> None:
-        self._downstream.on_complete()
-
 
 class Gather(Part):
     """A joint that delivers the elements of any number of inputs in the order of their arrival."""
@@ -99,10 +61,14 @@ class Gather(Part):
         self._inputs: set[Input] = set()
         self._open_ended = True
         self._over = False
-        self.outlet: Outlet[tuple[Input, Any]] = Outlet(_Unpack(downstream))
+        self._origins: deque[Input] = deque()
+        """The inputs that the elements in the outlet's queue came from."""
+        self.outlet: Outlet[Any] = Outlet(downstream)
         self.outlet.on_request = self.requested
+        self.outlet.on_taken = self._taken
         self.outlet.on_cancel = self.cancel_inputs
         self.outlet.on_close = self._let_go
+        self.outlet.chunk = (window + 1) // 2  # an input may fill up while what it gave is delivered
         self.outlet.most_held = lambda: window * len(self._inputs)
         self._pass_on = downstream.on_next
         self._pass_chunk: Callable[[list[Any]], None] | None = chunks_of(downstream)
@@ -144,18 +110,19 @@ class Gather(Part):
         outlet = self.outlet
         if outlet.hand_on(self._pass_on, element, source.credit):
             return
-        with self.lock:
-            source.queued += 1
-        outlet.queue.append((source, element))
-        outlet.wake()
+        self._queue(source, [element])
 
     def arrived_together(self, source: Input, elements: list[Any]) -> None:
         """Deliver several elements at once, or queue them together with the input they came from."""
-        if source.cancelled or self._handed_on(elements, source.credit):
-            return
+        if not source.cancelled and not self._handed_on(elements, source.credit):
+            self._queue(source, elements)
+
+    def _queue(self, source: Input, elements: list[Any]) -> None:
+        count = len(elements)
         with self.lock:
-            source.queued += len(elements)
-        self.outlet.queue.extend([(source, element) for element in elements])
+            source.queued += count
+            self._origins.extend([source] * count)
+            self.outlet.queue.extend(elements)
         self.outlet.wake()
 
     def passes(self, elements: list[Any]) -> bool:
@@ -166,13 +133,16 @@ class Gather(Part):
         outlet, pass_chunk = self.outlet, self._pass_chunk
         return pass_chunk is not None and outlet.hand_on(pass_chunk, elements, taken, len(elements))
 
-    def delivered(self, source: Input) -> None:
-        """Count an element as delivered; an input that has ended is used up with its last one."""
-        with self.lock:
-            source.queued -= 1
-            last = source.done and not source.queued
-        if last:
-            self.used_up()
+    def _taken(self, count: int) -> None:
+        """Credit the inputs whose elements were delivered; one that has ended is used up with its last one."""
+        for _ in range(count):
+            source = self._origins.popleft()
+            with self.lock:
+                source.queued -= 1
+                last = source.done and not source.queued
+            if last:
+                self.used_up()
+            source.credit(1)
 
     def used_up(self) -> None:
         """Handle an input that has ended and whose elements are all delivered; joints override this."""
@@ -205,6 +175,7 @@ class Gather(Part):
 
     def _let_go(self) -> None:
         self._pass_on = self._pass_chunk = nobody  # rule 3.13
+        self._origins.clear()
 
     def cancel_inputs(self) -> None:
         """Cancel whatever has not ended; no input is added from now on."""

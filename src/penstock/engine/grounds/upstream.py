@@ -45,15 +45,17 @@ class Upstream:
         if subscription is not None:
             subscription.request(n)
 
-    def let_go(self) -> Subscription | None:
-        """Be over, and return the subscription if there was one until now."""
+    def ends(self) -> bool:
+        """Be over; tell whether it was not before."""
         with self._lock:
-            self.over = True
-            subscription, self._subscription = self._subscription, None
-        return subscription
+            ends, self.over = not self.over, True
+            self._subscription = None
+        return ends
 
     def cancel(self) -> None:
         """Cancel what is there, or what is to come."""
-        subscription = self.let_go()
+        with self._lock:
+            self.over = True
+            subscription, self._subscription = self._subscription, None
         if subscription is not None:
             subscription.cancel()

@@ -10,7 +10,7 @@ from typing import Any
 from penstock.engine.grounds.cold_paths import too_late
 from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.grounds.seat import Seat
-from penstock.errors import PenstockError
+from penstock.errors import OverflowedError, PenstockError
 from penstock.spec.interfaces import Subscriber
 
 
@@ -102,3 +102,12 @@ def refuse(downstream: Subscriber[Any], name: str, *, taken: bool) -> None:
     outlet: Outlet[Any] = Outlet(downstream)
     outlet.open()
     outlet.fail_now(PenstockError(f"{name} {why}"))
+
+
+def stalled(operator: str, size: int, name: str) -> OverflowedError:
+    """Return the error that says what is wrong and how to cure it."""
+    return OverflowedError(
+        f"{operator}: {size} elements wait in streams without a subscriber, {name} among them, and others wait for "
+        f"elements; subscribe to each as it comes: flat_map(fn, concurrency=n) with n >= the number open at a time, or "
+        f"say {operator}(..., size=n) with n > {size}"
+    )

@@ -1,15 +1,14 @@
 """combining: the ground of joints that make their elements out of those of several inputs.
 
 Every input has a lane: its own queue and its own credit. It is asked for `window` elements when the subscriber asks for
-the first, and again by halves as they are taken out, so at most `window` of each are held. One thread at a time makes
-elements (`make`): the one that brings something or asks for something while no other thread makes any. No lock is held
-meanwhile, since making may call a user's function. `idle` says that no thread makes elements, `news` that something has
-come since. A thread that brings something sets `news` before it looks at `idle`, and a thread that stops making sets
-`idle` before it looks at `news`, so between the two nothing is forgotten.
+the first, and again by halves as they are taken out, so at most `window` of each are held. Elements are made (`make`)
+by the thread that has the turn of the outlet, and delivered by it before more are made: a thread that brings something,
+or asks for something, sets `news` and then tries to take the turn. No lock is held meanwhile, since making may call a
+user's function.
 
-Nothing is made that the subscriber has not asked for, no more than `window` results wait to be delivered, and nothing
-is made before every input is subscribed: one that never ends must not keep the others from being heard. An end, a
-failure included, stands in its lane behind the elements that came before it.
+Nothing is made that the subscriber has not asked for, no more than `window` at a time, and nothing before every input
+is subscribed: one that never ends must not keep the others from being heard. An end, a failure included, stands in its
+lane behind the elements that came before it.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from enum import Enum
-from threading import Lock
 from typing import Any, Literal
 
 from penstock.engine.grounds.cold_paths import interruption, too_late
@@ -26,7 +24,6 @@ from penstock.engine.grounds.outlet import Outlet, element_or_raise
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.words.part import Part, height_of
-from penstock.errors import InterruptionError
 from penstock.spec.interfaces import Subscriber
 
 
@@ -83,9 +80,7 @@ class Lane(Filled):
             for lane in lanes.lanes:
                 if not lane.queue:
                     return  # nothing can be made of it before that one brings something
-        lanes.news = True
-        if lanes.idle:
-            lanes.wake()
+        lanes.tell()
 
     def on_chunk(self, elements: list[Any], /) -> None:
         """Queue several elements."""
@@ -120,6 +115,45 @@ class Lane(Filled):
         super().cancel()
 
 
+class _Made(Outlet[Any]):
+    """The outlet of elements that the thread that has the turn makes as they are asked for."""
+
+    __slots__ = ("_make", "news")
+
+    def __init__(self, downstream: Subscriber[Any], make: Callable[[int], list[Any]]) -> None:
+        super().__init__(downstream)
+        self._make = make
+        self.news = True
+        """Whether something has come, or was asked for, since elements were made."""
+
+    def _step(self) -> bool:
+        if self.news and not (self._done or self._cancelled):
+            self.news = False
+            made = self._made()
+            self._taken += len(made)
+            return bool(made) and not self._cancelled and self._deliver(made)
+        if not super()._step():
+            return False
+        if not (self.news and self.turn):
+            return True
+        try:
+            self.turn.pop()
+        except IndexError:
+            return True  # another thread drains by now
+        return False
+
+    def _made(self) -> list[Any]:
+        returned = False
+        try:
+            made = self._make(self.demand)
+            returned = True
+        finally:
+            if not returned:  # a KeyboardInterrupt or its like passes, and those below are told of it
+                self.fail_now(interruption())
+                self._end()
+        return made
+
+
 class Lanes(Part):
     """A joint that makes elements out of the lanes' elements, as far as the subscriber asks for them."""
 
@@ -132,23 +166,23 @@ class Lanes(Part):
         self.height = height_of(downstream) + 1
         self.window = window
         self.over = False
+        """Whether nothing more is made."""
         self.asked = False
         """Whether the subscriber has asked for anything."""
         self._begun = False
-        self._full = True
-        """Whether nothing was made for want of room or of demand."""
-        self.idle = False
-        self.news = False
+        self._inputs_left = False
+        self._chains: Sequence[Chain] = ()
         self.due: list[Lane] = []
-        """The lanes that half a window was taken of; the thread that makes elements asks for more."""
-        self.outlet: Outlet[Any] = Outlet(downstream)
+        """The lanes that half a window was taken of; more is asked for when what was made is delivered."""
+        self.outlet = _Made(downstream, self._make)
         self.outlet.on_request = self._requested
         self.outlet.on_taken = self._taken
         self.outlet.on_cancel = self.cancel
+        self.outlet.on_close = self._close
         self.outlet.also_held = self.held
-        self.outlet.most_held = lambda: window * (count + 1)  # of each lane, and of results
+        self.outlet.most_held = lambda: window * count
         self.lanes = [Lane(self, place) for place in range(count)]
-        self.lock = Lock()
+        self.lock = self.outlet.lock
 
     # What joints say.
 
@@ -171,19 +205,8 @@ class Lanes(Part):
 
     def start(self, chains: Sequence[Chain]) -> None:
         """Signal `on_subscribe`, subscribe to all inputs, then begin."""
+        self._chains = chains
         self.outlet.open()
-        returned = False
-        try:
-            for chain, lane in zip(chains, self.lanes, strict=True):
-                if not self.over:
-                    connect(chain, lane)
-                    if self.hasty:
-                        self._make_some()
-            returned = True
-        finally:
-            if not returned:
-                self._interrupted()
-        self._make_all()
 
     def ended(self, lane: Lane) -> None:
         """Note the end of a lane."""
@@ -191,96 +214,58 @@ class Lanes(Part):
         self.tell()
 
     def _requested(self, _: int) -> None:
-        self.asked = True
-        self.tell()
+        self.asked = self.outlet.news = True
 
     def _taken(self, _: int) -> None:
-        if self._full:
-            self.tell()
+        if self.due:
+            self._fill()
 
     def tell(self) -> None:
         """Say that something has come, and make elements unless another thread does."""
-        self.news = True
-        if self.idle:
-            self.wake()
+        outlet = self.outlet
+        outlet.news = True
+        if outlet.turn:
+            outlet.wake()
 
-    def wake(self) -> None:
-        """Make elements, unless another thread does already."""
-        with self.lock:
-            if not self.idle:
-                return
-            self.idle = False
-        self._make_all()
-
-    def _make_all(self) -> None:
-        returned = False
-        try:
-            while True:
-                self.news = False
-                if self.over:
-                    self._forget()
-                else:
-                    if self.asked and not self._begun:
-                        self._begun = True
-                        for lane in self.lanes:
-                            lane.begin()  # all of them before anything is made
-                    self._make_some()
-                if self.news:
-                    continue
-                with self.lock:
-                    self.idle = True
-                if not self.news:
-                    break
-                with self.lock:
-                    if not self.idle:
-                        break  # another thread makes by now
-                    self.idle = False
-            returned = True
-        finally:
-            if not returned:
-                self._interrupted()
-
-    def _interrupted(self) -> None:
-        """Tell who is below of a KeyboardInterrupt or its like, which passes."""
-        self.idle = True
-        for lane in self.lanes:
-            if isinstance(lane.error, InterruptionError):
-                lane.error = None  # it is this one
-        self.outlet.fail_now(interruption())
-
-    def _make_some(self) -> None:
-        """Make what is asked for, up to a window of it, and have it delivered."""
-        outlet, make = self.outlet, self.make
-        self._full = True  # until it is known otherwise: room may be made this moment
-        with outlet.lock:
-            room = min(outlet.demand, self.window) - len(outlet.queue)
+    def _make(self, demand: int) -> list[Any]:
+        """Make what is asked for, up to a window of it, or end."""
         made: list[Any] = []
+        room = min(demand, self.window)
         try:
-            while room > 0 and not self.over:
-                element = make()
+            if self._chains:
+                self._connect_all()
+            if self.asked and not self._begun:
+                self._begun = True
+                for lane in self.lanes:
+                    lane.begin()  # all of them before anything is made
+            while len(made) < room and not self.over:
+                element = self.make()
                 if element is None:
                     break
                 if element is not NOTHING:
                     made.append(element)
-                    room -= 1
                 elif not made:
                     self._fill()
-            self._full = room <= 0
-            settled = not self.over and self.settled()
+            else:
+                if made:
+                    self.outlet.news = True  # there may be more to be made
+            if not self.over and self.settled():
+                self._end(None)
         except _Reached as reached:
-            self._end(made, reached.error)
+            self._end(reached.error)
         except Exception as error:  # noqa: BLE001  rule 1.4
-            self._end(made, error)
-        else:
-            if settled:
-                self._end(made, None)
-            elif len(made) == 1:
-                outlet.offer(made[0])
-            elif made:
-                outlet.queue.extend(made)
-                outlet.wake()
-            if self.due:
-                self._fill()
+            self._end(error)
+        if not made:
+            self._fill()
+        return made
+
+    def _connect_all(self) -> None:
+        chains, self._chains = self._chains, ()
+        for chain, lane in zip(chains, self.lanes, strict=True):
+            if not self.over:
+                connect(chain, lane)
+                if self.hasty and self.settled():
+                    self._end(None)
 
     def _fill(self) -> None:
         """Ask for more of the lanes that half a window was taken of."""
@@ -288,26 +273,26 @@ class Lanes(Part):
         for lane in due:
             lane.credit(0)
 
-    def _end(self, made: list[Any], error: Exception | None) -> None:
-        """End after what was made, and cancel the inputs."""
+    def _end(self, error: Exception | None) -> None:
+        """End after what was made."""
         for lane in self.lanes:
             if lane.error is error:
                 lane.error = None  # it is told
-        self.outlet.queue.extend(made)
+        self.over = True
         self.outlet.complete(error)
-        self.cancel()
 
     def cancel(self) -> None:
-        """Cancel the inputs that have not ended, and let the thread that makes elements forget what they brought."""
+        """Cancel the inputs that have not ended."""
         with self.lock:
-            if self.over:
-                return
+            again, self._inputs_left = self._inputs_left, True
             self.over = True
-        for lane in self.lanes:
-            lane.cancel()
-        self.tell()
+        if not again:
+            for lane in self.lanes:
+                lane.cancel()
 
-    def _forget(self) -> None:
+    def _close(self) -> None:
+        """Cancel the inputs, and forget what they brought."""
+        self.cancel()
         for lane in self.lanes:
             lane.queue.clear()
         self.forget()

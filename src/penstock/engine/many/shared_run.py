@@ -214,6 +214,6 @@ class SharedRun(Part):
             if cancel:
                 self._upstream.cancel()
             else:
-                self._upstream.let_go()
+                self._upstream.ends()
         finally:
             run_all(deque(partial(member.complete, error) for member in members))

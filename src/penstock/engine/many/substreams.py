@@ -8,12 +8,12 @@ there is demand: of a branch that was asked for elements (it is `hungry`), or of
 branch. A branch that is subscribed and slow holds the others back once `size` elements wait, as any slow subscriber
 does.
 
-The stall. A trunk in which nothing can move, since all elements wait for subscribers, fails after a while (`stall.py`).
+The stall. A trunk in which nothing can move, since all elements wait for subscribers, fails after `patience` seconds:
+until then a subscriber may be on its way from another thread or task.
 
 The end. When upstream has ended, every branch ends after what it holds. A cancelled branch takes no more elements,
-or has an heir (`renewed.py`). When the outer subscriber has cancelled and no branch is left that could take an element,
-upstream is cancelled. Branches that had no subscriber when the outer subscriber cancelled are gone, so that a run that
-is over leaves nothing open.
+or has an heir (`renewed.py`). Branches that had no subscriber when the outer one cancelled are gone; when no branch is
+left then that could take an element, upstream is cancelled.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from contextvars import copy_context
 from threading import Lock
 from typing import Any
 
+from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.cold_paths import too_late
 from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.grounds.upstream import Upstream
-from penstock.engine.many.branch import Branch, BranchSeat, FailureWord, refuse
-from penstock.engine.many.stall import Stall, stalled
+from penstock.engine.many.branch import Branch, BranchSeat, FailureWord, refuse, stalled
 from penstock.engine.places.clocks import Clock
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.part import Part, height_of
@@ -49,12 +49,11 @@ class Trunk(Part):
         self._came = 0
         """How many elements have come; written by upstream's signals alone, which are serial."""
         self._low = size - self._half
-        self._held = 0
+        self._held = self._hungry = 0
         self._unclaimed = 0
         """How many of the held elements wait in branches without a subscriber."""
         self._orphans: dict[Branch, None] = {}
         self._open: dict[Branch, None] = {}  # in the order of their beginning
-        self._hungry = 0
         self._upstream = Upstream()
         self._opened = False
         self._context = copy_context()
@@ -65,7 +64,9 @@ class Trunk(Part):
         """The branches that have a subscriber."""
         self._outer_done = False
         self._word = FailureWord()
-        self._stall = Stall(self.lock, clock, patience, self._stuck_by, self._give_up, self.fail)
+        self._patience = patience
+        self._stuck_before = False
+        self._alarm = Alarm(clock, self._give_up, self.fail)
         self.outer = BranchSeat(self._word, downstream)
         self.outer.joins(self._context)
         self.outer.also_held = lambda: self._held
@@ -98,7 +99,7 @@ class Trunk(Part):
 
     def released(self) -> None:
         """Let go of timers and the like when upstream has ended or was cancelled."""
-        self._stall.close()
+        self._alarm.close()
 
     def name_of(self, branch: Branch) -> str:
         """Return what to call a branch in a message."""
@@ -205,8 +206,8 @@ class Trunk(Part):
         branches = self._finish(error)
         if branches is None:
             too_late(error)
-            return
-        self._end(branches, error)
+        else:
+            self._end(branches, error)
 
     def on_complete(self) -> None:
         """Pass the end on to everybody."""
@@ -243,8 +244,7 @@ class Trunk(Part):
         """Complete the outer stream when no branch can follow any more."""
         with self.lock:
             over = self.done and not self._failed and not self._outer_done and not self._follows()
-            if over:
-                self._outer_done = True
+            self._outer_done = self._outer_done or over
         if over:
             self.outer.complete()
 
@@ -274,9 +274,9 @@ class Trunk(Part):
         if taken or closed:
             refuse(downstream, f"{self._operator}: {self.name_of(branch)}", taken=taken)
             return
+        if error is not None:
+            self._word.to_one_more()
         if done:
-            if error is not None:
-                self._word.to_one_more()
             outlet.complete(error)
         outlet.open()
 
@@ -346,9 +346,8 @@ class Trunk(Part):
 
     def _outer_cancelled(self) -> None:
         with self.lock:
-            orphans = list(self._orphans)
-            self._orphans.clear()
-            for branch in orphans:
+            while self._orphans:
+                branch, _ = self._orphans.popitem()
                 branch.closed = True
                 self._leave(branch)
                 self._held -= branch.held
@@ -361,8 +360,7 @@ class Trunk(Part):
     def _cancel_if_left_alone(self) -> None:
         with self.lock:
             alone = self.outer.closed and not self._open and not self.done
-            if alone:
-                self.done = True
+            self.done = self.done or alone
         if alone:
             self.released()
             self._upstream.cancel()
@@ -387,13 +385,15 @@ class Trunk(Part):
             asks = (room >= self._half or (room > 0 and not owed)) and self._wanted()
             if asks:
                 self._asked += room
-            stuck = not asks and self._stuck_by() is not None
-            if not stuck:
-                self._stall.since = None
+            before, self._stuck_before = self._stuck_before, not asks and self._stuck_by() is not None
+            stalls = self._stuck_before and not before
         if asks:
             self._upstream.request(room)
-        elif stuck:
-            self._stall.begin()
+        elif stalls:
+            self._alarm.set(self._patience)
 
-    def _give_up(self, orphan: Branch) -> None:
-        self.fail(stalled(self._operator, self._size, self.name_of(orphan)), now=True)
+    def _give_up(self, _: object) -> None:
+        with self.lock:
+            orphan = self._stuck_by()  # if it was stuck anew since, the alarm was set anew
+        if orphan is not None:
+            self.fail(stalled(self._operator, self._size, self.name_of(orphan)), now=True)

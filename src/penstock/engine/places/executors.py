@@ -14,7 +14,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Protocol, runtime_checkable
 
-from penstock.engine.places.event_loops import AnyLoop, lease_loop
+from penstock.engine.places.event_loops import lease_loop
 from penstock.engine.places.threads import started, work_off
 from penstock.engine.words.arguments import count_given
 from penstock.engine.words.dropped import drop
@@ -216,23 +216,26 @@ class Pool:
         return f"pool({self.size}, {self.name!r})"
 
 
-class _LoopWorker:
-    """A worker that runs tasks on an event loop, which is kept alive until the worker is closed."""
+class LoopWorker:
+    """A worker that runs tasks on an event loop, by what calls them there; it `releases` the loop when it is closed."""
 
-    __slots__ = ("_closed", "_lease")
+    __slots__ = ("_call", "_closed", "_release")
 
-    def __init__(self, lease: AnyLoop) -> None:
-        self._lease = lease
+    def __init__(self, call: Callable[[Task], object], release: Callable[[], object]) -> None:
+        self._call = call
+        self._release = release
         self._closed = False
 
     def submit(self, task: Task, /) -> None:
+        """Run `task` after those submitted before it."""
         if not self._closed:
-            self._lease.call(lambda: guarded(task))
+            self._call(partial(guarded, task))
 
     def close(self) -> None:
+        """Take no more tasks, and let go of the loop."""
         if not self._closed:
             self._closed = True
-            self._lease.release()
+            self._release()
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +244,8 @@ class EventLoop:
 
     def worker(self) -> Worker:
         """Return a worker on the loop of the moment."""
-        return _LoopWorker(lease_loop())
+        lease = lease_loop()
+        return LoopWorker(lease.call, lease.release)
 
 
 def inline() -> Executor:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from penstock.engine.places.executors import Executor, SerialWorker, Task, Worker, guarded
+from penstock.engine.places.executors import Executor, LoopWorker, SerialWorker, Task, Worker
 from penstock.engine.places.threads import started
 
 if TYPE_CHECKING:
@@ -73,21 +73,4 @@ class GivenLoop:
 
     def worker(self) -> Worker:
         """Return a worker on this loop."""
-        return _GivenLoopWorker(self.loop)
-
-
-class _GivenLoopWorker:
-    """A worker that calls tasks on a loop, in order."""
-
-    __slots__ = ("_closed", "_loop")
-
-    def __init__(self, loop: Any) -> None:
-        self._loop = loop
-        self._closed = False
-
-    def submit(self, task: Task, /) -> None:
-        if not self._closed:
-            self._loop.call_soon_threadsafe(guarded, task)
-
-    def close(self) -> None:
-        self._closed = True
+        return LoopWorker(self.loop.call_soon_threadsafe, int)  # it stays its owner's to close

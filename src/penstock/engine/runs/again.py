@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Iterable, Iterator
 from typing import Any
 
-from penstock.engine.runs.chain import Chain, inner_chains
+from penstock.engine.runs.chain import Chain, from_the_inside, inner_chains
 from penstock.engine.weaving.blame import describe, operator_name
 from penstock.stage import Again
 
@@ -19,16 +19,8 @@ def again_of(chain: Chain) -> Said:
     It gives the same if its source does and all its steps are steady, and what comes from then on if its source does.
     """
     known: dict[int, Said] = {}
-    waiting = [chain]
-    while waiting:  # from the inside out, in a loop: a thousand sources may be nested
-        at = waiting[-1]
-        inner = inner_chains(at.source)
-        missing = [each for each in inner if id(each) not in known]
-        if missing:
-            waiting.extend(missing)
-        else:
-            known[id(at)] = _said(at, [known[id(each)] for each in inner])
-            waiting.pop()
+    for each in from_the_inside(chain, inner_chains):
+        known[id(each)] = _said(each, [known[id(inner)] for inner in inner_chains(each.source)])
     return known[id(chain)]
 
 

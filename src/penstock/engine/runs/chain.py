@@ -99,7 +99,7 @@ class Chain:
         return _hash(self)
 
     def __reduce__(self) -> tuple[Callable[..., Chain], tuple[Any, ...]]:
-        inside = _from_the_inside(self)
+        inside = from_the_inside(self)
         numbers = {id(chain): _Number(at) for at, chain in enumerate(inside)}
         parts = [
             (_changed(each.source, lambda at: numbers.get(id(at), at)), each.steps, each.places) for each in inside
@@ -162,13 +162,13 @@ def _is_stream(item: object) -> bool:
     return isinstance(item, Iterated) and isinstance(getattr(item, "_chain", None), Chain | _Number)
 
 
-def _from_the_inside(chain: Chain) -> list[Chain]:
+def from_the_inside(chain: Chain, inside: Callable[[Source[Any]], list[Chain]] = _held) -> list[Chain]:
     """Return the chains inside a chain, each once and before those that hold it, and the chain itself."""
     found: dict[int, Chain] = {}
     waiting = [chain]
     while waiting:
         at = waiting[-1]
-        missing = [] if id(at) in found else [each for each in _held(at.source) if id(each) not in found]
+        missing = [] if id(at) in found else [each for each in inside(at.source) if id(each) not in found]
         waiting.extend(missing)
         if not missing:
             found[id(at)] = waiting.pop()
@@ -192,7 +192,7 @@ def _hash(chain: Chain) -> int:
         return before[id(chain)]
     hashes = _known.hashes = {}
     try:
-        for each in _from_the_inside(chain):
+        for each in from_the_inside(chain):
             hashes[id(each)] = hash((each.source, each.steps))  # which asks here for the chains inside
     finally:
         _known.hashes = before

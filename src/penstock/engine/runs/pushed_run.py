@@ -27,8 +27,8 @@ class PushRun(Part):
     """The subscriber of a joint and the subscription of what follows it."""
 
     __slots__ = (
-        "_busy", "_lock", "_over", "_push", "_refusal", "_segment", "_stands", "_stop", "_subscriber", "_tails",
-        "_unbounded", "_upstream", "deliver", "height",
+        "_busy", "_lock", "_over", "_push", "_refusal", "_segment", "_stands", "_stop", "_subscriber",
+        "_tails", "_unbounded", "_upstream", "chunk", "deliver", "height", "push_many",
     )  # fmt: skip
 
     def __init__(self, segment: Segment, subscriber: Subscriber[Any]) -> None:
@@ -45,7 +45,11 @@ class PushRun(Part):
         self._refusal: Exception | None = None
         self._unbounded = False
         self._upstream: Subscription | None = None
+        self.chunk: Iterator[Any] = iter(())
+        """What is left of the elements that came together, for a listener that counts them."""
         self._push: Callable[[Any], Any] = nobody
+        self.push_many: Callable[[Any], Any] = nobody
+        """The same for elements that come together; a listener has another, since they are counted already."""
         self._tails: Callable[[], Iterator[Any]] = tuple  # type: ignore[assignment]
         self._stands: Callable[[], dict[int, int]] = dict
 
@@ -67,7 +71,10 @@ class PushRun(Part):
 
     def _begin(self) -> None:
         """Set the variables of the stages."""
-        self._push, self._tails, self._stands = self._segment.open_pushed(self)  # pyright: ignore[reportArgumentType]  it binds what slots hold
+        opened = self._segment.open_pushed(self)  # pyright: ignore[reportArgumentType]  it binds what slots hold
+        self._push, self._tails, self._stands = opened
+        if self.push_many is nobody:
+            self.push_many = self._push
 
     def last(self) -> None:
         """Be told by a stage that nothing more is read of upstream."""
@@ -110,13 +117,12 @@ class PushRun(Part):
     def _push_all(self, elements: list[Any]) -> int:
         """Push elements through until the run is over; return how many were dropped."""
         self._busy = True
-        push, deliver = self._push, self.deliver
+        push, deliver = self.push_many, self.deliver
+        self.chunk = chunk = iter(elements)
         left_out = 0
         pushing, returned = True, False
         try:
-            for element in elements:
-                if self._stop:
-                    break
+            for element in chunk if not self._stop else ():
                 made = push(element)
                 if made is STARVED:
                     left_out += 1
@@ -124,6 +130,8 @@ class PushRun(Part):
                     pushing = False
                     deliver(made)
                     pushing = True
+                if self._stop:
+                    break
             returned = True
         except Exception as error:  # noqa: BLE001  rules 1.4 and 2.13
             returned = True
@@ -198,7 +206,7 @@ class PushRun(Part):
         """Forget both ends (rule 3.13)."""
         subscriber = self._subscriber
         self._subscriber = self._upstream = None
-        self.deliver = self._push = nobody
+        self.deliver = self._push = self.push_many = nobody
         self._tails, self._stands = tuple, dict  # type: ignore[assignment]
         assert subscriber is not None
         return subscriber

@@ -9,15 +9,15 @@ from typing import Protocol
 
 from penstock.stage import Step
 
-INTERVAL = 0.002
+INTERVAL = 0.005
 """How often, in seconds, the time of an element is taken."""
-MOST = 16384
+MOST = 32768
 """How many elements may pass between two whose time is taken."""
 
 
 def pace_after(seconds: float, count: int) -> int:
-    """Return how many elements to let pass after so many that took so long together: at most twice as many."""
-    most = min(2 * count, MOST)
+    """Return how many elements to let pass after so many that took so long together: at most four times as many."""
+    most = min(4 * count, MOST)
     return most if seconds * most <= INTERVAL * count else int(INTERVAL * count / seconds)
 
 

@@ -7,6 +7,7 @@ from itertools import compress, repeat
 from operator import length_hint
 from typing import Any
 
+from penstock.engine.grounds.cold_paths import nobody
 from penstock.engine.watching.chain_meter import Counts, Listened, Meter, pace_after
 from penstock.engine.watching.signal_meter import Gauge
 from penstock.engine.weaving.blame import Where, owner_in
@@ -296,15 +297,21 @@ class LoopMeter:
 class PushMeter(LoopMeter):
     """A meter that counts and times a function that elements are pushed through, for the gauge before it as well."""
 
-    __slots__ = ("_before", "_run", "_started")
+    __slots__ = ("_before", "_run", "_started", "push_many")
 
     def __init__(self, meter: Meter, bodies: list[Body], first: int, run: Delivers, before: Gauge | None) -> None:
         super().__init__(meter, bodies, first, sourced=False, top=False)
         self._run = run
         self._before = before
         self._started = 0.0
+        self.push_many: Callable[[Any], Any] = nobody
         if before is not None:
             before.counted_by(self.came)
+
+    def came(self) -> int:
+        """Return how many elements came."""
+        alone = super().came()
+        return alone if self._before is None else alone + self._before.in_chunks - length_hint(self._run.chunk)
 
     def turn(self, waiting: float | None = None) -> repeat[bool]:
         """Return a tick for each element before the next whose time is taken."""

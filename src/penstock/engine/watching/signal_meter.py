@@ -31,8 +31,8 @@ class Gauge(Part):
 
     __slots__ = (
         "_counted", "_counts", "_downstream", "_forget", "_last", "_meter", "_on_end", "_start", "_stop",
-        "_subscription", "_times", "arrives", "chunking", "counted_by", "delegates", "height", "on_chunk",
-        "on_next", "request", "went",
+        "_subscription", "_times", "arrives", "chunking", "counted_by", "delegates", "height", "in_chunks",
+        "on_chunk", "on_next", "request", "went",
     )  # fmt: skip
 
     def __init__(
@@ -59,25 +59,22 @@ class Gauge(Part):
         self.delegates = False
         """Whether what follows looks in its place."""
         self.chunking = False
-        """Whether several elements are being passed on at a time."""
+        """Whether the element that is being passed on is one of several, whose time is taken here."""
+        self.in_chunks = 0
+        """How many elements were passed on together with others."""
         self.height = height_of(downstream) + last  # a stream may be watched many times over
         self.on_next = downstream.on_next
         self.on_chunk: Callable[[list[Any]], None] | None = chunks_of(downstream)
-        self.request = self._ask
         self._counted: Callable[[], tuple[int, int]] = lambda: (0, 0)
         self._see(passes=passes, chunks=chunks)
         if last:
             meter.run.begin()
         meter.opened(self)
 
-    def _ask(self, n: int, /) -> None:
-        assert self._subscription is not None
-        self._subscription.request(n)
-
     def _see(self, *, passes: bool, chunks: bool) -> None:
         """Put closures in the place of what is called for every element and every request."""
         clock, times, tick = self._meter.run.clock, self._times, self._meter.run.tick
-        pass_on, pass_chunk, ask, gone = self.on_next, self.on_chunk, self._ask, self.gone
+        pass_on, pass_chunk, gone = self.on_next, self.on_chunk, self.gone
         asked = at = 0
         base = left = 1  # elements until the next whose time is taken, and what `left` was when it was set
         turned = clock()
@@ -90,7 +87,7 @@ class Gauge(Part):
                 asked += n
             if waiting and since is None:
                 since = clock()
-            ask(n)
+            self._subscription.request(n)  # type: ignore[union-attr]
 
         def on_next(element: Any, /) -> None:
             nonlocal left
@@ -108,18 +105,24 @@ class Gauge(Part):
             nonlocal left
             count = len(elements)
             left -= count
-            assert pass_chunk is not None
-            self.chunking = True
+            self.in_chunks += count
             try:
                 if left > 0:
-                    pass_chunk(elements)
+                    pass_chunk(elements)  # type: ignore[misc]
                 else:
-                    timed(pass_chunk, elements, count)
+                    timed(pass_first if self.delegates else pass_chunk, elements, count)  # type: ignore[arg-type]
             except Exception:
                 gone()
                 raise
+
+        def pass_first(elements: list[Any]) -> None:
+            self.in_chunks -= 1
+            self.chunking = True
+            try:
+                pass_on(elements[0])  # alone, so that its time is taken
             finally:
                 self.chunking = False
+            pass_chunk(elements[1:])  # type: ignore[misc]
 
         def timed(deliver: Callable[[Any], None], what: Any, count: int) -> None:
             nonlocal at, base, left, waiting, since, turned

@@ -120,6 +120,8 @@ class _WatchedSegment(Segment):
             before = None
         meter = PushMeter(self._watch.meter, [stage.body for stage in self.stages], self.first, run, before)
         opened: Pushed = function(where, run.last, meter, *fields)
+        if before is not None:  # which counts what comes in chunks
+            run.push_many = meter.push_many
         self._behind().on_end(meter.end)
         return opened
 

@@ -248,11 +248,13 @@ class ObservedPushWeaver(_CountingWeaver, PushWeaver):
         self.line("    raise meter.failed(fail(None, where, error), error, where)")
 
     def functions(self) -> None:
-        """Write the function that keeps the time before the one that counts."""
+        """Write the function that keeps the time before the one that counts, and one for elements that are counted."""
         self.timed = True
         self.function("push_timed", "v", ["left = meter.turn()", "t = clock()"], self.push)
         self.timed = False
         self.function("push", "v", ["for _ in left: break", "else: return push_timed(v)"], self.push)
+        self.function("push_many", "v", [], self.push)
+        self.line("meter.push_many = push_many")
 
     def loop(self, items: str, index: int, first_end: int) -> None:
         """Count what a stage adds."""

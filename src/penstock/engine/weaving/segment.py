@@ -90,6 +90,8 @@ class Delivers(Protocol):
     """A run that calls a function of one element, and then delivers what that has made."""
 
     deliver: Callable[[Any], None]
+    push_many: Callable[[Any], Any]
+    chunk: Iterator[Any]
 
     def last(self) -> None:
         """Be told that nothing more is read of upstream."""

@@ -88,8 +88,8 @@ class Committing:
             except Exception as error:  # noqa: BLE001  the other sources are waited for as well
                 failures.append(error)
         if failures:
-            error = failures[0]
-            raise CommitError(f"run: a source could not be told what is done at the end: {error!r}") from error
+            first = failures[0]
+            raise CommitError(f"run: a source could not be told what is done at the end: {first!r}") from first
 
     def _write(self) -> None:
         if self._places is not None:

@@ -354,6 +354,7 @@ class Intake(Part):
     def rows(self, first: int, end: int) -> Iterator[pa.RecordBatch]:
         """Return the rows of a range, waiting for those that a restarted query knows and we do not have yet."""
         with self._changed:
+            self._pace.reading()
             held = self.shelf.first
             if first < (self._committed if held is None else held):
                 raise IngestError(f"frame: rows {first} to {end} are gone; they were committed")

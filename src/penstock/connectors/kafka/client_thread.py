@@ -1,4 +1,4 @@
-"""worker: a thread of its own for a client whose calls block, so that a run's event loop does not."""
+"""client_thread: a separate thread for a client whose calls block, so that a run's event loop does not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Worker:
+class ClientThread:
     """A thread that makes one call after the other."""
 
     def __init__(self, name: str) -> None:
@@ -28,4 +28,4 @@ class Worker:
         self._pool.shutdown(wait=False)
 
 
-__all__ = ["Worker"]
+__all__ = ["ClientThread"]

@@ -1,4 +1,4 @@
-"""ledger: what was given of each partition that is held here, and how much of it is done.
+"""done_offsets: what was given of each partition that is held here, and how much of it is done.
 
 The consumer's thread notes what it gives and which partitions are taken away; commits come from other threads. What is
 done of a partition that was taken away is not ours to commit: its next holder has gone on from what was committed.
@@ -21,7 +21,7 @@ class _Progress:
     done: int
 
 
-class Ledger:
+class DoneOffsets:
     """The partitions that are held, with what was given of them and what is done."""
 
     def __init__(self) -> None:
@@ -73,4 +73,4 @@ class Ledger:
                 self._held.pop(place, None)
 
 
-__all__ = ["Ledger"]
+__all__ = ["DoneOffsets"]

@@ -1,0 +1,277 @@
+"""reading, feeding: as many elements are fetched as are asked for, and the reader is told what is done, in order."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from penstock import Dropped, Sink, Stream, thread
+from penstock.connectors import reading
+from penstock.run.carrying.committing import CommitError
+from penstock.testing import Probe, check_resumable
+from tests.connectors.server import WAIT, Connection, Server
+from tests.engine.watch import dropped, loop_apart, no_thread_is_left
+
+__all__ = ["dropped", "loop_apart", "no_thread_is_left"]
+
+BOTH = pytest.mark.parametrize("kind", ["stream", "plain"])
+LOST = ConnectionError("the server has gone")
+
+
+def test_no_more_is_fetched_than_is_asked_for() -> None:
+    server = Server(None)
+    probe = Probe[int]()
+    server.plain().subscribe(probe)
+    for asked, total in ((1, 1), (3, 4), (2, 6), (5, 11)):
+        probe.request(asked)
+        probe.wait_for(total)
+    probe.cancel()
+    assert server.closed.wait(WAIT)
+    assert server.asked == [1, 3, 2, 5]
+    assert probe.elements == list(range(1, 12))
+    assert probe.breaches == []
+
+
+def test_what_is_asked_for_while_a_fetch_waits_is_fetched_next() -> None:
+    server = Server(9)
+    server.gate = threading.Event()
+    probe = Probe[int](2)
+    server.plain().subscribe(probe)
+    assert server.waits.wait(WAIT)
+    probe.request(3)
+    probe.request(4)
+    server.gate.set()
+    assert probe.wait_for(9) == list(range(1, 10))
+    probe.request(1)
+    probe.wait_for_end()
+    assert server.asked == [2, 7, 1]
+
+
+@BOTH
+def test_at_most_so_many_are_fetched_at_a_time(kind: str) -> None:
+    server = Server(25)
+    assert list(getattr(server, kind)(most=10)) == list(range(1, 26))
+    assert max(server.asked) == 10
+
+
+def test_nothing_is_opened_before_the_first_request() -> None:
+    server = Server(5)
+    probe = Probe[int]()
+    server.stream().subscribe(probe)
+    probe.cancel()
+    assert server.words == []
+
+
+def test_a_reader_that_gives_too_many_is_refused() -> None:
+    server = Server(None)
+    server.most = lambda n: n + 1
+    probe = Probe[int](2)
+    server.plain().subscribe(probe)
+    probe.wait_for_end()
+    assert str(probe.error) == "rule 1.1: feeding: fetch(2) gave 3 elements"
+    assert server.closed.wait(WAIT)
+
+
+def test_an_empty_fetch_is_asked_again() -> None:
+    server = Server(5)
+    turns = iter([0, 2, 0, 0, 3])
+    server.most = lambda n: min(n, next(turns, 1))
+    assert list(server.plain()) == [1, 2, 3, 4, 5]
+
+
+@BOTH
+def test_a_cancel_ends_a_fetch_that_waits(kind: str) -> None:
+    server = Server(5)
+    server.gate = threading.Event()
+    probe = Probe[int](1)
+    getattr(server, kind)().subscribe(probe)
+    assert server.waits.wait(WAIT)
+    probe.cancel()
+    assert server.closed.wait(WAIT)
+    assert server.fetching == 0
+    assert server.words[1:] == ["close"]
+
+
+def test_a_reader_that_keeps_a_cancel_to_itself_is_closed() -> None:
+    server = Server(None)
+    inside = threading.Event()
+
+    class Stubborn(Connection):
+        async def fetch(self, most: int) -> Any:
+            try:
+                inside.set()
+                await asyncio.sleep(WAIT)
+            except asyncio.CancelledError:
+                return [(1, 1)]
+
+    async def stubborn(after: int | None) -> Connection:
+        return Stubborn(server, 0)
+
+    probe = Probe[int](1)
+    reading(stubborn).subscribe(probe)
+    assert inside.wait(WAIT)
+    probe.cancel()
+    assert server.closed.wait(WAIT)
+    assert probe.elements == []
+
+
+def test_a_pipeline_tells_the_reader_and_closes_it_behind_the_last_commit() -> None:
+    server = Server(100)
+    assert (server.stream(window=10) | Sink.for_each(str)).run().wait(WAIT) == 100
+    assert server.words[0] == "open None"
+    assert server.words[-2:] == ["commit 100", "close"]
+    assert server.told == sorted(set(server.told))
+
+
+def test_commits_that_wait_for_one_another_are_told_as_one() -> None:
+    server = Server(40)
+    server.committing = threading.Event()
+    came = threading.Event()
+    run = (server.stream(most=4, window=100) | Sink.for_each(lambda n: came.set() if n == 40 else None)).run()
+    assert came.wait(WAIT)  # all of it, while the first commit waits
+    server.committing.set()
+    assert run.wait(WAIT) == 40
+    assert len(server.told) == 2
+    assert server.told == sorted(set(server.told))
+    assert server.told[-1] == 40
+
+
+@BOTH
+def test_an_open_that_raises_fails_the_stream(kind: str) -> None:
+    server = Server(5, open=LOST)
+    with pytest.raises(ConnectionError, match=r"^the server has gone"):
+        list(getattr(server, kind)())
+    with pytest.raises(ConnectionError, match=r"^the server has gone"):
+        (getattr(server, kind)() | Sink.count()).run().wait(WAIT)
+    assert "close" not in server.words
+
+
+@BOTH
+def test_a_fetch_that_raises_fails_the_stream_and_closes_it(kind: str) -> None:
+    server = Server(5, fetch=LOST)
+    with pytest.raises(ConnectionError, match=r"^the server has gone"):
+        (getattr(server, kind)() | Sink.count()).run().wait(WAIT)
+    assert server.closed.wait(WAIT)
+    assert server.words[1:] == ["close"]
+
+
+def test_a_commit_that_raises_in_the_middle_fails_the_run() -> None:
+    server = Server(None, commit=LOST)
+    with pytest.raises(ConnectionError, match=r"^the server has gone"):
+        (server.stream(window=10) | Sink.for_each(str)).run().wait(WAIT)
+    assert server.words[-1] == "close"
+
+
+def test_a_commit_that_raises_while_a_fetch_waits_fails_the_run() -> None:
+    server = Server(None, commit=LOST)
+    came = threading.Event()
+
+    def take(number: int) -> None:
+        server.gate = threading.Event()  # the next fetch waits for ever
+        came.set()
+
+    with pytest.raises(ConnectionError, match=r"^the server has gone"):
+        (server.stream(most=1, window=10) | Sink.for_each(take)).run().wait(WAIT)
+    assert came.is_set()
+    assert server.words[-1] == "close"
+
+
+def test_a_commit_that_raises_after_the_elements_fails_the_run() -> None:
+    server = Server(3, commit=LOST)
+    with pytest.raises(CommitError, match=r"^run: a source could not be told what is done at the end: .*the server"):
+        (server.stream().buffer(10) | Sink.for_each(lambda _: None)).run().wait(WAIT)
+    assert server.words[-1] == "close"
+
+
+@BOTH
+def test_a_close_that_raises_changes_nothing(kind: str, dropped: list[Dropped]) -> None:
+    server = Server(5, close=LOST)
+    assert (getattr(server, kind)() | Sink.to_list()).run().wait(WAIT) == [1, 2, 3, 4, 5]
+    assert server.closed.wait(WAIT)
+    wait_until(lambda: bool(dropped))
+    assert dropped.pop().error is LOST
+
+
+def wait_until(holds: Any) -> None:
+    tick = threading.Event()
+    for _ in range(WAIT * 100):
+        if holds():
+            return
+        tick.wait(0.01)
+    raise AssertionError("it did not happen")
+
+
+@BOTH
+def test_it_is_iterated_and_over_threads(kind: str) -> None:
+    server = Server(300)
+    assert list(getattr(server, kind)()) == list(range(1, 301))
+    assert list(getattr(server, kind)().publish_on(thread(), prefetch=16)) == list(range(1, 301))
+    assert (getattr(server, kind)().publish_on(thread()) | Sink.count()).run().wait(WAIT) == 300
+
+
+@BOTH
+def test_it_works_on_the_loop_of_a_caller_and_leaves_no_task(kind: str) -> None:
+    server = Server(300)
+
+    async def main() -> None:
+        stream: Stream[int] = getattr(server, kind)()
+        assert [number async for number in stream] == list(range(1, 301))
+        assert await (stream | Sink.count()).run() == 300
+        async for number in stream:
+            if number == 7:
+                break
+        while len(asyncio.all_tasks()) > 1:
+            await asyncio.sleep(0)
+
+    asyncio.run(main())
+
+
+def test_a_plain_read_commits_nothing() -> None:
+    server = Server(5)
+    assert list(server.stream()) == [1, 2, 3, 4, 5]
+    assert server.closed.wait(WAIT)
+    assert server.words == ["open None", "close"]
+
+
+def test_retry_opens_another_connection_behind_what_is_done() -> None:
+    server = Server(20)
+    failures = [12]
+
+    def fragile(number: int) -> int:
+        if number in failures:
+            failures.remove(number)
+            raise LOST
+        return number
+
+    came: list[int] = []
+    (server.stream(most=5).map(fragile).retry(1) | Sink.for_each(came.append)).run().wait(WAIT)
+    assert came == list(range(1, 21))
+    assert [word for word in server.words if word.startswith("open")] == ["open None", "open 11"]
+    assert server.words.count("close") == 2
+    assert server.told == sorted(set(server.told))
+    assert server.told[-1] == 20
+
+
+def test_it_resumes_behind_every_position() -> None:
+    check_resumable(lambda: Server(12).stream())
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_a_window_is_kept(size: int) -> None:
+    server = Server(None)
+    inside, gate = threading.Event(), threading.Event()
+
+    def take(number: int) -> None:
+        if number == 3:
+            inside.set()
+            assert gate.wait(WAIT)
+
+    run = (server.stream(window=size).publish_on(thread()) | Sink.for_each(take)).run()
+    assert inside.wait(WAIT)
+    assert sum(server.asked) <= 2 + size
+    run.cancel()
+    gate.set()
+    assert server.closed.wait(WAIT)

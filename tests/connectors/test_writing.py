@@ -1,0 +1,281 @@
+"""writing: batches are written one at a time, and an element is done when what it was written with is durable."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from penstock import Dropped, RunCancelledError, Stream, thread
+from penstock.connectors import writing
+from tests.connectors.server import WAIT
+from tests.engine.watch import dropped, loop_apart, no_thread_is_left
+from tests.run.carrying.ledger import Ledger
+
+__all__ = ["dropped", "loop_apart", "no_thread_is_left"]
+
+LOST = ConnectionError("the server has gone")
+
+
+class Table:
+    """What a writer has written, and where it fails."""
+
+    def __init__(self, holds: int = 0, **fails: Exception) -> None:
+        self.holds = holds
+        """How many batches it holds before it makes them durable."""
+        self.fails = fails
+        self.batches: list[list[int]] = []
+        self.words: list[Any] = []
+        self.inside = 0
+        self.gate: threading.Event | None = None
+        self.waits = threading.Event()
+        self.closed = threading.Event()
+
+    async def enter(self, name: str) -> None:
+        self.words.append(name)
+        self.inside += 1
+        assert self.inside == 1, "two calls at a time"
+        try:
+            await asyncio.sleep(0)
+            while name in {"write", "flush"} and self.gate is not None and not self.gate.is_set():
+                self.waits.set()
+                await asyncio.sleep(0.001)
+            if name in self.fails:
+                raise self.fails[name]
+        finally:
+            self.inside -= 1
+
+    async def open(self) -> Rows:
+        await self.enter("open")
+        return Rows(self)
+
+    async def open_holding(self) -> HoldingRows:
+        await self.enter("open")
+        return HoldingRows(self)
+
+
+class Rows:
+    """One connection."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.held = 0
+
+    async def write(self, batch: list[int]) -> bool | None:
+        await self.table.enter("write")
+        self.table.batches.append(batch)
+        if self.held < self.table.holds:
+            self.held += 1
+            return False
+        self.held = 0
+        return None
+
+    async def close(self, error: BaseException | None) -> None:
+        try:
+            await self.table.enter("close")
+        finally:
+            self.table.words.append(error)
+            self.table.closed.set()
+
+
+class HoldingRows(Rows):
+    """One connection that can be told to make durable what it holds."""
+
+    flush_after = 0.001
+
+    async def flush(self) -> None:
+        await self.table.enter("flush")
+        self.held = 0
+
+
+def test_batches_are_written_and_counted() -> None:
+    table = Table()
+    assert (Stream.range(7) | writing(table.open, size=3)).run().wait(WAIT) == 7
+    assert table.batches == [[0, 1, 2], [3, 4, 5], [6]]
+    assert table.words == ["open", "write", "write", "write", "close", None]
+
+
+def test_nothing_is_opened_for_nothing() -> None:
+    table = Table()
+    assert (Stream.empty() | writing(table.open)).run().wait(WAIT) == 0
+    assert table.words == []
+
+
+def test_a_batch_that_is_not_full_is_written_when_its_time_has_come() -> None:
+    table = Table()
+
+    def slowly() -> Iterator[int]:
+        yield 1
+        yield 2
+        wait_until(lambda: bool(table.batches))
+
+    stream = Stream.defer(slowly).subscribe_on(thread())
+    assert (stream | writing(table.open, size=10, seconds=0.01)).run().wait(WAIT) == 2
+    assert [number for batch in table.batches for number in batch] == [1, 2]
+
+
+def test_a_written_batch_is_done() -> None:
+    source, table = Ledger(9), Table()
+    assert (source.stream() | writing(table.open, size=3, seconds=None)).run().wait(WAIT) == 9
+    assert source.told == [3, 6, 9]
+
+
+def test_held_batches_are_done_with_the_one_that_is_durable() -> None:
+    source, table = Ledger(10), Table(holds=2)
+    assert (source.stream() | writing(table.open, size=1, seconds=None)).run().wait(WAIT) == 10
+    assert source.told == [3, 6, 9, 10]  # the last one with the close
+
+
+def test_held_batches_are_not_done_if_the_run_fails() -> None:
+    source, table = Ledger(10), Table(holds=99)
+
+    def fragile(number: int) -> int:
+        if number == 5:
+            raise LOST
+        return number
+
+    with pytest.raises(ConnectionError):
+        (source.stream().map(fragile) | writing(table.open, size=1, seconds=None)).run().wait(WAIT)
+    assert table.batches == [[1], [2], [3], [4]]
+    assert source.told == []
+    assert table.words[-1] is LOST
+
+
+def test_held_batches_are_flushed_when_no_other_one_comes() -> None:
+    source, table = Ledger(3), Table(holds=99)
+
+    def slowly(after: int | None) -> Iterator[tuple[int, int]]:
+        yield from source.pairs(after)
+        source.wait_for(3)  # before the end
+
+    stream: Stream[int] = Stream.resumable(slowly, source.commit).subscribe_on(thread())
+    assert (stream | writing(table.open_holding, size=1, seconds=None)).run().wait(WAIT) == 3
+    assert "flush" in table.words
+    assert source.told[-1] == 3
+
+
+def test_a_flush_that_raises_fails_the_run_and_nothing_is_done() -> None:
+    source, table = Ledger(2), Table(holds=99, flush=LOST)
+
+    def slowly(after: int | None) -> Iterator[tuple[int, int]]:
+        yield 1, 1
+        wait_until(lambda: "flush" in table.words)
+        yield 2, 2
+
+    stream: Stream[int] = Stream.resumable(slowly, source.commit).subscribe_on(thread())
+    with pytest.raises(ConnectionError, match=r"^the server has gone"):
+        (stream | writing(table.open_holding, size=1, seconds=None)).run().wait(WAIT)
+    assert source.told == []
+    assert table.closed.wait(WAIT)
+    assert table.words[-1] is LOST
+
+
+def test_the_end_waits_for_a_flush_that_is_under_way() -> None:
+    source, table = Ledger(1), Table(holds=99)
+
+    def slowly(after: int | None) -> Iterator[tuple[int, int]]:
+        yield 1, 1
+        wait_until(lambda: bool(table.batches))
+        table.gate = threading.Event()
+        assert table.waits.wait(WAIT)  # the flush is under way
+
+    stream: Stream[int] = Stream.resumable(slowly, source.commit).subscribe_on(thread())
+    run = (stream | writing(table.open_holding, size=1, seconds=None)).run()
+    assert table.waits.wait(WAIT)
+    assert table.gate is not None
+    table.gate.set()
+    assert run.wait(WAIT) == 1
+    assert table.words == ["open", "write", "flush", "close", None]
+    assert source.told == [1]
+
+
+def test_a_cancel_ends_a_flush_that_hangs() -> None:
+    table = Table(holds=99)
+
+    def slowly() -> Iterator[int]:
+        yield 1
+        wait_until(lambda: bool(table.batches))
+        table.gate = threading.Event()
+        assert table.waits.wait(WAIT)
+        yield 2
+
+    run = (Stream.defer(slowly).subscribe_on(thread()) | writing(table.open_holding, size=1, seconds=None)).run()
+    assert table.waits.wait(WAIT)
+    run.cancel()
+    assert table.closed.wait(WAIT)
+    assert isinstance(table.words[-1], asyncio.CancelledError)
+    assert "flush" in table.words
+
+
+@pytest.mark.parametrize("name", ["open", "write", "close"])
+def test_what_raises_fails_the_run(name: str) -> None:
+    source, table = Ledger(5), Table(**{name: LOST})
+    with pytest.raises(ConnectionError, match=r"^the server has gone"):
+        (source.stream() | writing(table.open, size=5)).run().wait(WAIT)
+    if name != "open":
+        assert table.closed.wait(WAIT)
+        assert table.words.count("close") == 1
+    assert source.told == ([5] if name == "close" else [])
+
+
+def test_a_cancel_closes_with_an_error() -> None:
+    table = Table()
+    table.gate = threading.Event()
+    run = (Stream.range(10) | writing(table.open, size=2)).run()
+    assert table.waits.wait(WAIT)
+    run.cancel()
+    assert table.closed.wait(WAIT)
+    with pytest.raises(RunCancelledError):
+        run.wait(WAIT)
+    assert isinstance(table.words[-1], asyncio.CancelledError)
+
+
+def test_a_failure_before_it_closes_with_that_error() -> None:
+    table = Table()
+    with pytest.raises(ConnectionError):
+        (Stream.just(1, 2).concat(Stream.error(LOST)) | writing(table.open, size=1, seconds=None)).run().wait(WAIT)
+    assert table.words[-2:] == ["close", LOST]
+
+
+def test_a_close_that_raises_after_a_cancel_is_dropped(dropped: list[Dropped]) -> None:
+    table = Table(close=LOST)
+    table.gate = threading.Event()
+    run = (Stream.range(10) | writing(table.open, size=2)).run()
+    assert table.waits.wait(WAIT)
+    run.cancel()
+    assert table.closed.wait(WAIT)
+    wait_until(lambda: bool(dropped))
+    assert dropped.pop().error is LOST
+
+
+def test_it_works_on_the_loop_of_a_caller() -> None:
+    table = Table()
+
+    async def main() -> None:
+        assert await (Stream.range(100) | writing(table.open, size=9)).run() == 100
+        while len(asyncio.all_tasks()) > 1:
+            await asyncio.sleep(0)
+
+    asyncio.run(main())
+    assert sum(map(len, table.batches)) == 100
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"size": 0}, "writing: size must be >= 1, got 0"), ({"seconds": 0}, "writing: seconds must be > 0, got 0")],
+)
+def test_bad_arguments_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=f"^{words}$"):
+        writing(Table().open, **options)
+
+
+def wait_until(holds: Any) -> None:
+    tick = threading.Event()
+    for _ in range(WAIT * 1000):
+        if holds():
+            return
+        tick.wait(0.001)
+    raise AssertionError("it did not happen")
