@@ -31,7 +31,7 @@ def written(cluster: MockCluster, first: int, end: int) -> None:
 
 
 @pytest.mark.proves(
-    "kafka.parts", "partitions on executors, the query started again", "each record once, by its offset"
+    "kafka.source", "partitions on executors, the query started again", "each record once, by its offset"
 )
 def test_executors_read_partitions_and_a_second_query_goes_on(
     spark: Spark, cluster: MockCluster, tmp_path: Path
