@@ -13,7 +13,7 @@ from benchmarks.measure import measure
 from benchmarks.page import ON_SPARK, write_part
 from benchmarks.picture import targets_picture
 from benchmarks.report import Result, as_data, summary, terminal_table
-from benchmarks.spark import egress, ingest, keyed, microbatch, native, partitions, stage, timing
+from benchmarks.spark import egress, ingest, keyed, letters, microbatch, native, partitions, stage, timing
 from benchmarks.spark.report import PICTURE, markdown
 from benchmarks.verdict import verdicts
 from benchmarks.workload import Workload
@@ -29,6 +29,7 @@ WORKLOADS: dict[str, Callable[[Spark], Workload]] = {
     "egress": egress.workload,
     "ingest_arrow": ingest.of_batches,
     "ingest_tuples": ingest.of_tuples,
+    "dead_letters": letters.workload,
     "micro_batch": microbatch.workload,
     "partitions": partitions.workload,
     "keyed_state": keyed.workload,

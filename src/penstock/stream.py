@@ -652,7 +652,7 @@ class Stream(Iterated, Generic[T_co]):
         nothing. A run of a pipeline tells how far it is done: an element is when everything that was made of it has
         come to the end of the pipeline, or was dropped.
 
-        Backpressures when downstream does, and when `window` elements of such a run are not done.
+        Backpressures when downstream does. In such a run it also waits while `window` elements are not done.
 
         Args:
             open_from: Called with a position for each run.

@@ -152,7 +152,7 @@ class ReadingRun:
                     raise RuntimeError(f"rule 1.1: {self._name}: fetch({wanted}) gave {len(got)} elements")
                 outlet.queue.extend(got)
                 outlet.wake()
-                await lease.sleep(0)  # a reader that has everything at hand leaves other tasks their turns
+                await lease.sleep(0)  # so that other tasks run as well where a fetch never waits
         except Exception as failure:  # noqa: BLE001  rule 1.4
             error = failure
         self._over = True

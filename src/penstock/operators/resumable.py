@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, ClassVar, Generic, TypeVar
 
-from penstock.engine.grounds.relay import Relay
+from penstock.engine.grounds.cold_paths import left_alone, nobody
+from penstock.engine.grounds.outlet import accepts
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.given import connect_to
 from penstock.engine.runs.wiring import connect, refuse
 from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.engine.words.dropped import drop
-from penstock.spec.interfaces import Publisher, Subscriber
+from penstock.engine.words.part import Part, chunks_of, height_of
+from penstock.spec.interfaces import Publisher, Subscriber, Subscription
 from penstock.stage import Again, Body, Gives, Sight, Source, Stage
 
 T = TypeVar("T")
@@ -151,7 +153,7 @@ class _Elements(Source[Any]):
                 )
             if isinstance(given, Opened):
                 if self.opening is None:
-                    downstream = _ClosingRun(downstream, given).entrance
+                    downstream = _ClosingRun(downstream, given)
                 else:
                     self.opening.opened(given)
                 given = given.elements
@@ -160,15 +162,51 @@ class _Elements(Source[Any]):
             refuse(downstream, blamed(error, self.source, self.source.open_from))
 
 
-class _ClosingRun(Relay[Any]):
-    """A run that closes what was opened behind its elements."""
+class _ClosingRun(Part):
+    """A run that closes what was opened behind its elements, which pass as if it were not there."""
 
     def __init__(self, downstream: Subscriber[Any], opened: Opened[Any]) -> None:
-        super().__init__(downstream)
-        self._opened = opened
+        self.height = height_of(downstream) + 1
+        self.on_next: Callable[[Any], None] = downstream.on_next
+        self.on_chunk = chunks_of(downstream)
+        self._downstream: Subscriber[Any] | None = downstream
+        self._opened = [opened]
+        self._upstream: Subscription | None = None
 
-    def released(self) -> None:
-        _closed(self._opened)
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        if accepts(subscription, self._upstream) and self._downstream is not None:
+            self._upstream = subscription
+            self._downstream.on_subscribe(self)
+
+    def on_error(self, error: Exception, /) -> None:
+        downstream = self._close()
+        if downstream is not None:
+            downstream.on_error(error)
+
+    def on_complete(self) -> None:
+        downstream = self._close()
+        if downstream is not None:
+            downstream.on_complete()
+
+    def gone(self) -> None:
+        """Be told that nothing will be signalled any more."""
+        left_alone(self._close())
+
+    def request(self, n: int, /) -> None:
+        assert self._upstream is not None
+        self._upstream.request(n)
+
+    def cancel(self) -> None:
+        assert self._upstream is not None
+        self._upstream.cancel()
+        self._close()
+
+    def _close(self) -> Subscriber[Any] | None:
+        """Close what was opened, and forget the subscriber (rule 3.13)."""
+        downstream, self._downstream, self.on_next, self.on_chunk = self._downstream, None, nobody, None
+        while self._opened:
+            _closed(self._opened.pop())
+        return downstream
 
 
 def element_of(pair: Any) -> Any:
@@ -186,7 +224,10 @@ class _Bare(Stage[Any, Any]):
 
     sight: ClassVar[Sight] = Sight.ITEM
     gives: ClassVar[Gives] = Gives.ONE
-    loop: ClassVar[Body] = Body("v = {element}(v)\nif v is None: none")
+    loop: ClassVar[Body] = Body(
+        # A call for each element would cost as much as many a step behind it.
+        "v = v[1] if type(v) is tuple and len(v) == 2 and v[0] is not None else {element}(v)\nif v is None: none"
+    )
 
     @property
     def element(self) -> Callable[[Any], Any]:

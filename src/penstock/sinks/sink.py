@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.one_result import one_result
@@ -16,9 +16,9 @@ from penstock.plan import Plan
 from penstock.run.branches import fill
 from penstock.run.explained import INPUT, explained
 from penstock.run.recorded import pieces, recorded
+from penstock.sinks.batches import Lengths, Worked
 from penstock.sinks.new_file import Form, MakeNewFile
 from penstock.sinks.poured import poured
-from penstock.stage import Body, Results, Stage
 from penstock.stream import Stream
 
 if TYPE_CHECKING:
@@ -147,9 +147,9 @@ class Sink(Generic[A_contra, R_co]):
         def build(stream: Stream[X]) -> Stream[int]:
             batches = stream.buffer(size) if seconds is None else stream.buffer_timeout(size, seconds)
             if concurrency is None and not awaits(fn):
-                return batches.tap(fn).apply(_Lengths())
-            sized = batches.map_async(_Worked(fn), concurrency=1 if concurrency is None else concurrency)
-            return sized.apply(_Lengths())
+                return batches.tap(fn).apply(Lengths())
+            sized = batches.map_async(Worked(fn), concurrency=1 if concurrency is None else concurrency)
+            return sized.apply(Lengths())
 
         return Sink.of(build)
 
@@ -376,26 +376,6 @@ if TYPE_CHECKING:
 
     class ElementSink(Sink[Any, Any]):
         """The end of a pipeline whose result is one of the elements."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Lengths(Stage[list[Any], int]):
-    """Emit how many elements there were in all batches."""
-
-    results: ClassVar[Results] = Results.ONE
-    tallies: ClassVar[bool] = True
-    loop: ClassVar[Body] = Body("{total} += len(v)\nskip", state=(("total", "0"),), tail="({total},)")
-
-
-@dataclass(frozen=True, slots=True)
-class _Worked:
-    """A function that gives a batch when the work on it is done."""
-
-    fn: Callable[[list[Any]], Any]
-
-    async def __call__(self, batch: list[Any]) -> list[Any]:
-        await self.fn(batch)
-        return batch
 
 
 __all__ = ["Sink"]

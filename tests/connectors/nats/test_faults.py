@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from penstock import Sink, Stream
-from penstock.connectors.nats import from_jetstream, to_jetstream
+from penstock.connectors.nats import Message, from_jetstream, to_jetstream
 from penstock.testing import subscribed
 from tests.connectors.nats.server import NatsServer, free_port, until
 from tests.connectors.nats.test_source import numbers, opener
@@ -179,6 +179,30 @@ def test_the_server_is_killed_while_a_sink_publishes(own_server: NatsServer) -> 
     found = from_jetstream("A", servers=own_server.url).take(20_000) | Sink.to_list()
     assert [message.data for message in found.run().wait()] == numbers(20_000)
     assert own_server.stream("A").state.messages == 20_000
+
+
+def test_the_server_is_killed_under_a_pipeline(own_server: NatsServer) -> None:
+    own_server.make("A")
+    own_server.fill("A", numbers(20_000))
+    found: list[int] = []
+    middle = threading.Event()
+
+    def note(message: Message) -> None:
+        found.append(message.sequence)
+        if len(found) == 5000:
+            middle.set()
+
+    def restart() -> None:
+        middle.wait()
+        own_server.kill()
+        own_server.start()
+
+    thread = threading.Thread(target=restart)
+    thread.start()
+    messages = from_jetstream("A", durable="d", servers=own_server.url, ack_wait=2, window=2000).take(20_000)
+    assert (messages | Sink.for_each(note)).run().wait() == 20_000
+    thread.join()
+    assert sorted(found) == list(range(1, 20_001))
 
 
 def test_a_server_that_stays_away_fails_the_run(own_server: NatsServer) -> None:

@@ -73,6 +73,7 @@ class Server:
         self._folder = Path(tempfile.mkdtemp(prefix="penstock-postgres-"))
         self._data = self._folder / "data"
         self._process: subprocess.Popen[bytes] | None = None
+        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
         secret = self._folder / "password"
         secret.write_text(self.password)
         if self._account:
@@ -130,7 +131,8 @@ class Server:
     def kill(self) -> None:
         """Kill the server without a word, and wait until the last of its processes is gone."""
         assert self._process is not None
-        children = [int(row[0]) for row in self.rows("select pid from pg_stat_activity where pid <> pg_backend_pid()")]
+        children = [int(row[0]) for row in self.rows("select pid from pg_stat_activity")]
+        self.connection.close()
         self._process.send_signal(signal.SIGKILL)
         self._process.wait(PATIENCE)
         until = time.monotonic() + PATIENCE
@@ -145,6 +147,8 @@ class Server:
 
     def halt(self) -> None:
         """End the server."""
+        if self._connection is not None:
+            self._connection.close()
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)  # a fast shutdown: clients are let go
             try:
@@ -152,14 +156,19 @@ class Server:
             finally:
                 self._process.kill()
 
+    @property
+    def connection(self) -> psycopg.Connection[tuple[Any, ...]]:
+        """Return the connection that tests look with; to make a new one for each look would cost more than the look."""
+        if self._connection is None or self._connection.closed:
+            self._connection = psycopg.connect(self.conninfo, autocommit=True, prepare_threshold=None)
+        return self._connection
+
     def run(self, *statements: str) -> None:
-        with psycopg.connect(self.conninfo, autocommit=True) as connection:
-            for statement in statements:
-                connection.execute(statement.encode())
+        for statement in statements:
+            self.connection.execute(statement.encode())
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
-        with psycopg.connect(self.conninfo, autocommit=True) as connection:
-            return connection.execute(statement.encode()).fetchall()
+        return self.connection.execute(statement.encode()).fetchall()
 
     def value(self, statement: str) -> Any:
         return self.rows(statement)[0][0]

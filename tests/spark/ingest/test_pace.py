@@ -115,6 +115,12 @@ def test_rows_make_micro_batches_larger_by_so_much_at_a_time():
     assert planned(Pace(1.0, 1000, clock), clock, 0.1, lambda _: 0.0) == 32_000
 
 
+def test_an_estimate_makes_micro_batches_larger_by_less_at_a_time():
+    pace, clock = warm(start=1000)
+    assert planned(pace, clock, 0.125, lambda _: 0.25) == 3500
+    assert planned(pace, clock, 0.125, lambda _: 0.25) == 8 * 3500  # as if rows cost nothing: the machine may be busy
+
+
 def test_a_micro_batch_that_was_planned_slowly_once_is_no_reason_for_large_ones_or_tiny_ones():
     pace, clock = warm(start=10_000)
     before = planned(pace, clock, 0.125, lambda rows: 0.05 + rows / 20_000, count=20)

@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame
 from penstock import Flow, Stream, flow
 from penstock.spark import Schema, SchemaError, Spark, StageError, keyed_by, per_partition
 from penstock.spark.stages.executing import stage_function
-from penstock.spark.stages.packing import packed
+from penstock.spark.wire.packing import packed
 from tests.spark.chains import STEPS, chained
 
 N = Schema.of(pa.schema([pa.field("n", pa.int64(), nullable=False)]))

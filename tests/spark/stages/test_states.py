@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 
 from penstock.spark import StageError
 from penstock.spark.stages import states
-from penstock.spark.stages.reading_states import read
-from penstock.spark.stages.states import written
+from penstock.spark.stages.reading_states import parted, read
+from penstock.spark.stages.states import head_of, joined, written
 from penstock.spark.wire.rows import row_type
 
 
@@ -188,3 +188,16 @@ def test_what_cannot_be_kept_or_read_is_named() -> None:
     )
     with pytest.raises(StageError, match=f"^{re.escape(message)}$"):
         read(b"\x80\x04N.", "scan")
+
+
+@given(st.text(), st.lists(st.binary(max_size=300), max_size=4))
+def test_the_state_of_a_key_is_put_together_and_taken_apart_the_short_way(signature: str, parts: list[bytes]) -> None:
+    head = head_of(signature, len(parts))
+    state = joined(head, parts)
+    assert state == written((signature, *parts), "a key")
+    assert parted(state, head, len(parts)) == parts
+    assert parted(state, head_of(signature + "x", len(parts)), len(parts)) is None
+    assert parted(state + b"b", head, len(parts)) is None
+    if parts:
+        assert parted(state[:-1], head, len(parts)) is None
+        assert parted(state, head, len(parts) - 1) is None

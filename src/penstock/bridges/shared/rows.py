@@ -19,7 +19,8 @@ TOGETHER = 500
 """Rows that are turned into columns at a time; with more of them it takes twice as long, for want of cache."""
 
 
-def _fields(kind: type[Any]) -> tuple[str, ...] | None:
+def fields_of(kind: type[Any]) -> tuple[str, ...] | None:
+    """Return the names of the fields that a class of rows has, or None if it has no names for them."""
     if dataclasses.is_dataclass(kind):
         return tuple(field.name for field in dataclasses.fields(kind) if field.init)
     if issubclass(kind, tuple):
@@ -49,7 +50,7 @@ def columns_of(
                 return [[row[name] for row in rows] for name in names]
         index, row = next((index, row) for index, row in enumerate(rows, first) if set(row) != set(names))
         _refuse_names(names, tuple(row), row, index)
-    own = _fields(kind)
+    own = fields_of(kind)
     if own is not None:
         if tuple(own) != names and set(own) != set(names):
             _refuse_names(names, tuple(own), rows[0], first)

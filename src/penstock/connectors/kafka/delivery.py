@@ -179,8 +179,15 @@ class TopicWriter:
         self._confirmed = self._failed = 0
         self._failure = None
         deadline = time.monotonic() + self._how.timeout + 5.0  # the client gives up first, and says why
+        produce, topic, delivered = self._producer.produce, self._how.topic, self._delivered
         for element in batch:
-            self._send(element, deadline)
+            if topic is not None and type(element) is bytes:  # nothing to look up: the short way
+                try:
+                    produce(topic, element, on_delivery=delivered)
+                except BufferError:
+                    self._send(element, deadline)
+            else:
+                self._send(element, deadline)
         while self._producer.flush(SLICE) and not self._left.is_set() and time.monotonic() < deadline:
             if self._complaints.refusal is not None:
                 self._producer.purge()

@@ -89,7 +89,7 @@ class OpenJetStream:
         dead = None
         if self.dead_letters is not None:
             dead = DeadLetters(link, self.stream, self.dead_letters, self.deliveries)
-        ack_wait = min([config.ack_wait or self.ack_wait, *(config.backoff or [])])
+        ack_wait: float = min(float(wait) for wait in (config.ack_wait or self.ack_wait, *(config.backoff or ())))
         return DurableReader(link, self.stream, self.durable, ack_wait, self.window, dead)
 
     async def _consumer(self, link: NatsLink, name: str) -> ConsumerInfo:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from struct import Struct
-from time import time
+from time import monotonic, time
 from typing import Any
 
 from psycopg import OperationalError, pq
@@ -53,6 +53,7 @@ class Replication:
         self._closing = threading.Event()
         self._beating: threading.Thread | None = None
         self._received = 0
+        self._due = 0.0  # when the server must hear of us, by the monotonic clock
         self._failure: Exception | None = None
         self._kept: list[tuple[Position, Change]] = []  # tables of one TRUNCATE, if there were more than were asked for
 
@@ -81,6 +82,9 @@ class Replication:
         while True:
             if self._failure is not None and not self._kept:
                 raise self._failure
+            if monotonic() >= self._due:  # the thread may wait long for its turn while much is read here
+                with self._turn:
+                    self._send_status()
             pairs = self._taken(most)
             if pairs:
                 return pairs
@@ -198,6 +202,7 @@ class Replication:
             self._closing.wait(_PAUSE)
 
     def _send_status(self) -> None:
+        self._due = monotonic() + self._beat
         done = self._progress.confirmed
         clock = int((time() - _YEAR_2000) * 1_000_000)
         self._wire.put_copy_data(_STATUS.pack(b"r", max(self._received, done), done, done, clock, 0))

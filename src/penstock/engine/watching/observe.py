@@ -286,6 +286,11 @@ class observe:  # noqa: N801  reads as a word; contextlib's own would set the tr
         _observer.reset(self._token)
 
 
+def is_observed(chain: Chain) -> bool:
+    """Tell whether a run of the chain would be seen by a listener here."""
+    return chain.watch is not None or _observer.get() is not None
+
+
 def observed(chain: Chain, part: object = None) -> Chain:
     """Return the chain for one run: as it is, or a copy that is seen if there is a listener here."""
     observer = _observer.get()

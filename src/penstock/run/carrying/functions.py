@@ -5,9 +5,12 @@ Each has the name and the code of the function that it calls, so that an error s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from penstock.engine.weaving.blame import note_on
+from penstock.engine.weaving.segment import no_element
+from penstock.engine.words.several import items_of
 from penstock.run.carrying.marks import Carried
 
 
@@ -36,6 +39,25 @@ class Becomes(_Lifted):
 
     def __call__(self, element: Carried) -> Carried:
         return element.made(self.fn(element.value))
+
+
+class Flattened(_Lifted):
+    """A function that gives an iterable for an element, which is done when all items of the iterable are."""
+
+    def __init__(self, fn: Callable[..., Any], note: str) -> None:
+        super().__init__(fn)
+        self._note = note
+
+    def __call__(self, element: Carried) -> Iterator[Carried]:
+        try:
+            for item in items_of(self.fn(element.value), None)[0]:
+                if item is None:
+                    raise no_element()
+                yield element.also(item)
+        except Exception as error:
+            note_on(error, self._note)
+            raise
+        element.done()
 
 
 class BecomesLater(_Lifted):

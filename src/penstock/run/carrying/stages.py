@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from math import inf
 from typing import Any, ClassVar
@@ -18,11 +18,13 @@ from typing import Any, ClassVar
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.given import Items
 from penstock.engine.runs.wiring import pull
-from penstock.engine.weaving.blame import describe, note_on
+from penstock.engine.weaving.blame import describe, note_on, place_of
 from penstock.engine.weaving.segment import STARVED, Segment
 from penstock.engine.weaving.stepping import SteppingRun
 from penstock.engine.weaving.weave_push import PushWeaver
 from penstock.operators.buffer import Buffer
+from penstock.operators.flat_map import FlatMap
+from penstock.run.carrying.functions import Flattened
 from penstock.run.carrying.marks import Carried, Positions, SourceMark, SourceMarks, joined_list
 from penstock.stage import Body, Sight, Stage
 
@@ -63,6 +65,10 @@ def lifted_stages(
         if isinstance(stage, Buffer) and not stage.gap and (room is None or stage.count <= room):
             flush(at)
             made += [stage, Positions(joined_list)]  # faster than what follows, and the same
+        elif isinstance(stage, FlatMap):
+            flush(at)
+            note = f"in {describe(stage)}, step {first + at + 1} of {total}{place_of(stage.fn)}"
+            made.append(replace(stage, fn=Flattened(stage.fn, note)))  # the same
         elif last and stage.tallies and at == len(stages) - 1:
             flush(at)
             made.append(TallyStage((stage,), first + at, total))

@@ -14,8 +14,10 @@ SMALLEST = 100
 """Rows below which a micro-batch is not made smaller, however long it takes."""
 STEP = 4
 """The most by which one micro-batch makes the next smaller: it may have been slow for another reason."""
-STRIDE = 32
-"""The most by which one micro-batch makes the next larger: it tells the most that more rows can take, if not why."""
+STRIDE = 8
+"""The most by which one micro-batch makes the next larger, as far as that is by an estimate of what is its own."""
+LEAP = 32
+"""The same where even all the time after its rows were read would be theirs."""
 APART = 1.25
 """By how much the sizes of two micro-batches must differ to tell anything; so every change is at least that large."""
 
@@ -59,7 +61,7 @@ class Pace:
         if self._cold:
             # The first one also tells how long Spark takes to warm up: rows may cost less than it says, and not more.
             self._cold = False
-            self._grow(rows, took, self._latency)
+            self._grow(rows, took, took, self._latency)
             return
         # One may have been planned slowly for another reason.
         self._usual = before if self._usual is None else min(before, 2 * self._usual)
@@ -70,12 +72,14 @@ class Pace:
             fewer = min(int(self.limit / APART), int(rows * meant / spent))
             self.limit = max(fewer, self.limit // STEP, min(self.limit, SMALLEST))
         else:
-            self._grow(rows, spent, meant)
+            self._grow(rows, spent, took, meant)
 
-    def _grow(self, rows: int, spent: float, meant: float) -> None:
-        """Allow more rows where as many as were allowed took much less than they may."""
+    def _grow(self, rows: int, spent: float, took: float, meant: float) -> None:
+        """Allow more rows where as many as were allowed took much less than they may: `spent`, and `took` at most."""
         if rows >= self.limit and APART * spent <= meant:
-            self.limit = int(self.limit * min(STRIDE, meant / spent)) if spent else self.limit * STRIDE
+            estimated = meant / spent if spent else STRIDE
+            certain = meant / took if took else LEAP
+            self.limit = int(self.limit * max(min(STRIDE, estimated), min(LEAP, certain)))
 
     def _later_cost(self, rows: int, took: float) -> float:
         """Return the seconds of those that it would have taken without rows; 0 as long as nothing tells."""

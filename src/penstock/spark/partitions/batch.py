@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.engine.weaving.blame import add_note, function_name
 from penstock.engine.words.arguments import function_given
-from penstock.spark.stages.packing import RecordBatches, packed
 from penstock.spark.stages.refusals import StageError
 from penstock.spark.wire.failure import report
+from penstock.spark.wire.packing import RecordBatches, packed
 from penstock.spark.wire.schema import Schema
 from penstock.spec.predicates import is_publisher
 from penstock.stream import Stream

@@ -17,7 +17,6 @@ from penstock.spark.partitions.lookout import Lookout
 from penstock.spark.partitions.planning import PartRange, PartSettings, Planning
 from penstock.spark.partitions.positions import Offset, key_of, part_of
 from penstock.spark.partitions.readers import KEPT, Cursor, Open, PartitionReader, PartSight
-from penstock.spark.stages.packing import packed
 from penstock.spark.versions.stream_readers import (
     ReadAllAvailable,
     ReadLimit,
@@ -26,6 +25,7 @@ from penstock.spark.versions.stream_readers import (
 )
 from penstock.spark.wire.failure import report
 from penstock.spark.wire.gate import Caller, DoorAddress
+from penstock.spark.wire.packing import packed
 from penstock.spark.wire.schema import Schema
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from penstock.spark.partitions.positions import Offset, PartError, PartName, key
 FIRST_LIMIT = 10_000
 """Rows of a part in its first micro-batches, before its pace is known."""
 SMALLEST_LIMIT = 100
-GROWTH, SHRINKAGE, SLACK = 32, 4, 1.25
+GROWTH, SHRINKAGE, SLACK = 8, 4, 1.25
 FIRST_LOOK, LAST_LOOK = 1.0, 10.0
 """Seconds until a part without rows is looked at again by a task: at first, and at most."""
 

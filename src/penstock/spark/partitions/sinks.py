@@ -22,9 +22,9 @@ from penstock.engine.weaving.blame import add_note, function_name
 from penstock.engine.words.arguments import function_given
 from penstock.flow import Sink
 from penstock.spark.partitions.batch import check_pickles
-from penstock.spark.stages.packing import RecordBatches
 from penstock.spark.versions.callbacks import BatchCall
 from penstock.spark.wire.failure import report
+from penstock.spark.wire.packing import RecordBatches
 from penstock.spark.wire.schema import Form, Schema
 from penstock.stream import Stream
 

@@ -19,11 +19,11 @@ from typing import Any
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.signals import Failed, Next
 from penstock.flow import Flow
-from penstock.spark.stages.packing import RecordBatches, packed
 from penstock.spark.stages.piecewise import ChainInPieces, WallClock
 from penstock.spark.stages.refusals import StageError, check_times
 from penstock.spark.stages.scopes import Scoped
 from penstock.spark.wire.failure import report
+from penstock.spark.wire.packing import RecordBatches, packed
 from penstock.spark.wire.schema import Form, Schema
 from penstock.stream import Stream
 

@@ -13,9 +13,10 @@ from penstock.engine.places.executors import thread
 from penstock.engine.runs.wiring import pull
 from penstock.engine.weaving.blame import add_note
 from penstock.flow import Flow
-from penstock.spark.stages.packing import RecordBatches, packed
+from penstock.spark.stages.columnwise import columnwise, segment_alone
 from penstock.spark.stages.refusals import StageError
 from penstock.spark.wire.failure import report
+from penstock.spark.wire.packing import RecordBatches, packed
 from penstock.spark.wire.schema import Form, Schema
 from penstock.stream import Stream
 
@@ -36,17 +37,26 @@ def stage_function(
 
     def run(batches: RecordBatches) -> RecordBatches:
         inputs = Turns()
-        outputs = flow(Stream.from_iterable(inputs))
+        rows_in = Stream.from_iterable(inputs)
+        outputs = flow(rows_in)
+        alone = segment_alone(outputs._chain) if outputs._chain.source is rows_in._chain.source else None
+
+        def otherwise(made: Any, unread: Iterator[Any], first: int) -> RecordBatches:
+            inputs.turn = unread
+            return packed(chain((made,), outputs), target, first)
+
         if places:
-            elements = _each_key(batches, reader, places, inputs, outputs)
+            made = packed(_each_key(batches, reader, places, inputs, outputs), target)
+        elif alone is not None:
+            made = columnwise(alone, batches, reader, target, otherwise)
         else:
             inputs.turn = chain.from_iterable(map(reader, batches))
             if pull(outputs._chain) is None:
                 # Asking for a row may have to wait for Spark's next batch, and an event loop must not wait.
                 outputs = flow(Stream.from_iterable(inputs).subscribe_on(thread("penstock-rows")))
-            elements = iter(outputs)
+            made = packed(outputs, target)
         try:
-            yield from packed(elements, target)
+            yield from made
         except Exception as error:
             context = TaskContext.get()
             if context is not None:

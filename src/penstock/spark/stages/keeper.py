@@ -14,13 +14,13 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 from penstock.bridges.shared.columns import values_of
 from penstock.engine.weaving.blame import add_note
 from penstock.flow import Flow
-from penstock.spark.stages.packing import packed
 from penstock.spark.stages.piecewise import ChainInPieces, WallClock
-from penstock.spark.stages.reading_states import read
+from penstock.spark.stages.reading_states import parted, read
 from penstock.spark.stages.refusals import StageError
-from penstock.spark.stages.states import written
+from penstock.spark.stages.states import head_of, joined, written
 from penstock.spark.stages.timekeeping import Timekeeper, read_time
 from penstock.spark.wire.failure import report
+from penstock.spark.wire.packing import packed
 from penstock.spark.wire.schema import Form, Schema
 
 AT_ONCE = 10_000
@@ -59,6 +59,7 @@ class Keeper(StatefulProcessor):
         self._pieces = pieces
         self._run = pieces.run
         self._names = self._run.names
+        self._head = head_of(self._run.signature, len(self._names))
         self._carried = self._source.arrow.append(pa.field("", pa.string()))
         self._beginning: bytes | None = None
         if self._run.quiet:
@@ -168,12 +169,15 @@ class Keeper(StatefulProcessor):
         if kept is None:
             self._run.begin()
             return
-        signature, *parts = read(bytes(kept[0]), "a key")
-        if signature != self._run.signature:
-            raise StageError(
-                f"keyed_by: the checkpoint has the states of {signature}, and the flow has {self._run.signature};"
-                " give it another checkpoint"
-            )
+        state = bytes(kept[0])
+        parts = parted(state, self._head, len(self._names))
+        if parts is None:
+            signature, *parts = read(state, "a key")
+            if signature != self._run.signature:
+                raise StageError(
+                    f"keyed_by: the checkpoint has the states of {signature}, and the flow has {self._run.signature};"
+                    " give it another checkpoint"
+                )
         self._run.put_back([read(part, name) for part, name in zip(parts, self._names, strict=True)])
 
     def _put_back(self, key: str, before: bytes | None) -> bool:
@@ -189,7 +193,7 @@ class Keeper(StatefulProcessor):
 
     def _state(self) -> bytes:
         parts = [written(*one) for one in zip(self._run.taken_out(), self._names, strict=True)]
-        return written((self._run.signature, *parts), "a key")
+        return joined(self._head, parts)
 
 
 def _by_key(pieces: list[Any], reader: Callable[[Any], Iterator[Any]], order: tuple[int, ...]) -> dict[str, list[Any]]:

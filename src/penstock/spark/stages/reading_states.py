@@ -21,7 +21,7 @@ from penstock.spark.stages.states import LITTLE, VERSION, class_named
 from penstock.spark.wire.rows import row_type
 
 _MOMENTS: dict[str, Any] = {"datetime": dt.datetime, "date": dt.date, "time": dt.time}
-_COLLECTIONS: dict[bytes, Callable[[Any], Any]] = {b"l": list, b"t": tuple, b"S": set, b"z": frozenset}
+_BYTES, _VALUES = b"bv"
 
 
 def read(data: bytes, name: str) -> Any:
@@ -43,6 +43,20 @@ def read(data: bytes, name: str) -> Any:
     return value
 
 
+def parted(data: bytes, head: bytes, count: int) -> list[bytes] | None:
+    """Return the parts of what `joined` has written; None if it is something else, of which `read` can say what."""
+    if not data.startswith(head):
+        return None
+    reader = _Reader(data, len(head))
+    parts: list[bytes] = []
+    try:
+        while len(parts) < count and reader._byte() == _BYTES:
+            parts.append(reader._block())
+    except ValueError:
+        return None
+    return parts if len(parts) == count and reader.at == len(data) else None
+
+
 class _Reader:
     """The reader of one state."""
 
@@ -60,10 +74,17 @@ class _Reader:
         self.at += count
         return taken
 
+    def _byte(self) -> int:
+        at = self.at
+        if at >= len(self._data):
+            raise ValueError("it is cut off")
+        self.at = at + 1
+        return self._data[at]
+
     def _number(self) -> int:
         n = shift = 0
         while True:
-            (byte,) = self._taken(1)
+            byte = self._byte()
             n |= (byte & 127) << shift
             if byte < 128:
                 return n
@@ -89,23 +110,21 @@ class _Reader:
         return found
 
     def _items(self) -> list[Any]:
-        code = self._taken(1).decode()
+        code = self._byte()
         count = self._number()
-        if code == "v":
+        if code == _VALUES:
             return [self.read() for _ in range(count)]
-        numbers = array(code)
+        numbers = array(chr(code))
         numbers.frombytes(self._taken(8 * count))
         if not LITTLE:
             numbers.byteswap()
         return numbers.tolist()
 
     def read(self) -> Any:
-        letter = self._taken(1)
-        if letter in _COLLECTIONS:
-            return _COLLECTIONS[letter](self._items())
-        method = _READ.get(letter)
+        letter = self._byte()
+        method = _METHODS.get(letter)
         if method is None:
-            raise ValueError(f"nothing is known as {letter!r}")
+            raise ValueError(f"nothing is known as {bytes((letter,))!r}")
         return method(self)
 
     def deque(self) -> Any:
@@ -166,6 +185,10 @@ class _Reader:
 
 
 _READ: dict[bytes, Callable[[_Reader], Any]] = {
+    b"l": _Reader._items,
+    b"t": lambda one: tuple(one._items()),
+    b"S": lambda one: set(one._items()),
+    b"z": lambda one: frozenset(one._items()),
     b"N": lambda one: None,
     b"T": lambda one: True,
     b"F": lambda one: False,
@@ -186,5 +209,6 @@ _READ: dict[bytes, Callable[[_Reader], Any]] = {
     b"r": _Reader.row,
     b"P": _Reader.pickle,
 }
+_METHODS = {letter[0]: method for letter, method in _READ.items()}
 
-__all__ = ["read"]
+__all__ = ["parted", "read"]

@@ -33,13 +33,13 @@ from penstock.spark.stages.ends import CARRIED, end_of
 from penstock.spark.stages.event_keeper import EventKeeper
 from penstock.spark.stages.executing import stage_function
 from penstock.spark.stages.keeper import Keeper
-from penstock.spark.stages.packing import RecordBatches
 from penstock.spark.stages.piecewise import folded
 from penstock.spark.stages.refusals import StageError, check_clocks, check_pieces
 from penstock.spark.stages.scopes import Scoped
 from penstock.spark.versions import stream_readers
 from penstock.spark.versions.arrow_types import arrow_schema
 from penstock.spark.versions.keyed_states import transform_with_state
+from penstock.spark.wire.packing import RecordBatches
 from penstock.spark.wire.schema import Form, Schema
 
 if TYPE_CHECKING:

@@ -57,6 +57,20 @@ def written(value: Any, name: str) -> bytes:
     return bytes(out)
 
 
+def head_of(signature: str, count: int) -> bytes:
+    """Return what the state of a key begins with: which steps it belongs to, before a part for each of them."""
+    text = signature.encode("utf-8", "surrogatepass")
+    return bytes((VERSION,)) + b"tv" + _number(1 + count) + b"s" + _number(len(text)) + text
+
+
+def joined(head: bytes, parts: list[bytes]) -> bytes:
+    """Write the state of a key, what `written((signature, *parts))` is."""
+    out = [head]
+    for part in parts:
+        out += (b"b", _number(len(part)), part)
+    return b"".join(out)
+
+
 def _pickled(value: Any, name: str, why: str) -> bytes:
     if why not in _said:
         _said.add(why)
@@ -73,8 +87,13 @@ def _pickled(value: Any, name: str, why: str) -> bytes:
         ) from error
 
 
+_SMALL = [bytes((n,)) for n in range(128)]
+
+
 def _number(n: int) -> bytes:
     """Write a count in as few bytes as it takes."""
+    if n < len(_SMALL):
+        return _SMALL[n]
     out = bytearray()
     while n > 127:
         out.append(n & 127 | 128)
@@ -144,8 +163,8 @@ class _Writer:
         self._out += letter + _number(len(data)) + data
 
     def _items(self, letter: bytes, items: Any) -> None:
-        values = list(items)
-        if len(values) >= _FEW:
+        if len(items) >= _FEW:
+            values = list(items)
             kinds = set(map(type, values))
             code = "q" if kinds == {int} else "d" if kinds == {float} else ""
             if code:
@@ -155,8 +174,8 @@ class _Writer:
                     pass
                 else:
                     return
-        self._out += letter + b"v" + _number(len(values))
-        for value in values:
+        self._out += letter + b"v" + _number(len(items))
+        for value in items:
             self.write(value)
 
     # One method for each plain type.
@@ -260,4 +279,4 @@ def class_named(module: str, name: str) -> Any:
     return value
 
 
-__all__ = ["LITTLE", "VERSION", "class_named", "written"]
+__all__ = ["LITTLE", "VERSION", "class_named", "head_of", "joined", "written"]

@@ -23,14 +23,14 @@ RecordBatches: TypeAlias = Iterator[Any]
 """An iterator of Arrow record batches."""
 
 
-def packed(elements: Iterable[Any], schema: Schema) -> RecordBatches:
-    """Put rows into record batches; Arrow batches among them pass as they are.
+def packed(elements: Iterable[Any], schema: Schema, first: int = 0) -> RecordBatches:
+    """Put rows into record batches; Arrow batches among them pass as they are, and `first` rows came before them.
 
     Batches grow to 10,000 rows while they fill at once and shrink while filling takes long, so that rows of a slow
     source do not wait for others.
     """
     iterator = iter(elements)
-    first, size = 0, FIRST_BATCH
+    size = FIRST_BATCH
     while True:
         began = monotonic()
         columns, rest = _filled(iterator, size, schema, first)

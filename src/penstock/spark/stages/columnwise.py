@@ -1,0 +1,134 @@
+"""columnwise: run steps that see each element alone over record batches, straight from rows to columns.
+
+Most stages are made of `map`, `filter` and the like. Their loop is called with the rows of a record batch and appends
+to the columns of the next one, so that no row passes through an iterator on its way or is kept with others. How results
+are taken apart is learned from the first of them; one of another class is looked at by itself. What gives Arrow
+batches, or rows of a class that has no short way, goes through `packed` from there on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
+from time import monotonic
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from penstock.bridges.shared.rows import columns_of, fields_of
+from penstock.engine.runs.chain import Chain
+from penstock.engine.watching.observe import is_observed
+from penstock.engine.weaving.segment import Segment
+from penstock.engine.weaving.weave_columns import can_be_columns, columns_weaver
+from penstock.spark.wire.packing import FIRST_BATCH, MOST_ROWS, QUICK, SLOW, RecordBatches
+from penstock.spark.wire.schema import Schema
+
+Loop = Callable[[Iterator[Any], list[list[Any]]], "tuple[Any] | None"]
+"""A loop over rows that appends to columns; it returns a result that it cannot take apart."""
+
+
+class _Unknown:
+    """The class of no result."""
+
+
+def segment_alone(steps: Chain) -> Segment | None:
+    """Return the stages of a chain if they are all it has and each element is treated alone; None otherwise."""
+    segment = steps.head
+    if len(segment.stages) < len(steps.steps) or not segment.one_loop or is_observed(steps):
+        return None
+    return segment if can_be_columns([stage.body for stage in segment.stages]) else None
+
+
+def columnwise(
+    segment: Segment,
+    batches: RecordBatches,
+    reader: Callable[[Any], Iterator[Any]],
+    target: Schema,
+    otherwise: Callable[[Any, Iterator[Any], int], RecordBatches],
+) -> RecordBatches:
+    """Run stages over the rows of record batches and put what comes out into others.
+
+    `otherwise` does the rest where this cannot: it gets the first such result, the rows that have not been read, and
+    how many rows have come out before. Batches are as large as they can be without making rows of a slow source, or of
+    a slow function, wait for others.
+    """
+    names = target.names
+    columns: list[list[Any]] = [[] for _ in names]
+    loop = _loop(segment, names, _Unknown, opening_of(tuple, names))
+    first, size = 0, FIRST_BATCH
+    asked = since = monotonic()
+    for batch in batches:
+        came = monotonic()
+        slow_source = came - asked > QUICK
+        at = 0
+        while at < batch.num_rows:
+            part = batch.slice(at, size)
+            at += part.num_rows
+            rows = reader(part)
+            while (left := loop(rows, columns)) is not None:
+                (row,) = left
+                kind, count = type(row), first + len(columns[0])
+                opening = opening_of(kind, names)
+                if opening is None:
+                    if columns[0]:
+                        yield target.batch_of(columns, first)
+                    unread = chain((batch.slice(at),), batches)
+                    yield from otherwise(row, chain(rows, chain.from_iterable(map(reader, unread))), count)
+                    return
+                for column, values in zip(columns, columns_of(names, (row,), count, {kind}), strict=True):
+                    column.extend(values)
+                loop = _loop(segment, names, kind, opening)
+            now = monotonic()
+            if 2 * len(columns[0]) >= size or now - since > SLOW or (slow_source and at == batch.num_rows):
+                if columns[0]:
+                    yield target.batch_of(columns, first)
+                first += len(columns[0])
+                columns = [[] for _ in names]
+                since = monotonic()
+            if now - came < QUICK:
+                size = min(2 * size, MOST_ROWS)
+            elif now - came > SLOW:
+                size = max(size // 2, 1)
+            came = monotonic()
+        asked = monotonic()
+    if columns[0]:
+        yield target.batch_of(columns, first)
+
+
+def _loop(segment: Segment, names: tuple[str, ...], kind: type, opening: tuple[str, ...] | None) -> Loop:
+    """Return the loop for results of a class; it is woven once."""
+    ((function, where, fields),) = segment.prepared("free", None, columns_weaver(opening or (), len(names)))
+    return lambda rows, columns: function(rows, columns, kind, where, *fields)
+
+
+def opening_of(kind: type[Any], names: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the lines that take a result of a class apart into `a0`, `a1` and so on; None if it takes more than that.
+
+    They give what `columns_of` gives, or fail.
+    """
+    places = [f"a{place}" for place in range(len(names))]
+    if issubclass(kind, pa.RecordBatch | pa.Table) or hasattr(kind, "__fields__"):
+        return None
+    if issubclass(kind, Mapping):
+        if kind is not dict:
+            return None
+        return (
+            f"if len(v) != {len(names)}: return (v,)",
+            *(f"{a} = v[{name!r}]" for a, name in zip(places, names, strict=True)),
+        )
+    own = fields_of(kind)
+    if own is None:
+        if kind in {tuple, list}:
+            return (f"{', '.join(places)}, = v",)
+        return ("a0 = v",) if len(names) == 1 and not issubclass(kind, tuple | list) else None
+    if set(own) != set(names):
+        return None
+    if dataclasses.is_dataclass(kind):
+        return tuple(f"{a} = v.{name}" for a, name in zip(places, names, strict=True))
+    if kind.__iter__ is not tuple.__iter__:
+        return None
+    return (f"{', '.join(places[names.index(name)] for name in own)}, = v",)
+
+
+__all__ = ["columnwise", "opening_of", "segment_alone"]
