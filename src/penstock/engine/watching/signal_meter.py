@@ -187,7 +187,7 @@ class Gauge(Part):
             downstream.on_subscribe(subscription)  # which knows what to do with it
             return
         self._subscription = subscription
-        downstream.on_subscribe(self)
+        downstream.on_subscribe(self)  # pyright: ignore[reportArgumentType]  it binds what slots hold
 
     def on_error(self, error: Exception, /) -> None:
         """Count a failure that began here."""
