@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Callable, Iterable
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from penstock.engine.grounds.cold_paths import left_alone, nobody
 from penstock.engine.grounds.outlet import accepts
@@ -18,11 +18,12 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.given import connect_to
 from penstock.engine.runs.wiring import connect, refuse
 from penstock.engine.weaving.blame import blamed
+from penstock.engine.weaving.segment import no_element
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import Part, chunks_of, height_of
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
-from penstock.stage import Again, Body, Gives, Sight, Source, Stage
+from penstock.stage import Again, Source
 
 T = TypeVar("T")
 UNCOMMITTED = 10_000
@@ -129,8 +130,7 @@ class Resumable(Source[T]):
 
     def connect(self, downstream: Subscriber[T], /) -> None:
         """Open it from the beginning and leave the positions out."""
-        chain = self.opened(None)
-        connect(chain if self.counted else chain.then(_BARE), downstream)
+        connect(self.opened(None), downstream if self.counted else _BareRun(self, downstream))
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,21 +218,58 @@ def element_of(pair: Any) -> Any:
     return pair[1]
 
 
-@dataclass(frozen=True, slots=True)
-class _Bare(Stage[Any, Any]):
-    """Leave the position out."""
+class _BareRun(Part):
+    """A run that leaves the positions out, of many elements at a time where that is possible."""
 
-    sight: ClassVar[Sight] = Sight.ITEM
-    gives: ClassVar[Gives] = Gives.ONE
-    loop: ClassVar[Body] = Body(
-        # A call for each element would cost as much as many a step behind it.
-        "v = v[1] if type(v) is tuple and len(v) == 2 and v[0] is not None else {element}(v)\nif v is None: none"
-    )
+    def __init__(self, source: Resumable[Any], downstream: Subscriber[Any]) -> None:
+        self.height = height_of(downstream) + 1
+        self._source = source
+        self._downstream = downstream
+        self._deliver_all = chunks_of(downstream)
+        self._upstream: Subscription | None = None
+        self._over = False
+        self.on_chunk = None if self._deliver_all is None else self._all
 
-    @property
-    def element(self) -> Callable[[Any], Any]:
-        """Return what takes the element."""
-        return element_of
+    def on_subscribe(self, subscription: Subscription, /) -> None:
+        if accepts(subscription, self._upstream):
+            self._upstream = subscription
+            self._downstream.on_subscribe(subscription)
 
+    def on_next(self, pair: Any, /) -> None:
+        if self._over:
+            return  # rule 2.8
+        try:
+            element = element_of(pair)
+            if element is None:
+                raise no_element()
+        except TypeError as error:
+            self._refuse(blamed(error, self._source, self._source.open_from))
+        else:
+            self._downstream.on_next(element)
 
-_BARE = _Bare()
+    def _all(self, pairs: list[Any], /) -> None:
+        found = [pair[1] for pair in pairs if type(pair) is tuple and len(pair) == 2 and pair[0] is not None]
+        if len(found) == len(pairs) and not any(element is None for element in found):
+            assert self._deliver_all is not None
+            self._deliver_all(found)
+        else:
+            for pair in pairs:  # those before the one that is no pair come first
+                self.on_next(pair)
+
+    def _refuse(self, error: Exception) -> None:
+        self._over = True
+        assert self._upstream is not None
+        self._upstream.cancel()
+        self._downstream.on_error(error)
+
+    def on_error(self, error: Exception, /) -> None:
+        if not self._over:
+            self._downstream.on_error(error)
+
+    def on_complete(self) -> None:
+        if not self._over:
+            self._downstream.on_complete()
+
+    def gone(self) -> None:
+        """Be told that nothing will be signalled any more."""
+        left_alone(self._downstream)
