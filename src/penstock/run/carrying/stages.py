@@ -70,8 +70,7 @@ def lifted_stages(
             note = f"in {describe(stage)}, step {first + at + 1} of {total}{place_of(stage.fn)}"
             made.append(replace(stage, fn=Flattened(stage.fn, note)))  # the same
         elif last and stage.tallies and at == len(stages) - 1:
-            flush(at)
-            made.append(TallyStage((stage,), first + at, total))
+            passing.append(stage)  # an element that it drops is one that it has dealt with
         elif body.each is not None or body.head is not None:
             flush(at)
             made.append(ManyStage((stage,), first + at, total))
@@ -158,17 +157,6 @@ class _Passing:
     def tails(self) -> Iterator[Carried]:
         """Return what follows at the end, which comes of no element."""
         return map(Carried, self._tails())
-
-
-@dataclass(frozen=True, slots=True)
-class TallyStage(CarriedStage):
-    """A stage at the end of a chain that deals with each element and says at last how many there were."""
-
-    loop: ClassVar[Body] = Body(_ONE_OR_NONE, state=_STATE, ends="{run}.over", tail="{run}.tails()")
-
-    def begin(self) -> _Passing:
-        """Begin a run."""
-        return _Passing(self.segment)
 
 
 class _HeldWeaver(PushWeaver):
