@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections import Counter
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from penstock import Sink
 from penstock.connectors import kafka
+from penstock.connectors.kafka.intake import KafkaIntake
 from tests.connectors.kafka.server import PATIENT, Broker, until
 
 
@@ -64,3 +66,39 @@ def test_a_second_member_gets_partitions_and_gives_them_back(broker: Broker, top
     first.cancel()
     again = [n for n, count in Counter(n for _, _, n in seen).items() if count > 1]
     assert not again
+
+
+@pytest.mark.proves("kafka.source", "a second member joins and leaves", "nothing lost; what was done is not done again")
+def test_what_is_done_while_a_partition_goes_is_committed(
+    broker: Broker, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = f"{topic}-g"
+    going = threading.Event()
+    seen: list[int] = []
+    revoke = KafkaIntake._on_revoke
+
+    def on_revoke(intake: KafkaIntake, consumer: Any, partitions: Any) -> None:
+        going.set()
+        revoke(intake, consumer, partitions)
+
+    async def note(record: kafka.Record) -> None:
+        while len(seen) == 20 and not going.is_set():
+            await asyncio.sleep(0.01)
+        seen.append(int(record.value or b""))
+
+    def member() -> Any:
+        stream = kafka.source(topic, servers=broker.servers, group=group, options=PATIENT)
+        return (stream | Sink.for_each(note)).run()
+
+    monkeypatch.setattr(KafkaIntake, "_on_revoke", on_revoke)
+    broker.produce(topic, (b"%d" % n for n in range(10)))
+    first = member()
+    until(lambda: sum(broker.committed(topic, group)) == 10, "nothing is committed")
+    broker.produce(topic, (b"%d" % n for n in range(10, 40)))
+    until(lambda: len(seen) == 20, "the first member does not read on")
+    second = member()
+    until(lambda: sum(broker.committed(topic, group)) == 40, "not all is committed")
+    first.cancel()
+    second.cancel()
+    assert going.is_set()
+    assert sorted(seen) == list(range(40))

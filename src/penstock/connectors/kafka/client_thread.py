@@ -21,6 +21,10 @@ class ClientThread:
         """Have a call made behind those before, and wait for what it returns."""
         return await asyncio.wrap_future(self._pool.submit(fn, *args, **kwargs))
 
+    def soon(self, fn: Callable[[], object]) -> None:
+        """Have a call made behind those before; does not wait."""
+        self._pool.submit(fn)
+
     def end(self, *last: Callable[[], object]) -> None:
         """Have some last calls made, and let the thread go behind them; does not wait."""
         for call in last:

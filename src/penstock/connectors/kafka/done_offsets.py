@@ -1,7 +1,8 @@
 """done_offsets: what was given of each partition that is held here, and how much of it is done.
 
-The consumer's thread notes what it gives and which partitions are taken away; commits come from other threads. What is
-done of a partition that was taken away is not ours to commit: its next holder has gone on from what was committed.
+The consumer's thread notes which partitions are taken away and what is committed; what is given may be noted by others.
+What is done of a partition that was taken away is not ours to commit: its next holder has gone on from what was
+committed.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ class DoneOffsets:
     """The partitions that are held, with what was given of them and what is done."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
         self._held: dict[Place, _Progress] = {}
         self._told = False
 
     def gave(self, place: Place, first: int, end: int) -> None:
         """Note that the records from one offset up to another were given."""
-        with self._changed:
+        with self._lock:
             held = self._held.get(place)
             if held is None:
                 self._held[place] = _Progress(end, first)
@@ -41,7 +42,7 @@ class DoneOffsets:
     def done(self, offsets: Mapping[Place, int]) -> dict[Place, int]:
         """Take note of what is done, and return what of it is to be committed: what is held and has come further."""
         found: dict[Place, int] = {}
-        with self._changed:
+        with self._lock:
             self._told = True
             for place, offset in offsets.items():
                 held = self._held.get(place)
@@ -51,24 +52,22 @@ class DoneOffsets:
 
     def committed(self, offsets: Mapping[Place, int]) -> None:
         """Note that so much is committed."""
-        with self._changed:
+        with self._lock:
             for place, offset in offsets.items():
                 held = self._held.get(place)
                 if held is not None and held.done < offset:
                     held.done = offset
-            self._changed.notify_all()
 
-    def let_finish(self, places: Iterable[Place], seconds: float) -> bool:
-        """Wait until what was given of some partitions is committed; not at all where a run commits nothing."""
-        wanted = list(places)
-        with self._changed:
-            return self._told and self._changed.wait_for(
-                lambda: all(held.done >= held.given for place in wanted if (held := self._held.get(place))), seconds
-            )
+    def finished(self, places: Iterable[Place]) -> bool:
+        """Tell whether what was given of some partitions is committed; it is where a run commits nothing."""
+        with self._lock:
+            if not self._told:
+                return True
+            return all(held.done >= held.given for place in places if (held := self._held.get(place)))
 
     def drop(self, places: Iterable[Place]) -> None:
         """Forget partitions that are held no longer."""
-        with self._changed:
+        with self._lock:
             for place in places:
                 self._held.pop(place, None)
 

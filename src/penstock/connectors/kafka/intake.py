@@ -1,4 +1,8 @@
-"""intake: a consumer, its partitions and their offsets; every call but `commit` and `leave` on one thread.
+"""intake: a consumer, its partitions and their offsets; every call but `ask_commit` and `leave` on one thread.
+
+The client lets one call in at a time: a commit beside a call that waits for messages waits as long, and one beside the
+callback of a rebalance until that has returned. So commits are asked for from any thread and made on the consumer's:
+between two calls, and while a partition that is to go waits for what was given of it.
 
 `take(n)` asks the client for n messages at most. Behind it the client fetches ahead, within the bounds of
 `ConsumerSettings`. While none are asked for, `idle` pauses the partitions and goes on polling: a member of a group that
@@ -12,7 +16,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from threading import Event
 from typing import Any, Literal
 
@@ -99,6 +105,7 @@ class KafkaIntake:
         self._ended: set[Place] = set()
         self._paused = False
         self._asked = time.monotonic()
+        self._commits: SimpleQueue[tuple[Mapping[Place, int], Future[None]]] = SimpleQueue()
         self.ledger = DoneOffsets()
 
     def open(self, topics: tuple[str, ...], places: tuple[Place, ...], after: Mapping[Place, int]) -> None:
@@ -159,8 +166,10 @@ class KafkaIntake:
 
     def _on_revoke(self, _: Consumer, partitions: list[TopicPartition]) -> None:
         places = [(one.topic, one.partition) for one in partitions]
-        if not self.stopping.is_set():
-            self.ledger.let_finish(places, self._reading.handover)
+        deadline = time.monotonic() + self._reading.handover
+        self.commit_asked()
+        while not self.stopping.is_set() and not self.ledger.finished(places) and time.monotonic() < deadline:
+            self.commit_asked(WAIT)
         self._give_up(places)
 
     def _on_lost(self, _: Consumer, partitions: list[TopicPartition]) -> None:
@@ -259,8 +268,30 @@ class KafkaIntake:
 
     # What is done.
 
-    def commit(self, offsets: Mapping[Place, int]) -> None:
-        """Tell the group what is done, and wait until it is known there; from any thread, one at a time."""
+    def ask_commit(self, offsets: Mapping[Place, int]) -> Future[None]:
+        """Have the group told what is done, with the next `commit_asked`; from any thread."""
+        told: Future[None] = Future()
+        self._commits.put((offsets, told))
+        return told
+
+    def commit_asked(self, wait: float = 0.0) -> None:
+        """Make the commits that were asked for, waiting a little for the first."""
+        try:
+            while True:
+                offsets, told = self._commits.get(timeout=wait) if wait else self._commits.get_nowait()
+                wait = 0.0
+                if not told.set_running_or_notify_cancel():
+                    continue
+                try:
+                    self._commit(offsets)
+                except Exception as error:  # noqa: BLE001  told to the run
+                    told.set_exception(error)
+                else:
+                    told.set_result(None)
+        except Empty:
+            return
+
+    def _commit(self, offsets: Mapping[Place, int]) -> None:
         found = self.ledger.done(offsets)
         if not found:
             return
@@ -294,6 +325,7 @@ class KafkaIntake:
     def close(self) -> None:
         """Leave the group and close the connections."""
         self.stopping.set()
+        self.commit_asked()
         if self._consumer is not None:
             self._consumer.close()
 

@@ -195,6 +195,7 @@ class Dealer:
             while not self.intake.stopping.is_set() and not self.intake.ended:
                 room = self._find_room()
                 self._switch()
+                self.intake.commit_asked()
                 if room:
                     self._deal(self.intake.take(MOST, WAIT))
         except Exception as error:  # noqa: BLE001  told to all that read
@@ -205,7 +206,8 @@ class Dealer:
             self._bell.ring()
             for lane in self._lanes.values():
                 lane.end(failure)
-        self.intake.stopping.wait()  # commits may follow the last record
+        while not self.intake.stopping.is_set():  # commits may follow the last record
+            self.intake.commit_asked(WAIT)
         try:
             self.intake.close()
         finally:
@@ -337,7 +339,10 @@ class PartitionQueue:
 
     async def commit(self, position: int, /) -> None:
         """Commit the offset, if the partition is still ours."""
-        await asyncio.to_thread(self._dealer.intake.commit, {self.place: position})
+        told = self._dealer.intake.ask_commit({self.place: position})
+        with self._dealer.lock:
+            self._dealer.lock.notify()
+        await asyncio.wrap_future(told)
 
     async def close(self) -> None:
         """Read no more of it; the partition stays paused."""

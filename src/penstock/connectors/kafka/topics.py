@@ -229,6 +229,11 @@ class _Consuming:
         finally:
             self._worker.end()
 
+    async def _commit(self, offsets: Mapping[Place, int]) -> None:
+        told = self._intake.ask_commit(offsets)
+        self._worker.soon(self._intake.commit_asked)  # if that is not done before, in a rebalance
+        await asyncio.wrap_future(told)
+
     def _revoked(self, places: list[Place]) -> None:
         pass
 
@@ -268,7 +273,7 @@ class TopicsReader(_Consuming):
 
     async def commit(self, position: Position, /) -> None:
         """Commit the offsets of the partitions that are still ours."""
-        await asyncio.to_thread(self._intake.commit, offsets_at(position))
+        await self._commit(offsets_at(position))
 
 
 class OnePartitionReader(_Consuming):
@@ -310,7 +315,7 @@ class OnePartitionReader(_Consuming):
 
     async def commit(self, position: int, /) -> None:
         """Commit the offset."""
-        await asyncio.to_thread(self._intake.commit, {self._place: position})
+        await self._commit({self._place: position})
 
 
 __all__ = [
