@@ -17,6 +17,7 @@ from penstock.run.carrying.joints import JOINTS
 from penstock.run.carrying.marks import Carried, Positions, finished
 from penstock.run.carrying.sources import REASONS, SOURCES
 from penstock.run.carrying.stages import is_fold, lifted_stages
+from penstock.run.carrying.standstill import fits, is_sure, paths
 from penstock.run.carrying.values import CarriedValues
 from penstock.stage import Joint, Source, Stage, Step
 
@@ -40,6 +41,8 @@ class Lifting:
     runs: list[SourceRun] = field(default_factory=list)
     _seen: list[Source[Any]] = field(default_factory=list)
     _folds: bool = False
+    _fits: bool = True
+    """Whether buffers leave room for another element whatever they keep."""
 
     def carries(self, chain: Chain) -> bool:
         """Tell whether elements of a marked source come through a chain."""
@@ -51,8 +54,13 @@ class Lifting:
     def whole(self, chain: Chain) -> Chain:
         """Return the chain of a run, whose elements are done when they have come to its end."""
         self._folds = _folds(chain)
+        ways = paths(chain)
+        self._fits = all(fits(way, way[0].window) for way in ways if isinstance(way[0], Resumable))
         made = self._end(chain)
+        for run in self.runs:
+            run.marks.alone = is_sure(ways)
         self.marked = _never  # the streams that functions make in the run have no positions
+        self._fits = False
         return made
 
     def _branched(self, source: Branches) -> Branches:
@@ -77,7 +85,6 @@ class Lifting:
             return chain.then(Positions(Carried))
         source, made = self._source(chain.source)
         steps = chain.steps
-        room = min((run.marks.window for run in self.runs if run.marks.window is not None), default=None)
         at = 0
         while at < len(steps):
             step = steps[at]
@@ -87,7 +94,9 @@ class Lifting:
                 continue
             stop = next((n for n in range(at, len(steps)) if isinstance(steps[n], Joint)), len(steps))
             stages: Any = steps[at:stop]
-            made.extend(lifted_stages(stages, at, len(steps), last=last and stop == len(steps), room=room))
+            made.extend(
+                lifted_stages(stages, at, len(steps), last=last and stop == len(steps), fits=self._fits or self._folds)
+            )
             at = stop
         return Chain(source.source, (*source.steps, *made))
 

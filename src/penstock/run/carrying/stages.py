@@ -36,12 +36,13 @@ def is_fold(stage: Stage[Any, Any]) -> bool:
     return stage.body.drops_all and stage.body.tail is not None
 
 
-def _holds(stage: Stage[Any, Any]) -> bool:
+def keeps_elements(stage: Stage[Any, Any]) -> bool:
+    """Tell whether a stage keeps elements until others come, or the end."""
     return bool(stage.keeps) or is_fold(stage) or any(name == "items" for name, _ in stage.body.state)
 
 
 def lifted_stages(
-    stages: Stages, first: int, total: int, *, last: bool = False, room: int | None = None
+    stages: Stages, first: int, total: int, *, last: bool = False, fits: bool = True
 ) -> list[Stage[Any, Any]]:
     """Return adjacent stages over carried elements.
 
@@ -50,7 +51,7 @@ def lifted_stages(
         first: How many steps of the chain come before them.
         total: How many steps there are.
         last: Whether nothing follows in the chain.
-        room: How many elements may be uncommitted, None for any number.
+        fits: Whether buffers leave room for another element whatever they keep, so that they need not tell.
     """
     made: list[Stage[Any, Any]] = []
     passing: list[Stage[Any, Any]] = []
@@ -62,7 +63,7 @@ def lifted_stages(
 
     for at, stage in enumerate(stages):
         body = stage.body
-        if isinstance(stage, Buffer) and not stage.gap and (room is None or stage.count <= room):
+        if isinstance(stage, Buffer) and not stage.gap and fits:
             flush(at)
             made += [stage, Positions(joined_list)]  # faster than what follows, and the same
         elif isinstance(stage, FlatMap):
@@ -74,7 +75,7 @@ def lifted_stages(
         elif body.each is not None or body.head is not None:
             flush(at)
             made.append(ManyStage((stage,), first + at, total))
-        elif _holds(stage):
+        elif keeps_elements(stage):
             flush(at)
             made.append(HoldingStage((stage,), first + at, total))
         else:
@@ -189,10 +190,14 @@ class _Holder:
         self._stage = step.stages[0]
         self._had: deque[tuple[SourceMark, ...]] = deque()
         self._all = is_fold(self._stage)
+        self._name = describe(self._stage)
+        self._coming = False
+        """Whether the last of the elements is one that the stage may still make something of."""
 
     def came(self, element: Carried) -> None:
         """Take an element."""
         self._had.append(element.marks)
+        self._coming = True
 
     def given(self, value: Any) -> Carried:
         """Return something that the stage gives while it has these elements."""
@@ -204,6 +209,8 @@ class _Holder:
     def given_last(self, value: Any) -> Carried:
         """Return the last thing that the stage gives, which takes all the marks."""
         had, self._had = self._had, deque()
+        for mark in chain.from_iterable(had):
+            mark.book.unhold(mark)
         return Carried(value, tuple(chain.from_iterable(had)))
 
     def let_go(self, kept: float) -> None:
@@ -211,7 +218,15 @@ class _Holder:
         had = self._had
         most = inf if self._all else kept + self._stage.keeps
         while len(had) > most:
-            Carried(None, had.popleft()).done()
+            marks = had.popleft()
+            if had or not self._coming:
+                for mark in marks:
+                    mark.book.unhold(mark)
+            Carried(None, marks).done()
+        if had and self._coming:
+            for mark in had[-1]:
+                mark.book.hold(mark, self._name)
+        self._coming = False
         if len(had) > 1 and had[-1]:
             self._check_room(had[-1][0].book)
 
@@ -331,4 +346,4 @@ def _opened(steps: tuple[Any, ...], piece: tuple[Any, ...]) -> Iterator[Any]:
     return opener(None)
 
 
-__all__ = ["CarriedStage", "is_fold", "lifted_stages"]
+__all__ = ["CarriedStage", "is_fold", "keeps_elements", "lifted_stages"]
