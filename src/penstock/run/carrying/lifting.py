@@ -15,6 +15,7 @@ from penstock.run.branches import Branches, Hole
 from penstock.run.carrying.entrance import MarkedSource, SourceRun
 from penstock.run.carrying.joints import JOINTS
 from penstock.run.carrying.marks import Carried, Positions, finished
+from penstock.run.carrying.shares import Shares
 from penstock.run.carrying.sources import REASONS, SOURCES
 from penstock.run.carrying.stages import is_fold, lifted_stages
 from penstock.run.carrying.standstill import fits, is_sure, paths
@@ -40,6 +41,8 @@ class Lifting:
     """Makes the run of a source; it is told whether anything is done before the end."""
     runs: list[SourceRun] = field(default_factory=list)
     _seen: list[Source[Any]] = field(default_factory=list)
+    _shares: list[Shares] = field(default_factory=list)
+    """Those of the branches around a chain, the innermost last."""
     _folds: bool = False
     _fits: bool = True
     """Whether buffers leave room for another element whatever they keep."""
@@ -47,7 +50,7 @@ class Lifting:
     def carries(self, chain: Chain) -> bool:
         """Tell whether elements of a marked source come through a chain."""
         source = chain.source
-        if isinstance(source, CarriedValues) or self.marked(source):
+        if isinstance(source, CarriedValues | Hole) or self.marked(source):
             return True
         return any(self.carries(inner) for inner in inner_chains(source))
 
@@ -67,9 +70,17 @@ class Lifting:
         """Have each element carried by every branch; the stream before waits for the slowest of them."""
         ends = source.ends
         self._folds = any(_folds(end._chain) for end in ends)
-        stream = self.lifted(source.stream).then(Positions(_KeptBy(len(ends) - 1)))
-        lifted = tuple([replace(end, _chain=self._end(end._chain)) for end in ends])
+        shares = Shares()
+        stream = self.lifted(source.stream).then(Positions(shares))
+        self._shares.append(shares)
+        lifted = tuple([replace(end, _chain=self._branch(end._chain)) for end in ends])
+        self._shares.pop()
         return replace(source, stream=stream, ends=lifted)
+
+    def _branch(self, chain: Chain) -> Chain:
+        shares = self._shares[-1]
+        first = len(shares)
+        return self._end(chain).then(shares.end(first))
 
     def _end(self, chain: Chain) -> Chain:
         if isinstance(chain.source, Branches):
@@ -81,7 +92,7 @@ class Lifting:
         return self._steps(chain, last=False)
 
     def _steps(self, chain: Chain, *, last: bool) -> Chain:
-        if not isinstance(chain.source, Hole) and not self.carries(chain):
+        if not self.carries(chain):
             return chain.then(Positions(Carried))
         source, made = self._source(chain.source)
         steps = chain.steps
@@ -104,7 +115,7 @@ class Lifting:
         if isinstance(source, CarriedValues):
             return source.carried, []
         if isinstance(source, Hole):
-            return Chain(source), []
+            return Chain(source), [self._shares[-1].begin()]
         if self.marked(source):
             if any(source is each or source == each for each in self._seen):
                 raise NotCarriedError(
@@ -130,18 +141,6 @@ class Lifting:
 
 def _never(_: Source[Any]) -> bool:
     return False
-
-
-class _KeptBy:
-    """A function that has so many more branches carry an element."""
-
-    def __init__(self, more: int) -> None:
-        self._more = more
-
-    def __call__(self, element: Carried) -> Carried:
-        for _ in range(self._more):
-            element.also(None)
-        return element
 
 
 def _folds(chain: Chain) -> bool:
