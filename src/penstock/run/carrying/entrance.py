@@ -38,7 +38,7 @@ class SourceRun:
         if isinstance(source, Resumable) and not source.counted:
             return source.opened(after, self._opening)
         stream: Stream[Any] = Stream(Chain(source))
-        return Resumption.of(stream).open(after)._chain
+        return Resumption.of(stream).open(after, self._opening)._chain
 
     def _commit(self, position: Position) -> None:
         source = self.source
@@ -49,7 +49,8 @@ class SourceRun:
             self._keep(position)
 
     def close(self) -> None:
-        """Let go of what was opened, behind the last commit; does not wait."""
+        """Let go of what was opened, behind the last commit, also if another thread is just telling it."""
+        self.marks.finish()
         if self._opening is not None:
             self._opening.close()
 

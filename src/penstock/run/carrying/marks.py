@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from threading import Lock
+from threading import Condition, Lock, get_ident
 from time import monotonic
 from typing import Any, ClassVar
 
@@ -49,6 +49,10 @@ class SourceMarks:
         self._marks: deque[SourceMark] = deque()
         self._position: Any = None
         self._telling = False
+        self._teller = 0
+        """The thread that tells the source, or has been the last to."""
+        self._quiet = Condition(self._lock)
+        self._finishing = False
         self._closed = False
         self._told = 0.0
         self.gathers = False
@@ -166,6 +170,7 @@ class SourceMarks:
                     return
                 position, self._position = self._position, None
                 self._telling = True
+                self._teller = get_ident()
             try:
                 self._commit(position)
             except Exception as error:  # noqa: BLE001  rule 1.4: the run ends with it
@@ -177,6 +182,9 @@ class SourceMarks:
             finally:
                 self._telling = False
                 self._told = monotonic()
+                if self._finishing:
+                    with self._quiet:
+                        self._quiet.notify_all()
             if self._asks:
                 self._asks = False
                 self.on_room()
@@ -196,6 +204,18 @@ class SourceMarks:
                 mark.left = _FORGOTTEN
             self._marks = deque()
             self._entered = self._settled = 0
+
+    def finish(self) -> None:
+        """Tell the source the last position, wait for another thread that is telling it, and tell it no more."""
+        self._finishing = True
+        while True:
+            self.tell()
+            with self._lock:
+                if self._telling and self._teller != get_ident():
+                    self._quiet.wait_for(lambda: not self._telling)
+                elif self._telling or self._closed or self._position is None:
+                    self._closed = True
+                    return
 
     def close(self) -> None:
         """Tell the source no more."""
