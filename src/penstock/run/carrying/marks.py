@@ -100,13 +100,8 @@ class SourceMarks:
             mark.left -= 1
             if mark.left == mark.held:
                 self._settled += 1
-            first = not mark.left and self._marks[0] is mark
-            if first:
-                self._clear()
-        if first:
-            self._cleared()
-        elif self.waits:
-            self.look()
+            cleared = not mark.left and self._marks[0] is mark and self._clear()
+        self._dropped(cleared)
 
     def drop_all(self, dropped: Iterable[SourceMark]) -> None:
         """Have one element less carry each of these marks."""
@@ -115,13 +110,8 @@ class SourceMarks:
                 mark.left -= 1
                 if mark.left == mark.held:
                     self._settled += 1
-            first = bool(self._marks) and not self._marks[0].left
-            if first:
-                self._clear()
-        if first:
-            self._cleared()
-        elif self.waits:
-            self.look()
+            cleared = bool(self._marks) and not self._marks[0].left and self._clear()
+        self._dropped(cleared)
 
     def hold(self, mark: SourceMark, keeper: str) -> None:
         """Know that a step keeps an element that carries a mark until another one comes."""
@@ -148,14 +138,20 @@ class SourceMarks:
         if still and self.on_standstill is not None:
             self.on_standstill(self._keeper)
 
-    def _clear(self) -> None:
+    def _clear(self) -> bool:
         marks = self._marks
         last = marks.popleft()
         while marks and not marks[0].left:
             last = marks.popleft()
         self._position = self.reached = last.position
+        return True
 
-    def _cleared(self) -> None:
+    def _dropped(self, cleared: bool) -> None:
+        """Go on outside of the lock, where functions are called."""
+        if not cleared:
+            if self.waits:
+                self.look()
+            return
         room = len(self._marks) <= self.room_at
         if room or not self.gathers or monotonic() - self._told > OFTEN:
             self.tell()
