@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from penstock import Sink, Stream, thread
+from penstock.run.carrying.standstill import is_sure, paths
 from tests.run.carrying.ledger import WAIT, Ledger
 
 
@@ -53,3 +54,19 @@ def test_what_is_kept_until_another_source_gives_is_not_refused() -> None:
     merged = few.stream(window=8).filter(is_first).merge(more.stream().subscribe_on(thread("more")))
     assert (merged.buffer(2) | Sink.count()).run().wait(WAIT) == 51
     assert (few.last, more.last) == (40, 100)
+
+
+@pytest.mark.parametrize(
+    ("use", "sure"),
+    [
+        (lambda numbers: numbers.map(str).publish_on(thread("other")).buffer(2), True),
+        (lambda numbers: numbers.retry(2).buffer_timeout(2, 1).buffer(2), True),
+        (lambda numbers: numbers.merge(Stream.just(1)).buffer(2), False),
+        (lambda numbers: numbers.take_until(Stream.just(1)).buffer(2), False),
+        (lambda numbers: numbers.take(3).buffer(2), False),
+        (lambda numbers: numbers.keep_alive(1, 0).buffer(2), False),
+        (lambda numbers: numbers.group_by(bool).flat_map(lambda group: group.to_list()).buffer(2), False),
+    ],
+)
+def test_it_is_known_what_steps_wait_for(use: Callable[[Stream[int]], Stream[Any]], sure: bool) -> None:
+    assert is_sure(paths(use(Ledger(1).stream())._chain)) is sure

@@ -46,6 +46,8 @@ class Lifting:
     _folds: bool = False
     _fits: bool = True
     """Whether buffers leave room for another element whatever they keep."""
+    _sure: bool = False
+    """Whether it is known of the source's elements when no other can come."""
 
     def carries(self, chain: Chain) -> bool:
         """Tell whether elements of a marked source come through a chain."""
@@ -59,9 +61,10 @@ class Lifting:
         self._folds = _folds(chain)
         ways = paths(chain)
         self._fits = all(fits(way, way[0].window) for way in ways if isinstance(way[0], Resumable))
+        self._sure = is_sure(ways)
         made = self._end(chain)
         for run in self.runs:
-            run.marks.alone = is_sure(ways)
+            run.marks.alone = self._sure
         self.marked = _never  # the streams that functions make in the run have no positions
         self._fits = False
         return made
@@ -105,9 +108,8 @@ class Lifting:
                 continue
             stop = next((n for n in range(at, len(steps)) if isinstance(steps[n], Joint)), len(steps))
             stages: Any = steps[at:stop]
-            made.extend(
-                lifted_stages(stages, at, len(steps), last=last and stop == len(steps), fits=self._fits or self._folds)
-            )
+            end, fit = last and stop == len(steps), self._fits or self._folds
+            made.extend(lifted_stages(stages, at, len(steps), last=end, fits=fit, sure=self._sure))
             at = stop
         return Chain(source.source, (*source.steps, *made))
 

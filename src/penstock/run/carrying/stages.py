@@ -42,7 +42,7 @@ def keeps_elements(stage: Stage[Any, Any]) -> bool:
 
 
 def lifted_stages(
-    stages: Stages, first: int, total: int, *, last: bool = False, fits: bool = True
+    stages: Stages, first: int, total: int, *, last: bool = False, fits: bool = True, sure: bool = False
 ) -> list[Stage[Any, Any]]:
     """Return adjacent stages over carried elements.
 
@@ -52,6 +52,7 @@ def lifted_stages(
         total: How many steps there are.
         last: Whether nothing follows in the chain.
         fits: Whether buffers leave room for another element whatever they keep, so that they need not tell.
+        sure: Whether the marks know when buffers leave none, so that those need not look for themselves.
     """
     made: list[Stage[Any, Any]] = []
     passing: list[Stage[Any, Any]] = []
@@ -66,6 +67,9 @@ def lifted_stages(
         if isinstance(stage, Buffer) and not stage.gap and fits:
             flush(at)
             made += [stage, Positions(joined_list)]  # faster than what follows, and the same
+        elif isinstance(stage, Buffer) and not stage.gap and sure:
+            flush(at)
+            made.append(HoldingBuffer((stage,), first + at, total))  # faster, too
         elif isinstance(stage, FlatMap):
             flush(at)
             note = f"in {describe(stage)}, step {first + at + 1} of {total}{place_of(stage.fn)}"
@@ -180,6 +184,39 @@ class HoldingStage(CarriedStage):
     def begin(self) -> _Holding:
         """Begin a run."""
         return _Holding(self)
+
+
+@dataclass(frozen=True, slots=True)
+class HoldingBuffer(CarriedStage):
+    """A stage that makes lists, and tells the marks what waits for the rest of its list."""
+
+    loop: ClassVar[Body] = Body(
+        "{items}.append(v)\nif len({items}) < {count}:\n    {keep}(v)\n    skip\nv = {give}({items})\n{items} = []",
+        state=(("items", "[]"),),
+        lacks="{count} - len({items})",
+        tail="({give_rest}({items}),) if {items} else ()",
+    )
+
+    @property
+    def count(self) -> int:
+        """Return how many elements a list has."""
+        return self.stages[0].count  # type: ignore[attr-defined, no-any-return]
+
+    def keep(self, element: Carried) -> None:
+        """Say that an element waits."""
+        for mark in element.marks:
+            mark.book.hold(mark, "buffer")
+
+    def give(self, items: list[Carried], waited: int | None = -1) -> Carried:
+        """Return a list; its last element, which made it full, has not waited."""
+        for element in items[:waited]:
+            for mark in element.marks:
+                mark.book.unhold(mark)
+        return joined_list(items)
+
+    def give_rest(self, items: list[Carried]) -> Carried:
+        """Return the list at the end, of which all have waited."""
+        return self.give(items, None)
 
 
 class _Holder:

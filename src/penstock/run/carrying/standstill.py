@@ -18,6 +18,7 @@ from penstock.operators.buffer import Buffer
 from penstock.operators.checked import Checked
 from penstock.operators.concat import Concat
 from penstock.operators.delay_subscription import DelaySubscription
+from penstock.operators.group_by import GroupBy
 from penstock.operators.interleave import Interleave
 from penstock.operators.keep_alive import KeepAlive
 from penstock.operators.merge import Merge
@@ -25,7 +26,7 @@ from penstock.operators.metrics import Metrics
 from penstock.operators.observed import Observed
 from penstock.operators.retry import Retry
 from penstock.operators.subscribe_on import SubscribeOn
-from penstock.operators.window import WindowSeconds
+from penstock.operators.window import Window, WindowSeconds
 from penstock.operators.with_context import WithContext
 from penstock.run.branches import Branches, Hole
 from penstock.run.carrying.stages import keeps_elements
@@ -36,8 +37,8 @@ _OF_ONE = (Branches, Checked, DelaySubscription, Hole, Metrics, Observed, Retry,
 """The sources that give the elements of one stream, and end with it."""
 _OF_SEVERAL = (Concat, Interleave, Merge)
 """Those that give every element of several."""
-_BY_TIME = (KeepAlive, WindowSeconds)
-"""The steps that let something go, or give something, while no element comes."""
+_BY_OTHERS = (GroupBy, KeepAlive, Window, WindowSeconds)
+"""The steps that give something while no element comes, and those whose streams may be ended by anything."""
 
 Path = list[Source[Any] | Step]
 """What elements come through, from their source to an end."""
@@ -61,7 +62,7 @@ def is_sure(ways: list[Path]) -> bool:
 def _waits_for_elements(part: Source[Any] | Step) -> bool:
     if isinstance(part, Stage):
         return part.body.ends is None  # one that has enough lets go of all the others
-    return isinstance(part, _OF_ONE) if isinstance(part, Source) else not isinstance(part, _BY_TIME)
+    return isinstance(part, _OF_ONE) if isinstance(part, Source) else not isinstance(part, _BY_OTHERS)
 
 
 def fits(way: Path, window: int) -> bool:
