@@ -166,3 +166,15 @@ def test_a_server_waits_for_a_slow_consumer() -> None:
         reading.close()
         while server.open:
             threading.Event().wait(0.005)
+
+
+def test_an_id_may_hold_any_text() -> None:
+    async def handle(request: Request, writer: asyncio.StreamWriter) -> None:
+        if "last-event-id" in request.headers:
+            writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+        else:
+            writer.write(HEAD + "id: größe 7\ndata: a\n\n".encode())
+
+    with http_server(handle) as server:
+        assert [event.id for event in http.events(server.url)] == ["größe 7"]
+        assert server.requests[1].headers["last-event-id"] == "größe 7"

@@ -212,3 +212,56 @@ def test_a_server_that_hangs_up_is_told() -> None:
 
     with socket_server(hang_up) as server, pytest.raises(http.HttpError, match=r"^to_websocket: .* was lost: "):
         (Stream.range(1000).map(str) | http.to_websocket(server.url, batch=1)).run().wait()
+
+
+def test_a_greeting_that_cannot_be_sent_leaves_no_connection() -> None:
+    async def listen(socket: ServerConnection) -> None:
+        async for _ in socket:
+            pass
+
+    with socket_server(listen) as server:
+        with pytest.raises(TypeError):
+            list(http.websocket(server.url, greeting=["hello", 3]))  # type: ignore[list-item]
+        while server.open:
+            threading.Event().wait(0.005)
+
+
+def test_a_redirect_takes_no_headers_to_another_server() -> None:
+    async def handle(socket: ServerConnection) -> None:
+        raise AssertionError
+
+    async def move(connection: ServerConnection, request: Any) -> Any:
+        response = connection.respond(302, "")
+        response.headers["Location"] = other.url
+        return response
+
+    async def note(connection: ServerConnection, request: Any) -> Any:
+        other.requests.append(request)
+
+    with (
+        socket_server(handle, process_request=note) as other,
+        socket_server(handle, process_request=move) as server,
+    ):
+        with pytest.raises(http.HttpError) as caught:
+            list(http.websocket(server.url, headers={"authorization": "Bearer hidden"}))
+        assert str(caught.value) == (
+            f"websocket: {server.url} cannot be connected: "
+            "InvalidStatus: server rejected WebSocket connection: HTTP 302"
+            f"; it has moved to '{other.url}': give that address"
+        )
+        assert other.requests == []
+
+
+def test_a_login_in_an_address_is_not_shown() -> None:
+    async def refuse(connection: ServerConnection, request: Any) -> Any:
+        return connection.respond(403, "no")
+
+    async def handle(socket: ServerConnection) -> None:
+        raise AssertionError
+
+    with socket_server(handle, process_request=refuse) as server:
+        stream = http.websocket(server.url.replace("//", "//ann:hidden@"), greeting=["hidden"])
+        assert "hidden" not in repr(stream._chain)
+        with pytest.raises(http.HttpError, match=rf"^websocket: {server.url} cannot be connected: ") as caught:
+            list(stream)
+        assert caught.value.url == server.url

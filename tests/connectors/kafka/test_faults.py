@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 import trustme
+from confluent_kafka import TopicPartition
 
 from penstock import Sink, Stream
 from penstock.connectors import kafka
 from penstock.connectors.kafka import link
+from penstock.connectors.kafka.intake import KafkaIntake
+from penstock.connectors.kafka.topics import settled
 from tests.connectors.kafka.server import OLD, OPTIONS, Broker, free_port, until
 
 
@@ -61,6 +64,20 @@ def test_bad_arguments_are_refused_at_once(make: Any, message: str) -> None:
     with pytest.raises(ValueError) as caught:
         make()
     assert str(caught.value) == message
+
+
+def test_a_password_is_not_shown() -> None:
+    stream = kafka.source("t", servers="s", options={"sasl.password": "hidden"})
+    assert "hidden" not in repr(stream._chain)
+
+
+def test_what_is_given_while_a_partition_goes_is_not_committed_for_its_next_holder() -> None:
+    def revoked(places: list[tuple[str, int]]) -> None:
+        intake.ledger.gave(places[0], 0, 10)  # as a stream of its records may, until it is told
+
+    intake = KafkaIntake(settled("s", "g", "earliest", True, 1, 1, 1, None), revoked=revoked)
+    intake._on_lost(intake._consumer, [TopicPartition("t", 0)])
+    assert intake.ledger.done({("t", 0): 5}) == {}
 
 
 def test_brokers_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from penstock import Stream
 from penstock.connectors.nats import from_jetstream, to_jetstream
+from penstock.connectors.nats.link import Address
+from penstock.connectors.nats.sink import ConfirmedPublisher, OpenPublisher
 from tests.connectors.nats.server import NatsServer, until
 
 
@@ -117,3 +120,41 @@ def test_an_element_that_is_not_bytes_fails_the_run(nats_server: NatsServer, str
     assert str(caught.value) == (
         "nats: a message must be bytes, got 'text'; give data=, a function that makes bytes of one"
     )
+
+
+def test_a_stream_may_be_called_error(nats_server: NatsServer) -> None:
+    nats_server.make("error")
+    try:
+        assert (Stream.just(b"x") | to_jetstream("error.x", servers=nats_server.url)).run().wait() == 1
+    finally:
+        nats_server.ask(lambda js: js.delete_stream("error"))
+
+
+@pytest.mark.proves("nats.sink", "cancel", "the connection is closed")
+def test_a_cancel_before_the_first_batch_lets_go_of_the_connection(
+    nats_server: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cancelled() -> None:
+        begun = asyncio.Event()
+
+        async def begin(_: ConfirmedPublisher[bytes]) -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr(ConfirmedPublisher, "begin", begin)
+        opens: OpenPublisher[bytes] = OpenPublisher(Address((nats_server.url,)), "a.b")
+        opening = asyncio.ensure_future(opens())
+        await begun.wait()
+        opening.cancel()
+        await asyncio.wait([opening])
+        assert opening.cancelled()
+
+    asyncio.run(cancelled())
+    until(lambda: nats_server.connections() == 0, "no connection")
+
+
+def test_a_login_in_an_address_is_not_shown() -> None:
+    assert "hidden" not in repr(Address(("nats://ann:hidden@127.0.0.1:4222",)))
+    with pytest.raises(ValueError, match=r"^nats: servers must be addresses such as ") as caught:
+        from_jetstream("S", servers="nats://ann:hid/den@127.0.0.1:4222")
+    assert "hid" not in str(caught.value)

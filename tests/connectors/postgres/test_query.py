@@ -71,6 +71,7 @@ def test_goes_on_behind_any_key(server: Server) -> None:
         "(values (date '2026-01-01'), ('2026-03-29')) as x(n)",
         "(values (gen_random_uuid()), (gen_random_uuid())) as x(n)",
         "(values (1.5::float8), (0.1::float8), (-1e300)) as x(n)",
+        "(values (0.1::float4), (0.2::float4), ('-Infinity'::float4)) as x(n)",
     ],
 )
 def test_keys_of_many_types_are_positions(server: Server, values: str) -> None:
@@ -116,6 +117,10 @@ def test_positions_are_json(server: Server) -> None:
             "select nullif(n, 3) as n from generate_series(1, 3) n",
             "query: a row has NULL for n, which is no place in an order; leave such rows out",
         ),
+        (
+            "select null::int as n",
+            "query: a row has NULL for n, which is no place in an order; leave such rows out",
+        ),
     ],
 )
 @pytest.mark.parametrize("most", [1, 1000])
@@ -145,6 +150,8 @@ def test_a_query_that_writes_is_refused(server: Server) -> None:
     ("arguments", "message"),
     [
         ({"conninfo": "hosts=here"}, 'query: conninfo is not one: invalid connection option "hosts"'),
+        ({"conninfo": "password=my secret"}, 'query: conninfo is not one: missing "=" after ...'),
+        ({"conninfo": "postgresql://u:se%cret@h"}, "query: conninfo is not one: invalid percent-encoded token: ..."),
         ({"query": ""}, "query: query must not be empty"),
         ({"key": []}, r"query: key must name at least one, got \[\]"),
         ({"most": 0}, "query: most must be >= 1, got 0"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,12 +18,27 @@ LARGEST = 64 * 1024 * 1024
 """How many bytes the answer to one request may have."""
 
 
+_LOGIN = re.compile(r"(?<=://)[^/?#\s'\"]*@")
+
+
+def without_login(text: str) -> str:
+    """Return a text without the names and passwords that stand in its addresses.
+
+    >>> without_login("http://ann:secret@example.org/a@b is refused")
+    'http://example.org/a@b is refused'
+    """
+    return _LOGIN.sub("", text)
+
+
 class HttpError(PenstockError):
-    """The error of a server that refused a request, or did not answer it in all the tries; `status` 0 is no answer."""
+    """The error of a server that refused a request, or did not answer it in all the tries; `status` 0 is no answer.
+
+    Names and passwords that stand in an address are not shown.
+    """
 
     def __init__(self, message: str, url: str, status: int = 0) -> None:
-        super().__init__(message)
-        self.url = url
+        super().__init__(without_login(message))
+        self.url = without_login(url)
         self.status = status
 
     def __reduce__(self) -> tuple[type[HttpError], tuple[str, str, int]]:
@@ -151,4 +167,4 @@ def refuse_for_good(url: str, response: httpx.Response) -> None:
     raise HttpError(f"http: {url} is refused with status {status} {response.reason_phrase}: {said!r}", url, status)
 
 
-__all__ = ["HttpCaller", "HttpError", "Tries", "refuse_for_good", "retry_after"]
+__all__ = ["HttpCaller", "HttpError", "Tries", "refuse_for_good", "retry_after", "without_login"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,7 +24,7 @@ RETRY = 3.0
 class OpenEvents:
     """What opens the events of a run."""
 
-    url: str
+    url: str = field(repr=False)  # which may hold a login
     caller: HttpCaller
 
     async def __call__(self, after: Place | None, /) -> EventReader:
@@ -87,10 +87,14 @@ class EventReader:
     async def _connect(self) -> bool:
         """Connect behind the last id; False if the server wants no more of it."""
         url, caller = self._options.url, self._options.caller
-        headers = [*caller.headers, ("accept", "text/event-stream"), ("accept-encoding", "identity")]
+        headers: list[tuple[str, Any]] = [
+            *caller.headers,
+            ("accept", "text/event-stream"),
+            ("accept-encoding", "identity"),
+        ]
         headers.append(("cache-control", "no-store"))
         if self._last_id:
-            headers.append(("last-event-id", self._last_id))
+            headers.append(("last-event-id", self._last_id.encode()))
         while True:
             self._tries += 1
             # Between two events there may be hours; the beginning of the answer is what is waited for.

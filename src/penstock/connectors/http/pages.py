@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
@@ -18,7 +18,7 @@ Place = list[Any]
 class OpenPages:
     """What opens the pages of a run."""
 
-    first: str
+    first: str = field(repr=False)  # which may hold a login
     next: Callable[[HttpPage], str | None]
     items: str | Callable[[HttpPage], Sequence[Any]] | None
     caller: HttpCaller

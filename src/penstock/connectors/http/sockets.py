@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, ConnectionClosedOK, WebSocketException
+from websockets.exceptions import ConnectionClosed, ConnectionClosedOK, InvalidStatus, WebSocketException
 
 from penstock.connectors.http.asking import HttpError, Tries
 
@@ -17,11 +17,19 @@ QUEUE = 16
 """How many messages the websocket reads ahead; then it stops to read, and the server has to wait."""
 
 
+class _Unmoved(connect):
+    """A connection that is made where it was asked for: a redirect would take the headers to another server."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        """Refuse to follow a redirect."""
+        return exc
+
+
 @dataclass(frozen=True, slots=True)
 class Dial:
     """How a websocket is connected; a value, as all that a stream is made of."""
 
-    url: str
+    url: str = field(repr=False)  # which may hold a login
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)  # which may hold secrets
     largest: int = 1024 * 1024
     timeout: float = 30.0
@@ -29,7 +37,7 @@ class Dial:
 
     async def __call__(self) -> ClientConnection:
         """Connect, or say clearly why that was refused."""
-        make = connect if self.connect is None else self.connect
+        make = _Unmoved if self.connect is None else self.connect
         try:
             made: ClientConnection = await make(
                 self.url,
@@ -41,6 +49,8 @@ class Dial:
             )
         except (OSError, WebSocketException, TimeoutError) as error:
             reason = f"{type(error).__name__}: {error}".rstrip(": ")
+            if isinstance(error, InvalidStatus) and "Location" in error.response.headers:
+                reason += f"; it has moved to {error.response.headers['Location']!r}: give that address"
             raise HttpError(f"websocket: {self.url} cannot be connected: {reason}", self.url) from error
         return made
 
@@ -50,7 +60,7 @@ class OpenSocket:
     """What opens the messages of a run."""
 
     dial: Dial
-    greeting: tuple[str | bytes, ...]
+    greeting: tuple[str | bytes, ...] = field(repr=False)  # which may hold secrets
     retry: Tries | None
 
     async def __call__(self) -> SocketFeed:
@@ -78,13 +88,22 @@ class SocketFeed:
 
     async def open(self) -> None:
         """Connect, and begin to take messages."""
-        socket = await self._connected()
+        socket: ClientConnection | None = None
+        try:
+            socket = await self._connected()
+        finally:
+            if socket is None and self._socket is not None:  # a greeting was cut short, by a cancel for one
+                await self._socket.close()
         self._task = asyncio.get_running_loop().create_task(self._take_all(socket))
 
     async def _connected(self) -> ClientConnection:
         socket = self._socket = await self._options.dial()
-        for message in self._options.greeting:
-            await socket.send(message)
+        try:
+            for message in self._options.greeting:
+                await socket.send(message)
+        except ConnectionClosed as error:
+            url = self._options.dial.url
+            raise HttpError(f"websocket: {url} was lost before it took the greeting: {error}", url) from error
         return socket
 
     async def fetch(self, most: int, /) -> Sequence[str | bytes] | None:

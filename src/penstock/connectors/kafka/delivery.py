@@ -120,7 +120,6 @@ class TopicWriter:
         self._left = Event()
         self._producer: Any = None
         self._confirmed = 0
-        self._failed = 0
         self._failure: KafkaError | None = None
         self._in_transaction = False
 
@@ -176,7 +175,7 @@ class TopicWriter:
                 return
 
     def _deliver(self, batch: list[Record | bytes]) -> None:
-        self._confirmed = self._failed = 0
+        self._confirmed = 0
         self._failure = None
         deadline = time.monotonic() + self._how.timeout + 5.0  # the client gives up first, and says why
         produce, topic, delivered = self._producer.produce, self._how.topic, self._delivered
@@ -225,10 +224,8 @@ class TopicWriter:
     def _delivered(self, error: KafkaError | None, _: Message) -> None:
         if error is None:
             self._confirmed += 1
-        else:
-            self._failed += 1
-            if self._failure is None or self._failure.code() in _PURGED:
-                self._failure = error
+        elif self._failure is None or self._failure.code() in _PURGED:
+            self._failure = error
 
     def _unconfirmed(self, count: int) -> Exception:
         about = f"{count - self._confirmed} of {count} records were not confirmed"

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from confluent_kafka import Consumer, TopicPartition
 
 from penstock.connectors.kafka.intake import ConsumerSettings, Start
-from penstock.connectors.kafka.link import Complaints, missing, topics_there
+from penstock.connectors.kafka.link import Complaints, missing, told, topics_there
 from penstock.connectors.kafka.positions import Place
 from penstock.connectors.kafka.record import Record
 from penstock.connectors.kafka.topics import HELD, HELD_KBYTES, OpenPartition, settled, topics_given
@@ -96,9 +96,11 @@ class Parts:
         def first(consumer: Consumer, _: Complaints) -> int:
             place = TopicPartition(*place_named(name))
             if self.how.group is not None:
-                offset = consumer.committed([place], timeout=SECONDS)[0].offset
-                if offset >= 0:
-                    return offset
+                known = consumer.committed([place], timeout=SECONDS)[0]
+                if known.error is not None:  # else it would pass for a group that has committed nothing
+                    raise told(known.error, self.how.link, f"committed offset of {name}")
+                if known.offset >= 0:
+                    return known.offset
             low, high = consumer.get_watermark_offsets(place, timeout=SECONDS)
             return low if self.how.start == "earliest" else high
 

@@ -167,12 +167,12 @@ class KafkaIntake:
         self._give_up([(one.topic, one.partition) for one in partitions])
 
     def _give_up(self, places: list[Place]) -> None:
+        self._revoked(places)  # nothing more of them is given then, so that nothing comes into the ledger again
         self.ledger.drop(places)
         left = (self._held or set()) - set(places)
         self._held = left or None
         self._ended -= set(places)
         self._stash = [one for one in self._stash if (one.topic(), one.partition()) not in places]
-        self._revoked(places)
 
     # Messages.
 
@@ -234,9 +234,9 @@ class KafkaIntake:
         """Keep the membership of the group while nothing is asked for."""
         if time.monotonic() - self._asked < IDLE or self._failure is not None:
             return
-        self._paused = True
-        self._consumer.pause(self._consumer.assignment())
         try:
+            self._paused = True
+            self._consumer.pause(self._consumer.assignment())
             self._stash += self._polled(1, 0)
         except Exception as error:  # noqa: BLE001  the next demand is told
             self._failure = error

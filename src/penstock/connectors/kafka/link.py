@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Event
 from typing import Any, Protocol
 
@@ -46,7 +46,8 @@ class BrokerLink:
     """The brokers, and what else the client is told; a value that pickles."""
 
     servers: str
-    options: tuple[tuple[str, Any], ...] = ()
+    options: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
+    """Other settings, passwords among them, so they are not shown."""
 
     @staticmethod
     def of(servers: str | Sequence[str], options: Mapping[str, Any] | None, own: Mapping[str, str]) -> BrokerLink:

@@ -318,6 +318,8 @@ class PartitionQueue:
         while True:
             with self._dealer.lock:
                 found: list[Any] = [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
+                if found:
+                    self._dealer.intake.ledger.gave(self.place, found[0].offset(), found[-1].offset() + 1)
                 over = not found and self._ended
                 rung = None if found or over else self._bell.listen()
                 if self.paused and not self._ended and len(self._waiting) <= self.size // 2:
@@ -329,7 +331,6 @@ class PartitionQueue:
                     raise self._failure
                 return None
             if found:
-                self._dealer.intake.ledger.gave(self.place, found[0].offset(), found[-1].offset() + 1)
                 return [(message.offset() + 1, Record(message)) for message in found]
             assert rung is not None
             await rung.wait()

@@ -147,10 +147,13 @@ class DurableReader:
             if not self._link.connected:
                 continue
             replies = [*self._held.values(), *(sent.reply for sent in self._pull.arrived)]
-            for number, reply in enumerate(replies):
-                await self._link.client.publish(reply, b"+WPI")
-                if number % 100 == 99:
-                    await asyncio.sleep(0)  # others have their turns
+            try:
+                for number, reply in enumerate(replies):
+                    await self._link.client.publish(reply, b"+WPI")
+                    if number % 100 == 99:
+                        await asyncio.sleep(0)  # others have their turns
+            except (NatsError, OSError) as error:  # the connection went away meanwhile: tell it when it is back
+                _log.info("nats: what is in progress was not told: %s", error)
 
     def _warn_of_a_standstill(self) -> None:
         if len(self._held) >= self._bound and not self._done and not self._before and not self._warned:

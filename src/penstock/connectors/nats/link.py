@@ -30,7 +30,8 @@ AWAY = (NatsTimeoutError, NoRespondersError, ServiceUnavailableError)
 class Address:
     """Where NATS is, how a run logs in there, and how long it waits for a server that is away."""
 
-    servers: tuple[str, ...]
+    servers: tuple[str, ...] = field(repr=False)
+    """Their addresses, which may hold names and passwords, so they are not shown; see `shown`."""
     options: Mapping[str, Any] | None = field(default=None, repr=False)
     """Further arguments of `nats.connect`, passwords among them, so they are not shown."""
     domain: str | None = None
@@ -42,6 +43,13 @@ class Address:
         for server in self.servers:
             if not isinstance(server, str):
                 raise TypeError(f"nats: servers must be addresses such as 'nats://127.0.0.1:4222', got {server!r}")
+            try:
+                _shown(server)
+            except ValueError:  # which would show a part of a password that has a slash in it
+                raise ValueError(
+                    "nats: servers must be addresses such as 'nats://127.0.0.1:4222', and the port of one is no number;"
+                    " write signs such as / and @ in a password as %2F and %40"
+                ) from None
         if not self.patience > 0:
             raise ValueError(f"nats: patience must be > 0 seconds, got {self.patience!r}")
 

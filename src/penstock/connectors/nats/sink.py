@@ -64,12 +64,14 @@ class OpenPublisher(Generic[T]):
     async def __call__(self) -> ConfirmedPublisher[T]:
         """Connect."""
         link = await self.address.connect()
+        begun = False
         try:
             publisher = ConfirmedPublisher(link, self)
             await publisher.begin()
-        except Exception:
-            await link.close()
-            raise
+            begun = True
+        finally:
+            if not begun:  # a cancel closes the connection as well
+                await link.close()
         return publisher
 
     def letter(self, element: T) -> Letter:
@@ -169,9 +171,8 @@ class ConfirmedPublisher(Generic[T]):
             return  # it was published twice, and confirmed twice
         if answer.headers and answer.headers.get("Status") == "503":
             self._unheard = letter
-        elif b'"error"' in answer.data:
-            error = json.loads(answer.data).get("error", {})
-            self._refused = f"{error.get('description', answer.data)} (subject {letter.subject!r})"
+        elif b'"error"' in answer.data and "error" in (told := json.loads(answer.data)):  # or a stream of that name
+            self._refused = f"{told['error'].get('description', told)} (subject {letter.subject!r})"
         else:
             del self._waiting[number]
             if self._waiting:

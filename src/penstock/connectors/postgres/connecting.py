@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ from psycopg import AsyncConnection, ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
 Connection = AsyncConnection[tuple[Any, ...]]
+
+_QUOTED = re.compile(r'^((?:[^"]|"=")*)".*', re.DOTALL)
 
 
 async def connect(conninfo: str, *, autocommit: bool = True, **options: Any) -> Connection:
@@ -21,11 +24,16 @@ async def connect(conninfo: str, *, autocommit: bool = True, **options: Any) -> 
 def conninfo_given(function: str, value: object) -> None:
     """Refuse what libpq cannot read, at the call and not at the first run."""
     if not isinstance(value, str):
-        raise TypeError(f"{function}: conninfo must be a text such as 'host=localhost dbname=shop', got {value!r}")
+        raise TypeError(
+            f"{function}: conninfo must be a text such as 'host=localhost dbname=shop', got {type(value).__name__}"
+        )
     try:
         conninfo_to_dict(value)
     except ProgrammingError as error:
-        raise ValueError(f"{function}: conninfo is not one: {error}".rstrip()) from None  # which shows no password
+        reason = str(error).rstrip()
+        if not reason.startswith("invalid connection option"):
+            reason = _QUOTED.sub(r"\1...", reason)  # libpq quotes what it cannot read, which may be of a password
+        raise ValueError(f"{function}: conninfo is not one: {reason}") from None
 
 
 def name_of(function: str, parameter: str, value: object) -> str:

@@ -127,7 +127,9 @@ class _OpenKeyed:
         if len(values) != len(self.keys):
             raise ValueError(f"query: {after!r:.100} is no position of a key of {len(self.keys)} columns")
         # A text is of no type in SQL until it is compared: it becomes a time where the column has times.
-        return ", ".join(sql.Literal(value).as_string() for value in values)
+        # So does a float, which would be compared as a double with a column of less precision, and come again.
+        texts = [str(value) if isinstance(value, float) else value for value in values]
+        return ", ".join(sql.Literal(value).as_string() for value in texts)
 
 
 async def _opened(conninfo: str, text: bytes, params: Params, row_factory: AsyncRowFactory[Any] | None) -> Rows:
@@ -211,10 +213,10 @@ class KeyedRows:
     def _check(self, values: list[Any]) -> None:
         """Refuse a key that two rows have, or none: behind such a position a row would be lost."""
         said = ", ".join(self._keys)
-        if self._last in values[:1] or any(map(_equal, values, values[1:])):
-            raise ValueError(f"query: two rows have the same {said}; a key has each value once, so add columns to it")
         if None in values or (len(self._places) > 1 and any(None in value for value in values)):
             raise ValueError(f"query: a row has NULL for {said}, which is no place in an order; leave such rows out")
+        if self._last in values[:1] or any(map(_equal, values, values[1:])):
+            raise ValueError(f"query: two rows have the same {said}; a key has each value once, so add columns to it")
         self._last = values[-1]
 
     async def commit(self, position: Any, /) -> None:

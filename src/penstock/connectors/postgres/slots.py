@@ -107,7 +107,8 @@ class OpenChanges:
             convert=self.convert,
             beat=min(_LONGEST_BEAT, await _patience_of_the_server(connection) / 4),
         )
-        names = ",".join(f'"{name}"'.replace("'", "''") for name in self.publications)
+        quoted = (name.replace('"', '""').replace("'", "''") for name in self.publications)
+        names = ",".join(f'"{name}"' for name in quoted)
         until = asyncio.get_running_loop().time() + self.patience
         while True:
             try:
