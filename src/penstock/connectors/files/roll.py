@@ -177,7 +177,7 @@ class Rolling:
                 continue  # another writer has taken the number
 
     def _or_remove(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Do what writes to the open file, which is removed if that fails, before anyone is told."""
+        """Do what writes to the open file, which is removed if that fails, before the run is told."""
         done = False
         try:
             work(*arguments)
