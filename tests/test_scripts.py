@@ -32,43 +32,47 @@ def run(*command: str | Path, path: Path | None = None) -> subprocess.CompletedP
 
 
 @pytest.mark.parametrize(
-    ("fast", "session", "own", "status"),
+    ("fast", "servers", "session", "own", "status"),
     [
-        (0, 0, 0, 0),
-        (1, 0, 0, 1),
-        (0, 1, 0, 1),
-        (0, 0, 1, 1),
-        (1, 1, 1, 1),
-        (5, 0, 5, 0),
-        (0, 5, 5, 0),
-        (1, 5, 5, 1),
-        (5, 5, 5, 5),
+        (0, 0, 0, 0, 0),
+        (1, 0, 0, 0, 1),
+        (0, 1, 0, 0, 1),
+        (0, 0, 1, 0, 1),
+        (0, 0, 0, 1, 1),
+        (1, 1, 1, 1, 1),
+        (5, 5, 0, 5, 0),
+        (0, 5, 5, 5, 0),
+        (5, 0, 5, 5, 0),
+        (1, 5, 5, 5, 1),
+        (5, 2, 5, 5, 1),
+        (5, 5, 5, 5, 5),
     ],
 )
 def test_every_part_runs_and_the_status_is_that_of_all(
-    tmp_path: Path, fast: int, session: int, own: int, status: int
+    tmp_path: Path, fast: int, servers: int, session: int, own: int, status: int
 ) -> None:
     fake = program(
         tmp_path / "python",
         f'case "$*" in *--ignore*) echo fast ended; exit {fast};; *"not session"*) echo own ended; exit {own};; '
-        f"*) echo shared ended; exit {session};; esac",
+        f"*connectors*) echo servers ended; exit {servers};; *) echo shared ended; exit {session};; esac",
     )
     done = run("scripts/test-all", fake, "-k", "take")
     assert done.returncode == status
-    assert done.stdout.splitlines()[:3] == ["fast ended", "shared ended", "own ended"]
-    assert done.stdout.endswith("\n== without Spark\nfast ended\n\n== with Spark\nown ended\n")
+    assert done.stdout.splitlines()[:4] == ["fast ended", "servers ended", "shared ended", "own ended"]
+    parts = "\n== without Spark and servers\nfast ended\n\n== with servers\nservers ended\n\n== with Spark\nown ended\n"
+    assert done.stdout.endswith(parts)
 
 
 def test_what_failed_is_repeated_at_the_end(tmp_path: Path) -> None:
     text = 'echo "=== short test summary info ==="; echo "FAILED $4"; echo "1 failed"; exit 1'
     done = run("scripts/test-all", program(tmp_path / "python", text))
-    _, _, summaries = done.stdout.partition("== without Spark\n")
-    assert summaries.count("FAILED") == 3
+    _, _, summaries = done.stdout.partition("== without Spark and servers\n")
+    assert summaries.count("FAILED") == 4
 
 
 def test_arguments_reach_every_part_whole(tmp_path: Path) -> None:
     done = run("scripts/test-all", program(tmp_path / "python", 'for last; do :; done; echo "[$last]"'), "a and b")
-    assert done.stdout.splitlines()[:3] == ["[a and b]"] * 3
+    assert done.stdout.splitlines()[:4] == ["[a and b]"] * 4
 
 
 MADE = """

@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from statistics import median
 from typing import Any
 
+from aiostream import pipe, stream
 from psycopg import AsyncConnection
 
 from penstock import Sink, Stream
@@ -59,6 +60,26 @@ def query_by_hand(server: Server, count: int) -> int:
         return total
 
     return asyncio.run(read())
+
+
+def query_by_aiostream(server: Server, count: int) -> int:
+    """Count what an asynchronous generator over the same cursor gives, with the peer's own operators."""
+
+    async def fetched() -> AsyncIterator[tuple[Any, ...]]:
+        async with (
+            await _connected(server) as connection,
+            connection.transaction(),
+            connection.cursor("by_aiostream") as cursor,
+        ):
+            await cursor.execute(SELECT)
+            while found := await cursor.fetchmany(SIZE):
+                for row in found:
+                    yield row
+
+    async def counted() -> int:
+        return await (stream.iterate(fetched()) | pipe.reduce(lambda total, _: total + 1, initializer=0))
+
+    return asyncio.run(counted())
 
 
 def query_by_penstock(server: Server, count: int) -> int:
@@ -135,6 +156,7 @@ def changes_by_penstock(server: Server, count: int) -> int:
 
 PAIRS: dict[str, tuple[Callable[[Server, int], int], Callable[[Server, int], int]]] = {
     "query": (query_by_hand, query_by_penstock),
+    "query, of aiostream": (query_by_aiostream, query_by_penstock),
     "copy_into": (copy_by_hand, copy_by_penstock),
     "upsert": (upsert_by_hand, upsert_by_penstock),
     "changes": (changes_by_hand, changes_by_penstock),
@@ -161,7 +183,7 @@ def timed(fn: Callable[[Server, int], int], server: Server, count: int) -> float
 
 
 def ratios(server: Server, count: int, rounds: int) -> dict[str, tuple[float, float, float]]:
-    """Return for each pair the median time by hand, by penstock, and the median of the ratios, taken in turn."""
+    """Return for each pair the median time of the other, of penstock, and the median of the ratios, taken in turn."""
     prepare(server, count)
     found: dict[str, tuple[float, float, float]] = {}
     for name, (by_hand, by_penstock) in PAIRS.items():
@@ -183,7 +205,7 @@ def main(count: int = 100_000, rounds: int = 5) -> None:
     try:
         server.start()
         for name, (hand, ours, ratio) in ratios(server, count, rounds).items():
-            print(f"{name:10} by hand {hand:6.3f} s, by penstock {ours:6.3f} s, ratio {ratio:.2f}")
+            print(f"{name:20} the other {hand:6.3f} s, penstock {ours:6.3f} s, ratio {ratio:.2f}")
     finally:
         server.stop()
 

@@ -22,7 +22,7 @@ def dropped() -> Iterator[list[Dropped]]:
     before = set_on_dropped(found.append)
     yield found
     set_on_dropped(before)
-    assert found == []
+    assert found == [], repr(found)
 
 
 @pytest.fixture

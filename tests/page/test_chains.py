@@ -58,6 +58,20 @@ def test_pipeline_has_no_valve_and_ends_in_its_sink(seen: Seen) -> None:
     assert [each.delivered for each in counts.nodes] == [5, 5, 5]  # a sink shows what it has taken
 
 
+def test_a_run_that_tells_its_source_what_is_done_shows_the_steps_that_were_written(seen: Seen) -> None:
+    numbers = Stream.resumable(lambda _: enumerate("abcd", 1), bool).map(str.upper).filter(bool).buffer(2)
+    assert (numbers | Sink.for_each(str)).run().wait() == 2
+    graph, counts = drawn(seen.runs, ends=True)
+    both = "map(str.upper) | filter(bool)"
+    assert shape(graph) == [
+        f"resumable > {both}",
+        f"{both} > buffer",
+        "buffer > tap(str) | count",
+        "tap(str) | count > positions(finished)",
+    ]
+    assert [each.delivered for each in counts.ways] == [4, 4, 2, 1]
+
+
 def test_stream_ends_in_its_subscriber(seen: Seen) -> None:
     assert list(Stream.range(3).filter(bool)) == [1, 2]
     graph, counts = drawn(seen.runs, ends=False)

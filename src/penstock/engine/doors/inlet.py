@@ -11,7 +11,7 @@ from penstock.engine.grounds.beside import Beside
 from penstock.engine.grounds.cold_paths import nobody
 from penstock.engine.grounds.foreign import ForeignRelay
 from penstock.engine.grounds.outlet import element_or_raise
-from penstock.engine.grounds.relay import Leg
+from penstock.engine.grounds.relay import Leg, Relay
 from penstock.engine.places.event_loops import Bell, running
 from penstock.engine.runs.wiring import refuse
 from penstock.engine.words.dropped import drop
@@ -41,7 +41,7 @@ class Inlet(Generic[A, B]):
     What upstream signals before the chain is subscribed is kept, and told when it is.
     """
 
-    __slots__ = ("_early", "_leg", "_lock", "_over", "_subscribed", "_upstream", "_wire")
+    __slots__ = ("_early", "_lock", "_over", "_relay", "_subscribed", "_upstream", "_wire")
 
     def __init__(self, wire: Callable[[Source[Any], Subscriber[Any]], None]) -> None:
         self._wire = wire
@@ -49,7 +49,7 @@ class Inlet(Generic[A, B]):
         self._subscribed = False
         self._over = False
         self._upstream: Subscription | None = None
-        self._leg: Leg | None = None
+        self._relay: Relay[Any] | None = None
         self._early: list[Callable[[Leg], None]] = []
 
     def subscribe(self, subscriber: Subscriber[B], /) -> None:
@@ -68,47 +68,49 @@ class Inlet(Generic[A, B]):
         """Cancel the upstream if the run ended before the chain had subscribed to it."""
         with self._lock:
             self._over = True
-            upstream = None if self._leg is not None else self._upstream
+            upstream = None if self._relay is not None else self._upstream
         if upstream is not None:
             upstream.cancel()
 
     def _enter(self, front: Subscriber[Any]) -> None:
         relay = ForeignRelay(front)
         with self._lock:
-            self._leg = relay.entrance
+            self._relay = relay
             early, self._early = self._early, []
         relay.start()
         for signal in early:
             self._tell(signal)
 
-    def _tell(self, signal: Callable[[Leg], None]) -> None:
-        """Pass a signal into the chain, or keep it until there is one."""
+    def _tell(self, signal: Callable[[Leg], None]) -> bool:
+        """Pass a signal into the chain, or keep it until there is one; tell whether the chain is not over."""
         with self._lock:
-            leg = self._leg
-            if leg is None:
+            relay = self._relay
+            if relay is None:
                 self._early.append(signal)
+                return True
+        leg = relay.leg
         if leg is not None:
             signal(leg)
+        return leg is not None
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         """Take the one upstream."""
         element_or_raise(subscription, "on_subscribe")
         with self._lock:
-            unwanted = self._upstream is not None or (self._over and self._leg is None)
+            unwanted = self._upstream is not None or (self._over and self._relay is None)
             if not unwanted:
                 self._upstream = subscription
-        if unwanted:
+        if unwanted or not self._tell(lambda leg: leg.on_subscribe(subscription)):
             subscription.cancel()  # rule 2.5, or the chain was cancelled before it came to this
-        else:
-            self._tell(lambda leg: leg.on_subscribe(subscription))
 
     def on_next(self, element: A, /) -> None:
         """Pass an element into the chain."""
         element_or_raise(element, "on_next")
-        if self._leg is None:
+        relay = self._relay
+        if relay is None:
             drop("rule 1.1: the publisher sent an element that was not requested", None, element)
-        else:
-            self._leg.on_next(element)
+        elif relay.leg is not None:
+            relay.leg.on_next(element)
 
     def on_error(self, error: Exception, /) -> None:
         """Pass a failure into the chain."""

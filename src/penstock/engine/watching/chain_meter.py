@@ -16,8 +16,8 @@ MOST = 32768
 
 
 def pace_after(seconds: float, count: int) -> int:
-    """Return how many elements to let pass after so many that took so long together: at most four times as many."""
-    most = min(4 * count, MOST)
+    """Return how many elements to let pass after so many that took so long together: at most twice as many."""
+    most = min(2 * count, MOST)
     return most if seconds * most <= INTERVAL * count else int(INTERVAL * count / seconds)
 
 

@@ -12,6 +12,8 @@ source is told the position up to which everything is.
 | `stages` | a stage, whatever its body, over carried elements |
 | `joints`, `sources` | what each of the other steps makes of carried elements, or why it cannot |
 | `entrance` | a source whose elements are marked, and which waits while too many are not done |
+| `standstill` | whether a run can come to a point at which no other element may come |
+| `shares` | an element that several branches take |
 | `lifting` | a whole chain over carried elements |
 | `committing` | the sources of one run, and where their positions are kept |
 """

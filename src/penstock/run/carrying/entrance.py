@@ -38,7 +38,7 @@ class SourceRun:
         if isinstance(source, Resumable) and not source.counted:
             return source.opened(after, self._opening)
         stream: Stream[Any] = Stream(Chain(source))
-        return Resumption.of(stream).open(after)._chain
+        return Resumption.of(stream).open(after, self._opening)._chain
 
     def _commit(self, position: Position) -> None:
         source = self.source
@@ -49,7 +49,8 @@ class SourceRun:
             self._keep(position)
 
     def close(self) -> None:
-        """Let go of what was opened, behind the last commit; does not wait."""
+        """Let go of what was opened, behind the last commit, also if another thread is just telling it."""
+        self.marks.finish()
         if self._opening is not None:
             self._opening.close()
 
@@ -93,9 +94,12 @@ class _EntranceRun(Part):
         """What downstream has asked for and upstream was not."""
         self._coming = 0
         """What upstream was asked for and has not come."""
+        self._delivers = False
+        """Whether elements are being passed on."""
         self._over = False
         self.on_chunk = self._chunk if self._on_chunk is not None else None
         marks.on_room = self._ask
+        marks.on_standstill = self._stand_still
 
     # Signals.
 
@@ -111,7 +115,9 @@ class _EntranceRun(Part):
             mark = self._marks.enter(pair[0])
             with self._lock:
                 self._coming -= 1
+            self._delivers = True
             self._downstream.on_next(Carried(element, (mark,)))
+            self._delivers = False
             if not self._coming:
                 self._ask()
         except Exception as error:  # noqa: BLE001  rule 2.13: upstream would not know what to do with it
@@ -133,11 +139,11 @@ class _EntranceRun(Part):
             with self._lock:
                 self._coming -= len(pairs)
             assert self._on_chunk is not None
-            marks.gathers = True
+            marks.gathers = self._delivers = True
             try:
                 self._on_chunk(elements)
             finally:
-                marks.gathers = False
+                marks.gathers = self._delivers = False
             marks.tell()
             if not self._coming:
                 self._ask()
@@ -147,6 +153,23 @@ class _EntranceRun(Part):
     def _refuse(self, error: Exception) -> None:
         self.cancel()
         self._downstream.on_error(error)
+
+    def _stand_still(self, keeper: str) -> None:
+        if self._delivers:
+            return  # it is looked again behind that
+        with self._lock:
+            over, self._over = self._over, True
+        if over:
+            return
+        assert self._upstream is not None
+        self._upstream.cancel()
+        self._downstream.on_error(
+            RuntimeError(
+                f"{keeper} keeps elements, and as many as may be are uncommitted, {self._marks.window}, so that no "
+                "other can come; say window=n with a greater n where the source is made, or collect by time as well, "
+                "as buffer_timeout does"
+            )
+        )
 
     def on_error(self, error: Exception, /) -> None:
         if self._over:
@@ -184,33 +207,39 @@ class _EntranceRun(Part):
 
     def _ask(self) -> None:
         marks = self._marks
-        window = marks.window
-        if window is not None and not marks.all_told():
+        if marks.window is not None and not marks.all_told():
             return  # what was not told is not done
         with self._lock:
-            if self._over:
-                return
-            count = self._wanted
-            if window is not None:
-                most = window - self._coming
-                if self._coming:
-                    most -= window // 2
-                marks.room_at = most - 1 if count else -1
-                room = most - len(marks)  # looked at behind `room_at`, so that no room is missed
-                if room <= 0:
-                    return
-                count = min(count, window - self._coming - len(marks))
-                marks.room_at = -1
-            if count <= 0:
-                return
-            if self._wanted < UNBOUNDED:
-                self._wanted -= count
-            if self._coming < UNBOUNDED:
-                self._coming += count
-            if window is not None and self._wanted:
-                marks.room_at = window - self._coming - window // 2 - 1
-        assert self._upstream is not None
-        self._upstream.request(count)
+            count = 0 if self._over else self._granted()
+        if count > 0:
+            assert self._upstream is not None
+            self._upstream.request(count)
+        elif marks.waits:
+            marks.look()
+
+    def _granted(self) -> int:
+        """Return how many elements to ask for now, and take note of it."""
+        marks, window, count = self._marks, self._marks.window, self._wanted
+        if window is not None:
+            most = window - self._coming
+            if self._coming:
+                most -= window // 2
+            marks.room_at = most - 1 if count else -1
+            room = most - len(marks)  # looked at behind `room_at`, so that no room is missed
+            marks.waits = room <= 0 and count > 0 and not self._coming
+            if room <= 0:
+                return 0
+            count = min(count, window - self._coming - len(marks))
+            marks.room_at = -1
+        if count <= 0:
+            return 0
+        if self._wanted < UNBOUNDED:
+            self._wanted -= count
+        if self._coming < UNBOUNDED:
+            self._coming += count
+        if window is not None and self._wanted:
+            marks.room_at = window - self._coming - window // 2 - 1
+        return count
 
 
 __all__ = ["MarkedSource", "SourceRun"]

@@ -15,8 +15,10 @@ from penstock.run.branches import Branches, Hole
 from penstock.run.carrying.entrance import MarkedSource, SourceRun
 from penstock.run.carrying.joints import JOINTS
 from penstock.run.carrying.marks import Carried, Positions, finished
+from penstock.run.carrying.shares import Shares
 from penstock.run.carrying.sources import REASONS, SOURCES
 from penstock.run.carrying.stages import is_fold, lifted_stages
+from penstock.run.carrying.standstill import fits, is_sure, paths
 from penstock.run.carrying.values import CarriedValues
 from penstock.stage import Joint, Source, Stage, Step
 
@@ -39,29 +41,49 @@ class Lifting:
     """Makes the run of a source; it is told whether anything is done before the end."""
     runs: list[SourceRun] = field(default_factory=list)
     _seen: list[Source[Any]] = field(default_factory=list)
+    _shares: list[Shares] = field(default_factory=list)
+    """Those of the branches around a chain, the innermost last."""
     _folds: bool = False
+    _fits: bool = True
+    """Whether buffers leave room for another element whatever they keep."""
+    _sure: bool = False
+    """Whether it is known of the source's elements when no other can come."""
 
     def carries(self, chain: Chain) -> bool:
         """Tell whether elements of a marked source come through a chain."""
         source = chain.source
-        if isinstance(source, CarriedValues) or self.marked(source):
+        if isinstance(source, CarriedValues | Hole) or self.marked(source):
             return True
         return any(self.carries(inner) for inner in inner_chains(source))
 
     def whole(self, chain: Chain) -> Chain:
         """Return the chain of a run, whose elements are done when they have come to its end."""
         self._folds = _folds(chain)
+        ways = paths(chain)
+        self._fits = all(fits(way, way[0].window) for way in ways if isinstance(way[0], Resumable))
+        self._sure = is_sure(ways)
         made = self._end(chain)
+        for run in self.runs:
+            run.marks.alone = self._sure
         self.marked = _never  # the streams that functions make in the run have no positions
+        self._fits = False
         return made
 
     def _branched(self, source: Branches) -> Branches:
         """Have each element carried by every branch; the stream before waits for the slowest of them."""
         ends = source.ends
         self._folds = any(_folds(end._chain) for end in ends)
-        stream = self.lifted(source.stream).then(Positions(_KeptBy(len(ends) - 1)))
-        lifted = tuple([replace(end, _chain=self._end(end._chain)) for end in ends])
+        shares = Shares()
+        stream = self.lifted(source.stream).then(Positions(shares))
+        self._shares.append(shares)
+        lifted = tuple([replace(end, _chain=self._branch(end._chain)) for end in ends])
+        self._shares.pop()
         return replace(source, stream=stream, ends=lifted)
+
+    def _branch(self, chain: Chain) -> Chain:
+        shares = self._shares[-1]
+        first = len(shares)
+        return self._end(chain).then(shares.end(first))
 
     def _end(self, chain: Chain) -> Chain:
         if isinstance(chain.source, Branches):
@@ -73,11 +95,10 @@ class Lifting:
         return self._steps(chain, last=False)
 
     def _steps(self, chain: Chain, *, last: bool) -> Chain:
-        if not isinstance(chain.source, Hole) and not self.carries(chain):
+        if not self.carries(chain):
             return chain.then(Positions(Carried))
         source, made = self._source(chain.source)
         steps = chain.steps
-        room = min((run.marks.window for run in self.runs if run.marks.window is not None), default=None)
         at = 0
         while at < len(steps):
             step = steps[at]
@@ -87,7 +108,8 @@ class Lifting:
                 continue
             stop = next((n for n in range(at, len(steps)) if isinstance(steps[n], Joint)), len(steps))
             stages: Any = steps[at:stop]
-            made.extend(lifted_stages(stages, at, len(steps), last=last and stop == len(steps), room=room))
+            end, fit = last and stop == len(steps), self._fits or self._folds
+            made.extend(lifted_stages(stages, at, len(steps), last=end, fits=fit, sure=self._sure))
             at = stop
         return Chain(source.source, (*source.steps, *made))
 
@@ -95,7 +117,7 @@ class Lifting:
         if isinstance(source, CarriedValues):
             return source.carried, []
         if isinstance(source, Hole):
-            return Chain(source), []
+            return Chain(source), [self._shares[-1].begin()]
         if self.marked(source):
             if any(source is each or source == each for each in self._seen):
                 raise NotCarriedError(
@@ -121,18 +143,6 @@ class Lifting:
 
 def _never(_: Source[Any]) -> bool:
     return False
-
-
-class _KeptBy:
-    """A function that has so many more branches carry an element."""
-
-    def __init__(self, more: int) -> None:
-        self._more = more
-
-    def __call__(self, element: Carried) -> Carried:
-        for _ in range(self._more):
-            element.also(None)
-        return element
 
 
 def _folds(chain: Chain) -> bool:

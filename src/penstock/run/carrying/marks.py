@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from threading import Lock
+from threading import Condition, Lock, get_ident
 from time import monotonic
 from typing import Any, ClassVar
 
@@ -25,13 +25,15 @@ def _nothing() -> None:
 class SourceMark:
     """An element of a source that is not done yet."""
 
-    __slots__ = ("book", "left", "position")
+    __slots__ = ("book", "held", "left", "position")
 
     def __init__(self, book: SourceMarks, position: Any) -> None:
         self.book = book
         self.position = position
         self.left = 1
         """How many elements of the run carry it."""
+        self.held = 0
+        """How many of those a step keeps until another element comes."""
 
 
 class SourceMarks:
@@ -47,6 +49,10 @@ class SourceMarks:
         self._marks: deque[SourceMark] = deque()
         self._position: Any = None
         self._telling = False
+        self._teller = 0
+        """The thread that tells the source, or has been the last to."""
+        self._quiet = Condition(self._lock)
+        self._finishing = False
         self._closed = False
         self._told = 0.0
         self.gathers = False
@@ -57,6 +63,17 @@ class SourceMarks:
         """How few elements may be under way for that to be called."""
         self._asks = False
         """Whether it is called when what is being told has been."""
+        self.waits = False
+        """Whether the source was asked for nothing, because there is no room."""
+        self._entered = 0
+        self._settled = 0
+        """How many of those that have entered are done, or are kept by steps that wait for others."""
+        self._keeper = ""
+        """What has kept the latest of them."""
+        self.alone = False
+        """Whether steps that keep elements wait for nothing but others of this source."""
+        self.on_standstill: Callable[[str], None] | None = None
+        """What is called, with a step that keeps elements, when no element moves and none can come."""
         self.on_failure: Callable[[Exception], None] | None = None
         """What is called when the source fails to take note."""
 
@@ -67,40 +84,74 @@ class SourceMarks:
         """Mark an element that comes from the source."""
         mark = SourceMark(self, position)
         self._marks.append(mark)
+        self._entered += 1  # by the thread that has the source's elements, and no other
         return mark
 
     def keep(self, mark: SourceMark) -> None:
         """Have one more element carry a mark."""
         with self._lock:
+            if mark.left == mark.held:
+                self._settled -= 1
             mark.left += 1
 
     def drop(self, mark: SourceMark) -> None:
         """Have one element less carry a mark; tell the source how far all are done, if that is farther."""
         with self._lock:
             mark.left -= 1
-            if mark.left or self._marks[0] is not mark:
-                return
-            self._clear()
-        self._cleared()
+            if mark.left == mark.held:
+                self._settled += 1
+            cleared = not mark.left and self._marks[0] is mark and self._clear()
+        self._dropped(cleared)
 
     def drop_all(self, dropped: Iterable[SourceMark]) -> None:
         """Have one element less carry each of these marks."""
         with self._lock:
             for mark in dropped:
                 mark.left -= 1
-            if not self._marks or self._marks[0].left:
-                return
-            self._clear()
-        self._cleared()
+                if mark.left == mark.held:
+                    self._settled += 1
+            cleared = bool(self._marks) and not self._marks[0].left and self._clear()
+        self._dropped(cleared)
 
-    def _clear(self) -> None:
+    def hold(self, mark: SourceMark, keeper: str) -> None:
+        """Know that a step keeps an element that carries a mark until another one comes."""
+        with self._lock:
+            mark.held += 1
+            if mark.left == mark.held:
+                self._settled += 1
+            self._keeper = keeper
+        if self.waits:
+            self.look()
+
+    def unhold(self, mark: SourceMark) -> None:
+        """Know that the step has given the element on, or will be done with it."""
+        with self._lock:
+            if mark.left == mark.held:
+                self._settled -= 1
+            mark.held -= 1
+
+    def look(self) -> None:
+        """Say so if no element moves and none can come."""
+        with self._lock:
+            full = self.window is not None and len(self._marks) >= self.window
+            still = full and self.alone and self.waits and self._settled == self._entered
+        if still and self.on_standstill is not None:
+            self.on_standstill(self._keeper)
+
+    def _clear(self) -> bool:
         marks = self._marks
         last = marks.popleft()
         while marks and not marks[0].left:
             last = marks.popleft()
         self._position = self.reached = last.position
+        return True
 
-    def _cleared(self) -> None:
+    def _dropped(self, cleared: bool) -> None:
+        """Go on outside of the lock, where functions are called."""
+        if not cleared:
+            if self.waits:
+                self.look()
+            return
         room = len(self._marks) <= self.room_at
         if room or not self.gathers or monotonic() - self._told > OFTEN:
             self.tell()
@@ -115,6 +166,7 @@ class SourceMarks:
                     return
                 position, self._position = self._position, None
                 self._telling = True
+                self._teller = get_ident()
             try:
                 self._commit(position)
             except Exception as error:  # noqa: BLE001  rule 1.4: the run ends with it
@@ -126,6 +178,9 @@ class SourceMarks:
             finally:
                 self._telling = False
                 self._told = monotonic()
+                if self._finishing:
+                    with self._quiet:
+                        self._quiet.notify_all()
             if self._asks:
                 self._asks = False
                 self.on_room()
@@ -144,6 +199,19 @@ class SourceMarks:
             for mark in self._marks:
                 mark.left = _FORGOTTEN
             self._marks = deque()
+            self._entered = self._settled = 0
+
+    def finish(self) -> None:
+        """Tell the source the last position, wait for another thread that is telling it, and tell it no more."""
+        self._finishing = True
+        while True:
+            self.tell()
+            with self._lock:
+                if self._telling and self._teller != get_ident():
+                    self._quiet.wait_for(lambda: not self._telling)
+                elif self._telling or self._closed or self._position is None:
+                    self._closed = True
+                    return
 
     def close(self) -> None:
         """Tell the source no more."""

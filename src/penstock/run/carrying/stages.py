@@ -36,12 +36,13 @@ def is_fold(stage: Stage[Any, Any]) -> bool:
     return stage.body.drops_all and stage.body.tail is not None
 
 
-def _holds(stage: Stage[Any, Any]) -> bool:
+def keeps_elements(stage: Stage[Any, Any]) -> bool:
+    """Tell whether a stage keeps elements until others come, or the end."""
     return bool(stage.keeps) or is_fold(stage) or any(name == "items" for name, _ in stage.body.state)
 
 
 def lifted_stages(
-    stages: Stages, first: int, total: int, *, last: bool = False, room: int | None = None
+    stages: Stages, first: int, total: int, *, last: bool = False, fits: bool = True, sure: bool = False
 ) -> list[Stage[Any, Any]]:
     """Return adjacent stages over carried elements.
 
@@ -50,7 +51,8 @@ def lifted_stages(
         first: How many steps of the chain come before them.
         total: How many steps there are.
         last: Whether nothing follows in the chain.
-        room: How many elements may be uncommitted, None for any number.
+        fits: Whether buffers leave room for another element whatever they keep, so that they need not tell.
+        sure: Whether the marks know when buffers leave none, so that those need not look for themselves.
     """
     made: list[Stage[Any, Any]] = []
     passing: list[Stage[Any, Any]] = []
@@ -62,9 +64,12 @@ def lifted_stages(
 
     for at, stage in enumerate(stages):
         body = stage.body
-        if isinstance(stage, Buffer) and not stage.gap and (room is None or stage.count <= room):
+        if isinstance(stage, Buffer) and not stage.gap and fits:
             flush(at)
             made += [stage, Positions(joined_list)]  # faster than what follows, and the same
+        elif isinstance(stage, Buffer) and not stage.gap and sure:
+            flush(at)
+            made.append(HoldingBuffer((stage,), first + at, total))  # faster, too
         elif isinstance(stage, FlatMap):
             flush(at)
             note = f"in {describe(stage)}, step {first + at + 1} of {total}{place_of(stage.fn)}"
@@ -74,7 +79,7 @@ def lifted_stages(
         elif body.each is not None or body.head is not None:
             flush(at)
             made.append(ManyStage((stage,), first + at, total))
-        elif _holds(stage):
+        elif keeps_elements(stage):
             flush(at)
             made.append(HoldingStage((stage,), first + at, total))
         else:
@@ -181,6 +186,39 @@ class HoldingStage(CarriedStage):
         return _Holding(self)
 
 
+@dataclass(frozen=True, slots=True)
+class HoldingBuffer(CarriedStage):
+    """A stage that makes lists, and tells the marks what waits for the rest of its list."""
+
+    loop: ClassVar[Body] = Body(
+        "{items}.append(v)\nif len({items}) < {count}:\n    {keep}(v)\n    skip\nv = {give}({items})\n{items} = []",
+        state=(("items", "[]"),),
+        lacks="{count} - len({items})",
+        tail="({give_rest}({items}),) if {items} else ()",
+    )
+
+    @property
+    def count(self) -> int:
+        """Return how many elements a list has."""
+        return self.stages[0].count  # type: ignore[attr-defined, no-any-return]
+
+    def keep(self, element: Carried) -> None:
+        """Say that an element waits."""
+        for mark in element.marks:
+            mark.book.hold(mark, "buffer")
+
+    def give(self, items: list[Carried], waited: int | None = -1) -> Carried:
+        """Return a list; its last element, which made it full, has not waited."""
+        for element in items[:waited]:
+            for mark in element.marks:
+                mark.book.unhold(mark)
+        return joined_list(items)
+
+    def give_rest(self, items: list[Carried]) -> Carried:
+        """Return the list at the end, of which all have waited."""
+        return self.give(items, None)
+
+
 class _Holder:
     """The marks of the elements that a stage has had and is not done with, oldest first."""
 
@@ -189,10 +227,14 @@ class _Holder:
         self._stage = step.stages[0]
         self._had: deque[tuple[SourceMark, ...]] = deque()
         self._all = is_fold(self._stage)
+        self._name = describe(self._stage)
+        self._coming = False
+        """Whether the last of the elements is one that the stage may still make something of."""
 
     def came(self, element: Carried) -> None:
         """Take an element."""
         self._had.append(element.marks)
+        self._coming = True
 
     def given(self, value: Any) -> Carried:
         """Return something that the stage gives while it has these elements."""
@@ -204,6 +246,8 @@ class _Holder:
     def given_last(self, value: Any) -> Carried:
         """Return the last thing that the stage gives, which takes all the marks."""
         had, self._had = self._had, deque()
+        for mark in chain.from_iterable(had):
+            mark.book.unhold(mark)
         return Carried(value, tuple(chain.from_iterable(had)))
 
     def let_go(self, kept: float) -> None:
@@ -211,7 +255,15 @@ class _Holder:
         had = self._had
         most = inf if self._all else kept + self._stage.keeps
         while len(had) > most:
-            Carried(None, had.popleft()).done()
+            marks = had.popleft()
+            if had or not self._coming:
+                for mark in marks:
+                    mark.book.unhold(mark)
+            Carried(None, marks).done()
+        if had and self._coming:
+            for mark in had[-1]:
+                mark.book.hold(mark, self._name)
+        self._coming = False
         if len(had) > 1 and had[-1]:
             self._check_room(had[-1][0].book)
 
@@ -331,4 +383,4 @@ def _opened(steps: tuple[Any, ...], piece: tuple[Any, ...]) -> Iterator[Any]:
     return opener(None)
 
 
-__all__ = ["CarriedStage", "is_fold", "lifted_stages"]
+__all__ = ["CarriedStage", "is_fold", "keeps_elements", "lifted_stages"]

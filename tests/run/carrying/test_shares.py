@@ -1,0 +1,41 @@
+"""Shares: an element that several branches take is done when each of them is done with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock import Sink, Stream, branch
+from tests.run.carrying.ledger import WAIT, Ledger
+
+
+def test_a_branch_that_has_its_result_holds_up_no_other() -> None:
+    source, taken = Ledger(100), []
+    ends = branch(Sink.for_each(taken.append), Sink.of(lambda stream: stream.take(3).count()))
+    assert (source.stream(window=8) | ends).run().wait(WAIT) == (100, 3)
+    assert taken == list(range(1, 101))
+    assert source.last == 100
+
+
+def test_a_branch_that_fails_is_not_done_with_what_it_was_offered() -> None:
+    source = Ledger(100)
+
+    def fail(number: int) -> None:
+        if number == 5:
+            raise ValueError("five")
+
+    ends = branch(Sink.for_each(str), Sink.for_each(fail))
+    with pytest.raises(ValueError, match="five"):
+        (source.stream() | ends).run().wait(WAIT)
+    assert source.last == 4
+
+
+def test_a_branch_may_take_a_stream_twice_and_merge_it_with_others() -> None:
+    source, slow = Ledger(20), []
+
+    def take(number: int) -> None:
+        assert source.last < number
+        slow.append(number)
+
+    twice = Sink.of(lambda stream: stream.merge(stream.map(str), Stream.just("other")).count())
+    assert (source.stream(window=8) | branch(twice, Sink.for_each(take))).run().wait(WAIT) == (41, 20)
+    assert source.last == 20
