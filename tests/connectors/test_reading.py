@@ -134,7 +134,7 @@ def test_commits_that_wait_for_one_another_are_told_as_one() -> None:
     assert came.wait(WAIT)  # all of it, while the first commit waits
     server.committing.set()
     assert run.wait(WAIT) == 40
-    assert len(server.told) == 2
+    assert len(server.told) in {1, 2}  # one if the loop looked for the first time when all had come
     assert server.told == sorted(set(server.told))
     assert server.told[-1] == 40
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,6 +78,8 @@ def http_server(handle: Handle, port: int = 0) -> Iterator[Serving]:
             finally:
                 serving.open -= 1
                 writer.close()
+                with suppress(ConnectionError, asyncio.CancelledError):
+                    await writer.wait_closed()  # else the loop may end before the socket is closed
 
         server = await asyncio.start_server(connected, "127.0.0.1", port)
         serving.port = server.sockets[0].getsockname()[1]
@@ -85,8 +87,10 @@ def http_server(handle: Handle, port: int = 0) -> Iterator[Serving]:
         ready.set()
         await stop.wait()
         server.close()
-        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
             task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
 
     with on_a_thread(main) as serving:
         yield serving

@@ -18,7 +18,7 @@ import pytest
 from penstock import Sink
 from penstock.connectors import http
 from penstock.run.resumption import Resumption
-from penstock.testing import check_resumable
+from penstock.testing import Probe, check_resumable
 from tests.connectors.http.server import Request, answer, http_server
 
 SIZE = 2
@@ -76,12 +76,15 @@ def test_a_function_leads_through_all_pages() -> None:
 
 def test_a_page_is_asked_for_when_its_elements_are() -> None:
     with http_server(linked) as server:
-        reading = iter(http.pages(f"{server.url}/a"))
-        assert [next(reading) for _ in range(SIZE)] == [0, 1]
+        probe = Probe[int]()
+        http.pages(f"{server.url}/a").subscribe(probe)
+        probe.request(SIZE)
+        assert probe.wait_for(SIZE) == [0, 1]
         assert len(server.requests) == 1
-        assert next(reading) == 2
+        probe.request(1)
+        assert probe.wait_for(SIZE + 1) == [0, 1, 2]
         assert len(server.requests) == 2
-        reading.close()
+        probe.cancel()
 
 
 def test_a_secret_in_a_header_is_sent_and_not_shown() -> None:
