@@ -88,11 +88,12 @@ class SocketFeed:
 
     async def open(self) -> None:
         """Connect, and begin to take messages."""
-        socket: ClientConnection | None = None
+        greeted = False
         try:
             socket = await self._connected()
+            greeted = True
         finally:
-            if socket is None and self._socket is not None:  # a greeting was cut short, by a cancel for one
+            if not greeted and self._socket is not None:  # a greeting was cut short, by a cancel for one
                 await self._socket.close()
         self._task = asyncio.get_running_loop().create_task(self._take_all(socket))
 
