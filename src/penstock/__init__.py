@@ -17,6 +17,7 @@ from penstock.errors import EmptyError, OverflowedError, PenstockError, Protocol
 from penstock.flow import Flow, Pipeline, Sink, branch, flow, processor, subscriber
 from penstock.operators.resumable import Opened
 from penstock.run import Plan, Progress, Run
+from penstock.run.carrying.lifting import NotCarriedError
 from penstock.run.resumption import NotResumableError, Resumption
 from penstock.spec.element_count import ElementCount
 from penstock.spec.erased import AnyPublisher, AnySubscriber, AnySubscription
@@ -47,6 +48,7 @@ __all__ = [
     "Listener",
     "LoopClock",
     "Next",
+    "NotCarriedError",
     "NotResumableError",
     "Observation",
     "Opened",

@@ -105,4 +105,4 @@ def _ignored(_: Any) -> None:
     pass
 
 
-__all__ = ["Becomes", "BecomesLater", "KeptIf", "OfValue", "Unmarked", "WhenDropped", "maybe"]
+__all__ = ["Becomes", "BecomesLater", "Flattened", "KeptIf", "OfValue", "Unmarked", "WhenDropped", "maybe"]
