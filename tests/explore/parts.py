@@ -16,10 +16,12 @@ from penstock import Overflow, Slow, Stream, inline, pool, thread
 from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.places.clocks import SystemClock
 from penstock.engine.runs.chain import Chain
+from penstock.run.carrying.parts import PartMarks
 from penstock.run.valve import Valve, Valved
 from tests.explore import planted as faults
 from tests.explore import threads
 from tests.explore.bench import Bench, Boom, Taker
+from tests.explore.told import entered, read
 
 State = tuple[str, ...]
 FRESH: State = ()
@@ -256,6 +258,11 @@ def fed_flat_map(bench: Bench) -> None:
 @part(FRESH, ASKED, OPEN, USED)
 def take(bench: Bench) -> None:
     bench.take(bench.feed("a").take(2))
+
+
+@part(FRESH, ASKED)
+def take_eager(bench: Bench) -> None:
+    bench.take(bench.feed("e", total=4, eager=True).take(9))
 
 
 @part(FRESH, ASKED)
@@ -632,6 +639,43 @@ def valve_iterated(bench: Bench) -> None:
     one = Valve()
     bench.take(Stream(Chain(Valved(Stream.from_iterable(["x", "y", "z"])._chain, one))))
     bench.call("valve.close", one.close)
+
+
+# Sources that are told what is done.
+
+
+WAITING: State = ("down.all", "a.next", "a.next")
+
+
+@part(FRESH, ASKED, OPEN, ("down.all", "a.next"), WAITING)
+def entrance(bench: Bench) -> None:
+    entered(bench, 2)
+
+
+@part(OPEN, ("down.all", "a.next"), WAITING, (*WAITING, "a.next"))
+def entrance_unbounded(bench: Bench) -> None:
+    entered(bench, None)
+
+
+# Each element is done where it is, and in a part of the run as well, which may end meanwhile.
+@part(OPEN, ("down.all", "a.next"), WAITING)
+def entrance_with_part(bench: Bench) -> None:
+    part_marks = PartMarks()
+    entered(bench, 2, part_marks)
+    bench.call("part.end", part_marks.end, "part")
+    bench.call("part.end_again", part_marks.end, "other part")
+
+
+@part(
+    FRESH,
+    ("down.ask", "loop.turn"),
+    ("down.all", "loop.turn", "server.give", "loop.turn"),
+    ("down.all", "loop.turn", "server.give", "server.give", "loop.turn", "commit"),
+    loose=True,
+    late=False,
+)
+def reading(bench: Bench) -> None:
+    read(bench)
 
 
 def planted(name: str) -> Part:

@@ -37,7 +37,11 @@ BOUND = frozenset({"append", "take", "put", "popleft", "extend"})
 CONTAINERS = (deque, list, dict, set, bytearray)
 SHARED = (threads.Lock, threads.Condition, threads.Event, threads.SimpleQueue)
 MAKERS = frozenset({"deque", "list", "dict", "set"})
-PACKAGES = ("penstock.engine", "penstock.operators", "penstock.stage", "penstock.run.valve", "tests.explore.planted")
+PACKAGES = (
+    "penstock.engine", "penstock.operators", "penstock.stage", "penstock.run.valve", "penstock.run.carrying.entrance",
+    "penstock.run.carrying.marks", "penstock.run.carrying.parts", "penstock.connectors.reading_run",
+    "tests.explore.planted",
+)  # fmt: skip
 LEFT_OUT = tuple(f"penstock.engine.places.{name}" for name in ("event_loops", "trio_loop", "loop_clock"))
 
 
@@ -381,6 +385,7 @@ def install(source: Path, *more: Path) -> None:
         raise RuntimeError("points: penstock is imported already, without points")
     for folder in ("engine", "operators", "stage", "run"):
         more = (*more, *(source / "penstock" / folder).rglob("*.py"))
+    more = (*more, source / "penstock" / "connectors" / "reading_run.py")
     for path in more:
         _Stores().visit(ast.parse(path.read_text(encoding="utf-8")))
     builtins.__point__ = scheduler.point  # type: ignore[attr-defined]

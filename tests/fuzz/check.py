@@ -213,7 +213,7 @@ class Check:
             raise DifferenceError("keeps the contract", probe.breaches[0])
 
     def _same(self, what: str, wanted: list[Any], found: list[Any]) -> None:
-        if wanted != found and _plain(wanted) != _plain(found):
+        if wanted != found and plain(wanted) != plain(found):
             raise DifferenceError("agrees with its model", f"{what}: expected {wanted}, got {found}")
 
     def _end(self, found: list[Any] | None, error: Exception | None) -> None:
@@ -225,21 +225,21 @@ class Check:
         end = self.whole.end
         if found is not None:
             said = f"{found} and {_spoken(error)}"
-            if _plain(found) != _plain(self.whole.elements):
+            if plain(found) != plain(self.whole.elements):
                 wanted = f"{self.whole.elements} and {_said(end)}"
                 raise DifferenceError("agrees with its model", f"expected {wanted}, got {said}")
         wanted_error = end.error if isinstance(end, Failure) else None
-        if _plain(error) != _plain(wanted_error):
+        if plain(error) != plain(wanted_error):
             raise DifferenceError("ends as its model", f"expected {_said(end)}, got {_spoken(error)} after {found}")
 
     def _interleaved(
         self, lanes: list[tuple[list[Any], Any]], found: list[Any] | None, error: Exception | None
     ) -> None:
         ends = [end for _, end in lanes if isinstance(end, Failure)]
-        if bool(ends) != (error is not None) or (ends and _plain(error) not in [_plain(end.error) for end in ends]):
+        if bool(ends) != (error is not None) or (ends and plain(error) not in [plain(end.error) for end in ends]):
             wanted = " or ".join(_said(end) for end in ends or [DONE])
             raise DifferenceError("ends as its model", f"expected {wanted}, got {_spoken(error)} after {found}")
-        if found is not None and not interleaves([_plain(some) for some, _ in lanes], _plain(found), whole=not ends):
+        if found is not None and not interleaves([plain(some) for some, _ in lanes], plain(found), whole=not ends):
             some = [some for some, _ in lanes]
             raise DifferenceError("agrees with its model", f"expected {some} in some order of theirs, got {found}")
 
@@ -275,7 +275,7 @@ def interleaves(lanes: list[list[Any]], found: list[Any], *, whole: bool) -> boo
     return fits((0,) * len(lanes))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Make errors comparable: those of ours by name, all others by type."""
     match value:
         case Boom() | Cold():
@@ -283,13 +283,13 @@ def _plain(value: Any) -> Any:
         case Exception():
             return type(value)
         case Failed(error):
-            return ("failed", _plain(error))
+            return ("failed", plain(error))
         case Next(element):
-            return ("next", _plain(element))
+            return ("next", plain(element))
         case list():
-            return [_plain(one) for one in value]
+            return [plain(one) for one in value]
         case tuple():
-            return tuple(_plain(one) for one in value)
+            return tuple(plain(one) for one in value)
         case _:
             return value
 

@@ -79,8 +79,26 @@ SLOW_KINDS = [name for name, kind in KINDS.items() if kind.waits]
 FAST_KINDS = [name for name, kind in KINDS.items() if not kind.waits]
 
 
+@dataclass(frozen=True)
+class RunPath(Path):
+    """Be a run of a pipeline whose sources are told what is done; so many elements of each may be uncommitted."""
+
+    window: int = 1000
+
+    def knows(self, source: Src, fails: bool) -> bool:
+        return False
+
+
+def run_path(g: Grammar) -> RunPath:
+    """Draw a run."""
+    kinds = SLOW_KINDS if g.chance(8) else FAST_KINDS
+    return RunPath("run", (g.one_of(kinds),), window=g.one_of((1000, 1000, 4, 2, 1)))
+
+
 def path(g: Grammar) -> Path:
     """Draw a path."""
+    if g.chance(4):
+        return run_path(g)
     modes = (*ASKING, *BLOCKING, *CANCELLING)
     mode = modes[g.below(len(modes))]
     kinds = SLOW_KINDS if g.chance(8) else FAST_KINDS
@@ -104,18 +122,27 @@ class Site:
     def stream(self, chain: Chain) -> Stream[Any]:
         source = chain.source
         if isinstance(source, Src):
-            made: Stream[Any] = KINDS[self.path.kind(source)].make(self._tracker(source))
+            made = self.made(source)
         elif chain.start == "defer":
             made = Stream.defer(lambda: self._given(source))
         else:
             made = Stream.using(self.runs.open, lambda _: self._given(source), lambda _: self.runs.close())
-        for one in chain.steps:
+        return self.applied(made, chain.steps)
+
+    def applied(self, made: Stream[Any], steps: tuple[Step, ...]) -> Stream[Any]:
+        """Return a stream with steps behind it."""
+        for one in steps:
             arguments = [self._argument(argument) for argument in one.args]
             options = {key: self._argument(argument) for key, argument in one.options}
             if one.name in MACROS:
                 made = MACROS[one.name](made, *arguments, **options)
             else:
                 made = getattr(made, one.name)(*arguments, **options)
+        return made
+
+    def made(self, source: Src) -> Stream[Any]:
+        """Return the stream of a source."""
+        made: Stream[Any] = KINDS[self.path.kind(source)].make(self._tracker(source))
         return made
 
     def _tracker(self, source: Src) -> Tracker:

@@ -11,12 +11,12 @@ import pytest
 import penstock.operators
 from penstock import set_on_dropped
 from tests.fuzz import sources
-from tests.fuzz.check import DifferenceError, check, expression, interleaves
+from tests.fuzz.check import DifferenceError, expression, interleaves
 from tests.fuzz.grammar import Chain, Grammar, Seeded, names
 from tests.fuzz.kept import KEPT
 from tests.fuzz.models import MODELS, OPEN_LANES, SHARING
 from tests.fuzz.paths import MACROS, Path, Runner
-from tests.fuzz.search import PATHS, find
+from tests.fuzz.search import PATHS, find, hold
 from tests.fuzz.shrink import run
 from tests.operators.proof import proofs_beside
 
@@ -52,7 +52,7 @@ def test_random_chains_agree_with_their_models(runner: Runner, share: int) -> No
 @pytest.mark.parametrize(("chain", "path"), KEPT, ids=lambda value: value.mode if isinstance(value, Path) else None)
 def test_what_once_differed_agrees(runner: Runner, chain: Chain, path: Path) -> None:
     try:
-        check(runner, chain, path)
+        hold(runner, chain, path)
     except DifferenceError as found:
         pytest.fail(f"{expression(chain, path)}\n    on {path}\n    {found}", pytrace=False)
 

@@ -7,10 +7,11 @@ Marble: a.buffer_timeout(3, 2, clock=clock) over (123)-4----5-|
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
+from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.grounds.timed import Timed
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.words.arguments import count_given
@@ -69,38 +70,79 @@ class BufferTimeout(Joint[T, list[T]]):
 
 
 class _BufferTimeoutRun(Timed):
-    """A run that holds one list; the alarm is set when the list's first element comes."""
+    """A run that holds one list; the alarm is set when the list's first element comes.
+
+    The list is one for the whole run. Elements are put behind it by upstream's signals, which are serial, without the
+    lock; they are taken from its front under the lock. A thread that has taken some looks afterwards whether others
+    have come meanwhile, and sets the alarm for them: upstream sets it only for an element that it sees alone.
+    """
 
     def __init__(self, step: BufferTimeout[Any], downstream: Subscriber[Any]) -> None:
         super().__init__(downstream, step.clock, step.count)
-        self._step = step
+        self._count = step.count
+        self._seconds = step.seconds
         self._items: list[Any] = []
+        self._number = 0
+        """How many lists were made of them."""
+        self._arrived = 0
+        """How many elements have come; counted before an element is held, so that too few are asked for meanwhile."""
+        self._asked = 0
+        self._released = 0
         self._sizes: deque[int] = deque()
         """How many elements the lists in the queue have."""
         self._late = False
         """Whether the time of the list was up while downstream asked for nothing."""
         self.outlet.also_held = lambda: len(self._items)
 
-    def came(self, element: Any) -> None:
-        with self.lock:
-            self.credit.arrived()
+    def on_next(self, element: Any, /) -> None:
+        """Hold an element; all in one method, since it is called with each."""
+        if element is None:
+            element_or_raise(element, "on_next")
+        if self.upstream.over:
+            return
+        self._arrived += 1
+        items = self._items
+        items.append(element)
+        count = len(items)
+        if count >= self._count:
+            self._full()
+        elif count == 1:
+            self.alarm.set(self._seconds, self._number)
+        if self._arrived >= self._asked:
+            self.ask()
+
+    def on_chunk(self, elements: Sequence[Any], /) -> None:
+        """Hold several elements, list by list."""
+        at = 0
+        while at < len(elements) and not self.upstream.over:
             items = self._items
-            items.append(element)
+            some = elements[at : at + max(self._count - len(items), 1)]
+            at += len(some)
+            self._arrived += len(some)
+            items += some
             count = len(items)
-            full = count >= self._step.count
+            if count >= self._count:
+                self._full()
+            elif count == len(some):
+                self.alarm.set(self._seconds, self._number)
+        if self._arrived >= self._asked:
+            self.ask()
+
+    def _full(self) -> None:
+        with self.lock:
+            full = len(self._items) >= self._count  # else its time was up meanwhile
             if full:
                 self._emit()
         if full:
             self.alarm.call_off()
             self.outlet.wake()
-        elif count == 1:
-            self.alarm.set(self._step.seconds, items)
 
-    def rang(self, items: list[Any]) -> None:
+    def rang(self, number: int) -> None:
         with self.lock:
-            self._late = self._late or self._items is items
+            self._late = self._late or self._number == number
             emits = self._emit_if_late()
         if emits:
+            self._set_again()
             self.outlet.wake()
 
     def ended(self, error: Exception | None) -> None:
@@ -111,9 +153,12 @@ class _BufferTimeoutRun(Timed):
 
     def _emit(self) -> None:
         """Queue the list that is held; under the lock."""
-        items, self._items = self._items, []
+        count = len(self._items)
+        items = self._items[:count]
+        del self._items[:count]
+        self._number += 1
         self._late = False
-        self._sizes.append(len(items))
+        self._sizes.append(count)
         self.outlet.queue.append(items)
 
     def _emit_if_late(self) -> bool:
@@ -122,20 +167,39 @@ class _BufferTimeoutRun(Timed):
             self._emit()
         return late
 
+    def _set_again(self) -> None:
+        """Set the alarm for what came while others were taken."""
+        if self._items:
+            self.alarm.set(self._seconds, self._number)
+
     def requested(self, _: int) -> None:
         with self.lock:
-            self._emit_if_late()
+            emits = self._emit_if_late()
+        if emits:
+            self._set_again()
         self.ask()
 
     def taken(self, lists: int) -> None:
         with self.lock:
             for _ in range(lists):
-                self.credit.held -= self._sizes.popleft()
-            self._emit_if_late()
+                self._released += self._sizes.popleft()
+            emits = self._emit_if_late()
+        if emits:
+            self._set_again()
         self.ask()
 
-    def wanted(self) -> int:
-        return self.outlet.demand * self._step.count
+    def ask(self) -> None:
+        """Ask upstream for what lists that are asked for need, and there is room for."""
+        with self.lock:
+            if not self.upstream.here or self.outlet.closed:
+                return
+            came = self._arrived
+            credit = self.credit
+            credit.owed, credit.held = max(0, self._asked - came), came - self._released
+            count = credit.ask(self.outlet.demand * self._count)
+            self._asked = came + credit.owed
+        if count:
+            self.upstream.request(count)
 
     def closed(self) -> None:
         self.alarm.close()

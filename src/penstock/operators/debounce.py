@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.alarm import Alarm
-from penstock.engine.grounds.unbounded import Flood
+from penstock.engine.grounds.beside import Flood
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Holding, Joint, MakeWaiting, Results, Tie

@@ -163,7 +163,7 @@ class _ExpandRun(Gather):
             self._arriving += not full
         if full:
             self.failed(source, _overflowed(self._step.size))
-            source.cancel()
+            source.upstream.cancel()
             return
         super().arrived(source, element)
         with self._guard:  # it takes part of the demand before it is expanded for what is left of that
@@ -175,7 +175,7 @@ class _ExpandRun(Gather):
 
     def arrived_together(self, source: Input, elements: list[Any]) -> None:
         for element in elements:
-            if source.cancelled:
+            if source.upstream.over:
                 return
             self.arrived(source, element)
 

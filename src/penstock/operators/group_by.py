@@ -12,7 +12,7 @@ from math import inf
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 from penstock.engine.grounds.outlet import element_or_raise
-from penstock.engine.many.branch import Branch
+from penstock.engine.many.branch import Branch, untold
 from penstock.engine.many.renewed import RenewedTrunk
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.runs.chain import Chain
@@ -107,6 +107,7 @@ class _GroupByRun(RenewedTrunk):
         super().__init__("group_by", downstream, step.size, step.patience, step.clock)
         self._step = step
         self._key = step.key
+        self.drops = getattr(step.make, "drops", untold)
         self._groups: dict[Hashable, Branch] = {}
 
     def on_next(self, element: Any, /) -> None:
@@ -150,7 +151,7 @@ class _GroupByRun(RenewedTrunk):
         while not self.done:
             group = self._groups.get(key) or self._begin(key)
             if group is None:
-                self.let_go(len(elements))
+                self.let_go(elements)
                 return
             if self.put(group, elements):
                 return

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from penstock.engine.grounds.unbounded import Flood
+from penstock.engine.grounds.beside import Flood
 from penstock.engine.many.emitter import Overflow
 from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import count_given, function_given

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from penstock.engine.grounds.unbounded import Flood
+from penstock.engine.grounds.beside import Flood
 from penstock.errors import OverflowedError
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint, Results, Tie

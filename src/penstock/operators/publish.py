@@ -33,6 +33,8 @@ class Publish(Source[Any]):
     size: int = 256
     slow: Slow = Slow.ERROR
     hub: Hub = field(default_factory=Hub, compare=False, repr=False)
+    once: bool = field(default=False, repr=False)
+    """Whether subscribers that come after the end are told of it, and wait for no other run."""
 
     def __post_init__(self) -> None:
         count_given("publish", "size", self.size, 1)
@@ -42,7 +44,7 @@ class Publish(Source[Any]):
     @property
     def terms(self) -> Terms:
         """Return the terms of the run."""
-        return Terms("publish", self.size, self.slow, by_hand=True)
+        return Terms("publish", self.size, self.slow, by_hand=True, once=self.once)
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Join the run, begun or not."""

@@ -7,13 +7,16 @@ Choose: I have ... and want a stream of it / something that opens from any posit
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Callable, Iterable
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
-from penstock.engine.grounds.cold_paths import left_alone, nobody
+from penstock.engine.grounds.bystander import Bystander
+from penstock.engine.grounds.cold_paths import left_alone
 from penstock.engine.grounds.outlet import accepts
+from penstock.engine.places.telling import hidden_here
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.given import connect_to
 from penstock.engine.runs.wiring import connect, refuse
@@ -26,8 +29,99 @@ from penstock.spec.interfaces import Publisher, Subscriber, Subscription
 from penstock.stage import Again, Source
 
 T = TypeVar("T")
+P = TypeVar("P")
 UNCOMMITTED = 10_000
 """How many elements of a source may be uncommitted at a time, unless it says another number."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeWhenRead(Sequence[T]):
+    """Elements that are made of items, each when it is read, so that it need not outlive what becomes of it."""
+
+    make: Callable[[Any], T]
+    items: Sequence[Any]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self.make, self.items)
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> MadeWhenRead[T]: ...
+    def __getitem__(self, at: int | slice) -> T | MadeWhenRead[T]:
+        return MadeWhenRead(self.make, self.items[at]) if isinstance(at, slice) else self.make(self.items[at])
+
+
+@dataclass(frozen=True, slots=True)
+class Positioned(Sequence[tuple[P, T]], Generic[P, T]):
+    """Elements with their positions beside them: the same as pairs (position, element), without making the pairs.
+
+    Positions may be computed when they are asked for, as those of a `range` are. Neither may change afterwards.
+
+    >>> list(Positioned("abc", range(1, 4)))
+    [(1, 'a'), (2, 'b'), (3, 'c')]
+    """
+
+    elements: Sequence[T]
+    positions: Sequence[P]
+    """For each element the position that says: all up to this one is done."""
+
+    def __post_init__(self) -> None:
+        if len(self.elements) != len(self.positions):
+            raise ValueError(
+                f"Positioned: each element has one position, got {len(self.elements)} elements and "
+                f"{len(self.positions)} positions"
+            )
+
+    def __len__(self) -> int:
+        return len(self.elements)
+
+    def __iter__(self) -> Iterator[tuple[P, T]]:
+        return zip(self.positions, self.elements, strict=True)
+
+    @overload
+    def __getitem__(self, at: int) -> tuple[P, T]: ...
+    @overload
+    def __getitem__(self, at: slice) -> Positioned[P, T]: ...
+    def __getitem__(self, at: int | slice) -> tuple[P, T] | Positioned[P, T]:
+        if isinstance(at, slice):
+            return Positioned(self.elements[at], self.positions[at])
+        return self.positions[at], self.elements[at]
+
+
+class _Firsts(Sequence[Any]):
+    """The positions of pairs, which are looked up when they are asked for."""
+
+    __slots__ = ("_pairs",)
+
+    def __init__(self, pairs: Sequence[Any]) -> None:
+        self._pairs = pairs
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __getitem__(self, at: Any) -> Any:
+        return [pair[0] for pair in self._pairs[at]] if isinstance(at, slice) else self._pairs[at][0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(itemgetter(0), self._pairs)
+
+
+def positioned(pairs: Sequence[Any]) -> Positioned[Any, Any] | None:
+    """Return pairs as elements and positions, copied, since the source goes on; None if one of them is no such pair."""
+    if type(pairs) is Positioned:
+        return pairs
+    pairs = list(pairs)
+    if {*map(type, pairs)} != {tuple}:
+        return None
+    try:
+        elements = [element for position, element in pairs if position is not None and element is not None]
+    except ValueError:  # there are tuples of another length
+        return None
+    return Positioned(elements, _Firsts(pairs)) if len(elements) == len(pairs) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +139,8 @@ class Opened(Generic[T]):
     """Lets go of the connection, behind the last commit; called once, from any thread, and does not wait."""
     wait: Callable[[], object] | None = None
     """Blocks until it is closed, and raises what a commit failed with that was told after the elements had ended."""
+    cede: Callable[[], Callable[[], Any]] | None = None
+    """Leaves it to a sink to tell what is done, together with what it writes; gives what returns the connection."""
 
 
 class OpenedRun:
@@ -55,9 +151,13 @@ class OpenedRun:
         self._opened: list[Opened[Any]] = []
         self._lock = Lock()
         self._open = True
+        self._ceded = False
+        self._reader: Callable[[], Any] | None = None
 
     def opened(self, given: Opened[Any]) -> None:
         """Take what was opened; the one before, whose elements have ended, is told no more."""
+        if self._ceded and given.cede is not None:
+            self._reader = given.cede()
         with self._lock:
             before, self._opened = self._opened, [given]
             to_close = before if self._open else [given]
@@ -67,8 +167,16 @@ class OpenedRun:
     def commit(self, position: Any) -> None:
         """Tell the source that everything up to a position is done."""
         tell = next((each.commit for each in self._opened), self._source.commit)
-        if tell is not None:
+        if tell is not None and not self._ceded:
             tell(position)
+
+    def cede(self) -> None:
+        """Leave it to a sink to tell what is done; before anything is opened."""
+        self._ceded = True
+
+    def reader(self) -> Any:
+        """Return the connection that a sink tells what is done, None where there is none to be had."""
+        return None if self._reader is None else self._reader()
 
     def close(self) -> None:
         """Let go of the connection, behind the last commit; does not wait."""
@@ -107,6 +215,8 @@ class Resumable(Source[T]):
     """Whether `open_from` returns an `Opened`, which is told what is done."""
     window: int = UNCOMMITTED
     """How many elements of a run that commits may not be done at a time."""
+    notes: bool = True
+    """Whether an `Opened` takes note of what it is told; if not, a stream that tells it nothing loses nothing."""
 
     def __post_init__(self) -> None:
         function_given("resumable", "open_from", self.open_from)
@@ -128,8 +238,17 @@ class Resumable(Source[T]):
         """
         return Chain(_Elements(self, (after or 0) if self.counted else after, opening))
 
+    @property
+    def takes_note(self) -> bool:
+        """Tell whether anything happens when it is told what is done."""
+        return self.commit is not None or (self.opens and self.notes)
+
     def connect(self, downstream: Subscriber[T], /) -> None:
         """Open it from the beginning and leave the positions out."""
+        hidden = hidden_here(self) if self.takes_note else None
+        if hidden is not None:
+            refuse(downstream, hidden)
+            return
         connect(self.opened(None), downstream if self.counted else _BareRun(self, downstream))
 
 
@@ -162,48 +281,15 @@ class _Elements(Source[Any]):
             refuse(downstream, blamed(error, self.source, self.source.open_from))
 
 
-class _ClosingRun(Part):
-    """A run that closes what was opened behind its elements, which pass as if it were not there."""
+class _ClosingRun(Bystander):
+    """A run that closes what was opened behind its elements."""
 
     def __init__(self, downstream: Subscriber[Any], opened: Opened[Any]) -> None:
-        self.height = height_of(downstream) + 1
-        self.on_next: Callable[[Any], None] = downstream.on_next
-        self.on_chunk = chunks_of(downstream)
-        self._downstream: Subscriber[Any] | None = downstream
+        super().__init__(downstream, 1)
         self._opened = [opened]
-        self._upstream: Subscription | None = None
 
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        if accepts(subscription, self._upstream) and self._downstream is not None:
-            self._upstream = subscription
-            self._downstream.on_subscribe(self)
-
-    def on_error(self, error: Exception, /) -> None:
-        downstream = self._close()
-        if downstream is not None:
-            downstream.on_error(error)
-
-    def on_complete(self) -> None:
-        downstream = self._close()
-        if downstream is not None:
-            downstream.on_complete()
-
-    def gone(self) -> None:
-        """Be told that nothing will be signalled any more."""
-        left_alone(self._close())
-
-    def request(self, n: int, /) -> None:
-        assert self._upstream is not None
-        self._upstream.request(n)
-
-    def cancel(self) -> None:
-        assert self._upstream is not None
-        self._upstream.cancel()
-        self._close()
-
-    def _close(self) -> Subscriber[Any] | None:
-        """Close what was opened, and forget the subscriber (rule 3.13)."""
-        downstream, self._downstream, self.on_next, self.on_chunk = self._downstream, None, nobody, None
+    def _over(self, error: BaseException | None, *, whole: bool) -> Subscriber[Any] | None:
+        downstream = super()._over(error, whole=whole)
         while self._opened:
             _closed(self._opened.pop())
         return downstream
@@ -247,11 +333,12 @@ class _BareRun(Part):
         else:
             self._downstream.on_next(element)
 
-    def _all(self, pairs: list[Any], /) -> None:
-        found = [pair[1] for pair in pairs if type(pair) is tuple and len(pair) == 2 and pair[0] is not None]
-        if len(found) == len(pairs) and not any(element is None for element in found):
+    def _all(self, pairs: Sequence[Any], /) -> None:
+        found = positioned(pairs)
+        elements = [] if found is None else [element for element in found.elements if element is not None]
+        if len(elements) == len(pairs):
             assert self._deliver_all is not None
-            self._deliver_all(found)
+            self._deliver_all(elements)
         else:
             for pair in pairs:  # those before the one that is no pair come first
                 self.on_next(pair)

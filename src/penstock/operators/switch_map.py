@@ -93,7 +93,11 @@ class _SwitchMapRun(Part):
         self._step = step
         self._half = (step.prefetch + 1) // 2
         self._upstream: Subscription | None = None
-        self._done = self._begun = False
+        self._done = self._begun = self._failed = False
+        self._takes = getattr(step.fn, "takes", None)
+        """What an element becomes that a publisher has given here, if that is not itself."""
+        self._drops = getattr(step.fn, "drops", None)
+        """What is told of an element that a publisher gave when another one had become the newest."""
         self.newest: _Inner | None = None
         self._outlet: Outlet[Any] = Outlet(downstream)
         self._outlet.on_request = self._requested
@@ -123,6 +127,7 @@ class _SwitchMapRun(Part):
 
     def on_error(self, error: Exception, /) -> None:
         element_or_raise(error, "on_error")
+        self._failed = True
         self._outlet.complete(error)
         self._done = True  # only now, so that the newest one does not complete it
         self._cancel()
@@ -162,12 +167,18 @@ class _SwitchMapRun(Part):
         subscription.request(more)
 
     def arrived(self, inner: _Inner, element: Any) -> None:
+        if self._takes is not None:
+            element = self._takes(element)
         with self._outlet.lock:
-            if inner is not self.newest or self._outlet.closed:
-                return
-            inner.owed -= 1
-            self._outlet.queue.append(element)  # before the next one can become the newest
-        self._outlet.wake()
+            taken = inner is self.newest and not self._outlet.closed
+            if taken:
+                inner.owed -= 1
+                self._outlet.queue.append(element)  # before the next one can become the newest
+            left = not taken and not self._outlet.closed and not self._failed
+        if taken:
+            self._outlet.wake()
+        elif left and self._drops is not None:
+            self._drops(element)
 
     def _taken(self, _: int) -> None:
         newest = self.newest
@@ -190,6 +201,7 @@ class _SwitchMapRun(Part):
             too_late(error)
 
     def _fail(self, error: Exception) -> None:
+        self._failed = True
         self._outlet.complete(error)
         self._cancel()
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 
 from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.beside import Beside
-from penstock.engine.many.branch import Branch
+from penstock.engine.many.branch import Branch, untold
 from penstock.engine.many.substreams import Trunk
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.runs.chain import Chain
@@ -213,6 +213,7 @@ class _WindowRun(Trunk):
     def __init__(self, step: Window[Any, Any] | WindowSeconds[Any, Any] | WindowUntil, downstream: Any) -> None:
         super().__init__("window", downstream, step.size, step.patience, step.clock)
         self._make: Callable[[Chain], Any] = step.make
+        self.drops = getattr(step.make, "drops", untold)
         self._window: Branch | None = None
         self._number = 0
 
@@ -223,7 +224,7 @@ class _WindowRun(Trunk):
             if window is None or window.done:
                 window = self._begin()
             if window is None:
-                self.let_go(len(elements))
+                self.let_go(elements)
                 return
             if self.put(window, elements):
                 return

@@ -8,14 +8,13 @@ from threading import Event, Lock
 from typing import Any, Generic, TypeVar
 
 from penstock.engine.grounds.beside import Beside
-from penstock.engine.grounds.cold_paths import nobody
+from penstock.engine.grounds.bystander import Bystander
 from penstock.engine.grounds.foreign import ForeignRelay
 from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.grounds.relay import Leg, Relay
 from penstock.engine.places.event_loops import Bell, running
 from penstock.engine.runs.wiring import refuse
 from penstock.engine.words.dropped import drop
-from penstock.engine.words.part import Part, chunks_of, height_of
 from penstock.errors import EmptyError, PenstockError
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Source
@@ -122,55 +121,18 @@ class Inlet(Generic[A, B]):
         self._tell(Leg.on_complete)
 
 
-class _Exit(Part):
+class _Exit(Bystander):
     """The subscriber behind the chain; it sees when the chain is over, even if the chain never subscribed upstream."""
 
-    __slots__ = ("_downstream", "_over", "_subscription", "height", "on_chunk", "on_next")
+    __slots__ = ("_on_end",)
 
-    def __init__(self, downstream: Subscriber[Any], over: Callable[[], None]) -> None:
-        self._downstream: Subscriber[Any] | None = downstream
-        self._over = over
-        self._subscription: Subscription | None = None
-        self.height = height_of(downstream)
-        self.on_next = downstream.on_next
-        self.on_chunk = chunks_of(downstream)
+    def __init__(self, downstream: Subscriber[Any], on_end: Callable[[], None]) -> None:
+        super().__init__(downstream)
+        self._on_end = on_end
 
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        self._subscription = subscription
-        if self._downstream is not None:
-            self._downstream.on_subscribe(self)
-
-    def request(self, n: int, /) -> None:
-        subscription = self._subscription
-        if subscription is not None:
-            subscription.request(n)
-
-    def cancel(self) -> None:
-        subscription = self._subscription
-        self._let_go()
-        if subscription is not None:
-            subscription.cancel()
-
-    def on_error(self, error: Exception, /) -> None:
-        downstream = self._let_go()
-        if downstream is not None:
-            downstream.on_error(error)
-
-    def on_complete(self) -> None:
-        downstream = self._let_go()
-        if downstream is not None:
-            downstream.on_complete()
-
-    def stand_aside(self) -> Subscriber[Any] | None:
-        return self._let_go()
-
-    def _let_go(self) -> Subscriber[Any] | None:
-        """Forget both ends (rule 3.13)."""
-        downstream = self._downstream
-        self._downstream = self._subscription = None
-        self.on_next = nobody
-        self.on_chunk = None if self.on_chunk is None else nobody
-        self._over()
+    def _over(self, error: BaseException | None, *, whole: bool) -> Subscriber[Any] | None:
+        downstream = super()._over(error, whole=whole)
+        self._on_end()
         return downstream
 
 

@@ -12,8 +12,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from threading import Event
 from typing import Any
 
+from penstock.engine.grounds.cold_paths import too_late
 from penstock.engine.grounds.outlet import accepts, element_or_raise
-from penstock.engine.places.event_loops import Future, blocking, loop_here, running, spawning
+from penstock.engine.places.event_loops import AnyLoop, Future, blocking, loop_here, running, spawning
+from penstock.engine.places.telling import untold
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect, pull, pull_async
 from penstock.engine.watching.observe import observed
@@ -27,7 +29,7 @@ WINDOW = 256
 BREATH = 1024
 
 
-class _Inbox(Part):
+class Inbox(Part):
     """A queue of what a subscription delivers, until the loop takes it; `waiting` says that the loop waits for it."""
 
     __slots__ = (
@@ -54,7 +56,11 @@ class _Inbox(Part):
         if self.closed:  # the loop was left before this came, from another thread
             subscription.cancel()
         else:
-            subscription.request(1)
+            self.begin()
+
+    def begin(self) -> None:
+        """Ask for the first element."""
+        self.ask(1)
 
     def on_next(self, element: Any, /) -> None:
         element_or_raise(element, "on_next")
@@ -71,6 +77,8 @@ class _Inbox(Part):
 
     def on_error(self, error: Exception, /) -> None:
         element_or_raise(error, "on_error")
+        if self.closed:
+            too_late(error)
         self.error = error
         self.on_complete()
 
@@ -83,19 +91,19 @@ class _Inbox(Part):
         take, half, count = self.queue.popleft, self._half, 0
         while self.queue and not self._ahead:
             yield take()
-            self._ask(1)
+            self.ask(1)
         if not self._ahead and not self.done and self.subscription is not None:
             self._ahead = True
             if self._window > 1:
-                self._ask(self._window - 1)
+                self.ask(self._window - 1)
         while self.queue:
             yield take()
             count += 1
             if count == half:
                 count = 0
-                self._ask(half)
+                self.ask(half)
         if count:
-            self._ask(count)
+            self.ask(count)
 
     def over(self) -> bool:
         """Wait no more; tell whether the end was reached, or raise the failure that it is."""
@@ -105,7 +113,8 @@ class _Inbox(Part):
             raise self.error
         return over
 
-    def _ask(self, count: int) -> None:
+    def ask(self, count: int) -> None:
+        """Ask for elements."""
         subscription = self.subscription
         if self.done or subscription is None:
             return
@@ -130,9 +139,9 @@ def iterate(chain: Chain, window: int = WINDOW) -> Iterator[Any]:
 
 def _wait_for(chain: Chain, window: int) -> Iterator[Any]:
     arrived = Event()
-    inbox = _Inbox(window, arrived.set, waits=True)
+    inbox = Inbox(window, arrived.set, waits=True)
     try:
-        with blocking():
+        with blocking(), untold():
             connect(chain, inbox)
         while True:
             yield from inbox.taken()
@@ -169,34 +178,48 @@ async def _step_through(iterator: Iterator[Any]) -> AsyncIterator[Any]:
         close(iterator)
 
 
+class LoopInbox(Inbox):
+    """An inbox whose elements a task takes, on the loop on which it was made."""
+
+    __slots__ = ("_future", "loop")
+
+    def __init__(self, window: int, loop: AnyLoop) -> None:
+        super().__init__(window, lambda: self.on_loop(self._release))
+        self.loop = loop
+        self._future: Future | None = None
+
+    def on_loop(self, fn: Callable[[], None]) -> None:
+        """Call `fn` on the loop, at once if this is there."""
+        if self.loop.here:
+            fn()
+        else:
+            self.loop.call(fn)
+
+    def _release(self) -> None:
+        if self._future is not None and not self._future.done():
+            self._future.set_result(None)
+
+    async def comes(self) -> None:
+        """Wait for more, or for the end."""
+        self._future = self.loop.future()
+        self.waiting = True
+        if not self.queue and not self.done:
+            await self._future
+
+
 async def _await_for(chain: Chain, window: int) -> AsyncIterator[Any]:
     loop = loop_here()
     if loop is None:
         raise RuntimeError("async for: no event loop is running here to wait on")
-    waiting: Future | None = None
-
-    def release() -> None:
-        if waiting is not None and not waiting.done():
-            waiting.set_result(None)
-
-    def wake() -> None:
-        if loop.here:
-            release()
-        else:
-            loop.call(release)
-
-    inbox = _Inbox(window, wake)
+    inbox = LoopInbox(window, loop)
     tasks: set[Any] = set()
     try:
-        with spawning(tasks):
+        with spawning(tasks), untold():
             connect(chain, inbox)
         while True:
             for element in inbox.taken():
                 yield element
-            waiting = loop.future()
-            inbox.waiting = True
-            if not inbox.queue and not inbox.done:
-                await waiting
+            await inbox.comes()
             if inbox.over():
                 return
     finally:

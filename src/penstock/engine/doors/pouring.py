@@ -3,7 +3,8 @@
 A basin is what one run pours into. `put` takes an element and tells whether the other side wants more; if it does not,
 that is a cancel which comes from below, and the pipeline ends well with what was taken. `end` is told how the stream
 ended. `left` is called once at the very end, however that came, also by a cancel; then it comes from any thread and
-perhaps while `put` is under way, which it must not wait for.
+perhaps while `put` is under way, which it must not wait for. An asynchronous basin may have a coroutine `begin`, which
+is awaited before anything is asked for.
 
 A task asks for one element at a time, and for the next one when that has been taken. A thread has up to AHEAD elements
 waiting for it, so that not every one of them has to wake it.
@@ -11,27 +12,29 @@ waiting for it, so that not every one of them has to wake it.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from penstock.engine.grounds.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.doors.iterate import LoopInbox
 from penstock.engine.grounds.relay import Relay
-from penstock.engine.places.event_loops import AnyLoop, Future, Task, lease_loop
+from penstock.engine.places.event_loops import lease_loop
+from penstock.engine.runs.async_run import AsyncRun
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.given import Items
 from penstock.engine.runs.wiring import connect
+from penstock.engine.weaving.segment import Segment
 from penstock.engine.words.demand import add
 from penstock.engine.words.dropped import drop
-from penstock.engine.words.signals import Completed, Failed, Next, Signal
-from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Joint, Results
+from penstock.spec.interfaces import Subscriber
+from penstock.stage import Joint, LoopGate, Results
 
 T = TypeVar("T")
 AHEAD = 16
 """How many elements wait for the thread of a basin that may make it wait."""
 THREAD_NAME = "penstock-sink"
+_BEHIND = Segment((), 1)
+"""No stages, behind a source that names the step of its errors itself."""
 
 
 class Basin(Protocol):
@@ -157,127 +160,80 @@ class PourAsync(Joint[T, int]):
 
     def open(self, downstream: Subscriber[int], /) -> Subscriber[T]:
         """Make a basin, and stand in front of what follows."""
-        return _PourAsyncRun(downstream, self.make())
+        return _PourAsyncRun(downstream, self.make()).inbox
 
 
-class _PourAsyncRun:
-    """A run that puts what arrives from a task on a loop; signals come on any thread, the rest happens on the loop."""
+class _PourInbox(LoopInbox):
+    """The subscriber in front of such a run; it asks for its first element when the count is asked for."""
+
+    __slots__ = ("_run",)
+
+    def __init__(self, run: _PourAsyncRun) -> None:
+        super().__init__(1, lease_loop())
+        self._run = run
+
+    def begin(self) -> None:
+        """Signal `on_subscribe`."""
+        self._run.start()
+
+
+class _PourAsyncRun(AsyncRun):
+    """A run of a task that puts what arrives, and gives the count."""
+
+    __slots__ = ("_basin", "inbox")
 
     def __init__(self, downstream: Subscriber[int], basin: AsyncBasin) -> None:
+        super().__init__(_BEHIND, self._poured, downstream)
         self._basin = basin
-        self._lease: AnyLoop = lease_loop()
-        self._signals: deque[Signal[Any]] = deque()
-        self._arrival: Future | None = None
-        self._task: Task | None = None
-        self._over = False
-        self._upstream: Subscription | None = None
-        self._outlet: Outlet[int] = Outlet(downstream)
-        self._outlet.on_cancel = self._cancelled
+        self.inbox = _PourInbox(self)
+        self._lease = lease_loop()  # here, since upstream may subscribe on another thread
 
-    # On any thread.
+    async def _poured(self, gate: LoopGate | None) -> AsyncIterator[int]:
+        assert gate is not None
+        count = await self._count()
+        gate.finish()  # so that the end comes with the count
+        yield count
 
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        if not accepts(subscription, self._upstream):
-            return
-        self._upstream = subscription
-        self._outlet.open()
-        self._lease.call(self._start)
-
-    def on_next(self, element: Any, /) -> None:
-        element_or_raise(element, "on_next")
-        self._arrived(Next(element))
-
-    def on_error(self, error: Exception, /) -> None:
-        element_or_raise(error, "on_error")
-        self._arrived(Failed(error))
-
-    def on_complete(self) -> None:
-        self._arrived(Completed())
-
-    def _arrived(self, signal: Signal[Any]) -> None:
-        if not self._over:
-            self._signals.append(signal)
-            self._lease.call(self._wake)
-        elif isinstance(signal, Failed):
-            drop("an error came after the end or the cancel", signal.error)
-
-    def _cancelled(self) -> None:
-        self._over = True
-        if self._upstream is not None:
-            self._upstream.cancel()
-        self._lease.call(self._stop)
-
-    # On the loop.
-
-    def _start(self) -> None:
-        if self._over:
-            self._leave()
-            return
-        self._task = self._lease.spawn(self._pour())
-        self._task.add_done_callback(self._ended)
-
-    def _wake(self) -> None:
-        if self._arrival is not None and not self._arrival.done():
-            self._arrival.set_result(None)
-
-    def _stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-
-    async def _next(self) -> Signal[Any]:
-        while not self._signals:
-            self._arrival = self._lease.future()
-            await self._arrival
-            self._arrival = None
-        return self._signals.popleft()
-
-    async def _pour(self) -> None:
-        count, wanted, error = 0, 1, None
-        assert self._upstream is not None
-        try:
-            while wanted:
-                self._upstream.request(1)
-                signal = await self._next()
-                if not isinstance(signal, Next):
-                    error = signal.error if isinstance(signal, Failed) else None
-                    await self._told(error)
-                    break
-                wanted = await self._basin.put(signal.element)
+    async def _count(self) -> int:
+        inbox, count = self.inbox, 0
+        begin = getattr(self._basin, "begin", None)
+        if begin is not None:
+            await begin()
+        inbox.ask(1)
+        while not inbox.done or inbox.queue:
+            for element in inbox.taken():
+                wanted = await self._basin.put(element)
+                if not wanted:
+                    return count
                 count += wanted
-            else:
-                self._upstream.cancel()
-        except Exception as failure:  # noqa: BLE001  rule 1.4
-            self._upstream.cancel()
-            error = failure
-        self._over = True
-        if error is None:
-            self._outlet.queue.append(count)
-        self._outlet.complete(error)
-
-    async def _told(self, error: Exception | None) -> None:
+                if self._gate.over:
+                    return count  # cancelled meanwhile; a basin may keep the cancel to itself
+            await inbox.comes()
         try:
-            await self._basin.end(error)
+            await self._basin.end(inbox.error)
         except Exception as failure:
-            if error is None:
+            if inbox.error is None:
                 raise
             drop("a sink failed to pass a failure on", failure)
+        if inbox.error is not None:
+            raise inbox.error
+        return count
 
-    def _ended(self, task: Task) -> None:
-        self._task = None
-        if not self._over:
-            self._over = True
-            assert self._upstream is not None
-            self._upstream.cancel()
-            self._outlet.complete(RuntimeError("the event loop ended before the stream did"))
-        self._leave()
+    def _end(self, failure: Exception | None) -> None:
+        super()._end(failure)
+        self.inbox.cancel()  # at once, while the task may have to wait until it ends
+
+    def _let_go(self) -> Subscriber[Any]:
+        self.inbox.cancel()
+        self.inbox.on_loop(self._leave)
+        return super()._let_go()
 
     def _leave(self) -> None:
-        rest = _let_go(self._basin)
-        self._signals.clear()
+        rest, lease = _let_go(self._basin), self.inbox.loop
         if rest is None:
-            self._lease.release()
+            lease.release()
         else:
-            self._lease.spawn(_awaited(rest)).add_done_callback(lambda _: self._lease.release())
+            lease.spawn(_awaited(rest)).add_done_callback(lambda _: lease.release())
 
 
 __all__ = ["AHEAD", "THREAD_NAME", "AsyncBasin", "Basin", "Pour", "PourAsync"]

@@ -12,7 +12,8 @@ from enum import Enum
 from typing import Any, Protocol
 
 from penstock.engine.grounds.cold_paths import interruption
-from penstock.engine.grounds.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.grounds.outlet import Outlet, element_or_raise
+from penstock.engine.grounds.upstream import UpstreamWindow
 from penstock.engine.places.event_loops import AnyLoop, Task, lease_loop, on_its_own
 from penstock.engine.weaving.blame import blamed, describe, function_name, no_stop, note_on, operator_name, place_of
 from penstock.engine.words.part import Part, height_of
@@ -94,17 +95,15 @@ class AsyncWork(Part):
         self._waiting: dict[Hashable, deque[_Job]] = {}
         self._tasks: set[Task] = set()
         self._unfinished = 0
-        self._upstream: Subscription | None = None
-        self._upstream_done = False
-        self._begun = False
+        self._upstream = UpstreamWindow(2 * step.concurrency, 1)
         self._stopped = False
         self._closed = False
         self._admitting = False
         self._flushing = False
         self._outlet: Outlet[Any] = Outlet(downstream)
         self._outlet.on_request = self._begin
-        self._outlet.on_taken = self._taken
-        self._outlet.on_cancel = self._cancelled
+        self._outlet.on_taken = self._upstream.credit
+        self._outlet.on_cancel = self._upstream.cancel
         self._outlet.on_close = self._close
         self._outlet.also_held = lambda: len(self._arrivals) + self._unfinished
         self._outlet.most_held = lambda: 2 * self._step.concurrency
@@ -112,10 +111,8 @@ class AsyncWork(Part):
     # Signals from upstream, on any thread.
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
-        if not accepts(subscription, self._upstream):
-            return
-        self._upstream = subscription
-        self._outlet.open()
+        if self._upstream.take(subscription):
+            self._outlet.open()
 
     def on_next(self, element: Any, /) -> None:
         element_or_raise(element, "on_next")
@@ -131,7 +128,7 @@ class AsyncWork(Part):
         self.on_complete()
 
     def on_complete(self) -> None:
-        self._upstream_done = True
+        self._upstream.ends()
         self._wake()
 
     def _wake(self) -> None:
@@ -141,15 +138,8 @@ class AsyncWork(Part):
 
     def _begin(self, _: int) -> None:
         """Ask for the first elements when downstream asks for the first result."""
-        if not self._begun:
-            with self._outlet.lock:
-                begun, self._begun = self._begun, True
-            if not begun and self._upstream is not None:
-                self._upstream.request(2 * self._step.concurrency)
-
-    def _taken(self, count: int) -> None:
-        if self._upstream is not None and not self._upstream_done:
-            self._upstream.request(count)
+        if not self._upstream.begun:
+            self._upstream.begin()
 
     # The rest, on the loop's thread.
 
@@ -260,12 +250,12 @@ class AsyncWork(Part):
         # Delivering makes room, and upstream may fill it at once: admit all of that together.
         self._admitting = True
         if left_out:
-            self._taken(left_out)
+            self._upstream.credit(left_out)
         self._outlet.wake()
         self._admit()
 
     def _end_if_done(self) -> None:
-        if self._upstream_done and not self._unfinished and not self._arrivals and not self._stopped:
+        if self._upstream.over and not self._unfinished and not self._arrivals and not self._stopped:
             self._stopped = True
             self._outlet.complete()
 
@@ -283,8 +273,7 @@ class AsyncWork(Part):
     def _stop(self) -> None:
         """Start nothing more and cancel what is under way."""
         self._stopped = True
-        if self._upstream is not None and not self._upstream_done:
-            self._upstream.cancel()
+        self._upstream.cancel()
         for task in list(self._tasks):
             task.cancel()
         for jobs in (self._arrivals, self._ready, self._line, self._waiting):
@@ -295,10 +284,6 @@ class AsyncWork(Part):
             self._lease.release()
 
     # The end, from any thread.
-
-    def _cancelled(self) -> None:
-        if self._upstream is not None and not self._upstream_done:
-            self._upstream.cancel()
 
     def _close(self) -> None:
         self._lease.call(self._let_go)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Protocol
 
-from penstock.engine.grounds.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.grounds.outlet import Outlet, element_or_raise
+from penstock.engine.grounds.upstream import UpstreamWindow
 from penstock.engine.places.executors import Worker
 from penstock.engine.words.part import Part
 from penstock.engine.words.trampoline import asking, cancelling, opening
@@ -39,35 +40,27 @@ class Boundary(Part):
     """The subscriber in front of a boundary; what follows runs on `worker`."""
 
     height = 0  # signals change hands here, so the stack of calls begins anew
-    __slots__ = ("_begun", "_half", "_outlet", "_taken", "_upstream", "_window", "on_next")
+    __slots__ = ("_outlet", "_upstream", "on_next")
 
     def __init__(self, downstream: Subscriber[Any], worker: Worker, window: int) -> None:
+        upstream = self._upstream = UpstreamWindow(window)
         outlet = self._outlet = Outlet(downstream, worker.submit)
         outlet.on_request = self._begin
-        outlet.on_taken = self._replenish
-        outlet.on_cancel = self._cancel
+        outlet.on_taken = upstream.credit
+        outlet.on_cancel = partial(cancelling, upstream.cancel)
         outlet.on_close = worker.close
         self.on_next = _queueing(outlet)
         outlet.most_held = lambda: window
-        self._window = window
-        self._half = outlet.chunk = (window + 1) // 2
-        self._taken = 0
-        self._begun = False
-        self._upstream: Subscription | None = None
+        outlet.chunk = (window + 1) // 2
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         """Take the subscription."""
-        if accepts(subscription, self._upstream):
-            self._upstream = subscription
+        if self._upstream.take(subscription):
             opening(self._outlet.open)
 
     def _begin(self, _: int) -> None:
-        """Fill the window, once."""
-        if not self._begun:
-            with self._outlet.lock:
-                begun, self._begun = self._begun, True
-            if not begun and self._upstream is not None:
-                asking(partial(self._upstream.request, self._window))
+        if not self._upstream.begun:
+            asking(self._upstream.begin)
 
     def on_chunk(self, elements: list[Any], /) -> None:
         """Queue several elements for the other side."""
@@ -82,13 +75,3 @@ class Boundary(Part):
     def on_complete(self) -> None:
         """Pass the end on, after what is queued."""
         self._outlet.complete()
-
-    def _replenish(self, count: int) -> None:
-        self._taken += count
-        if self._taken >= self._half and self._upstream is not None:
-            taken, self._taken = self._taken, 0
-            self._upstream.request(taken)
-
-    def _cancel(self) -> None:
-        if self._upstream is not None:
-            cancelling(self._upstream.cancel)

@@ -53,5 +53,5 @@ class Landing(Boundary):
     def _ask(self, _: int) -> None:
         with self._lock:
             more = self._credit.ask(self._outlet.demand)
-        if more and self._upstream is not None:
+        if more:
             asking(partial(self._upstream.request, more))

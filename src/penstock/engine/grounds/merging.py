@@ -93,7 +93,7 @@ class Gather(Part):
             with self.lock:
                 inputs = list(self._inputs)
             for source in inputs:
-                source.begin()
+                source.upstream.begin()
 
     def close(self) -> None:
         """Say that no more inputs will be added."""
@@ -105,7 +105,7 @@ class Gather(Part):
 
     def arrived(self, source: Input, element: Any) -> None:
         """Deliver an element at once, or queue it together with the input it came from."""
-        if source.cancelled:
+        if source.upstream.over:
             return
         outlet = self.outlet
         if outlet.hand_on(self._pass_on, element, source.credit):
@@ -114,7 +114,7 @@ class Gather(Part):
 
     def arrived_together(self, source: Input, elements: list[Any]) -> None:
         """Deliver several elements at once, or queue them together with the input they came from."""
-        if not source.cancelled and not self._handed_on(elements, source.credit):
+        if not source.upstream.over and not self._handed_on(elements, source.credit):
             self._queue(source, elements)
 
     def _queue(self, source: Input, elements: list[Any]) -> None:
@@ -151,6 +151,7 @@ class Gather(Part):
         """Forget an input that has completed."""
         with self.lock:
             source.done = True
+            source.upstream.ends()
             used_up = not source.queued
             self._inputs.discard(source)
             over = not self._inputs and not self._open_ended and not self._over
@@ -184,4 +185,4 @@ class Gather(Part):
             inputs = list(self._inputs)
             self._inputs.clear()
         for source in inputs:
-            source.cancel()
+            source.upstream.cancel()

@@ -133,15 +133,10 @@ class Outlet(Part, Generic[T]):
 
     def offer(self, element: T) -> None:
         """Deliver one element at once where that is possible, else queue it."""
-        if self._submit is None and self.deliver_now(element):
-            return
-        self.queue.append(element)
-        self.wake()
-
-    def deliver_now(self, element: T) -> bool:
-        """Deliver one element past the queue, if that is possible; tell whether it was."""
-        downstream = self._downstream
-        return downstream is not None and self.hand_on(downstream.on_next, element, self.on_taken)
+        downstream = self._downstream if self._submit is None else None
+        if downstream is None or not self.hand_on(downstream.on_next, element, self.on_taken):
+            self.queue.append(element)
+            self.wake()
 
     def hand_on(
         self, deliver: Callable[[Any], None], what: Any, taken: Callable[[int], None] | None = None, count: int = 1

@@ -59,3 +59,31 @@ class Upstream:
             subscription, self._subscription = self._subscription, None
         if subscription is not None:
             subscription.cancel()
+
+
+class UpstreamWindow(Upstream):
+    """An upstream that is asked for a window of elements once, and again when a part of them was taken."""
+
+    __slots__ = ("_part", "_size", "_taken", "begun")
+
+    def __init__(self, size: int, part: int | None = None) -> None:
+        super().__init__()
+        self._size = size
+        self._part = (size + 1) // 2 if part is None else part
+        self._taken = 0
+        self.begun = False
+
+    def begin(self) -> None:
+        """Ask for the window, once."""
+        with self._lock:
+            begins = self._subscription is not None and not self.begun
+            self.begun = self.begun or begins
+        if begins:
+            self.request(self._size)
+
+    def credit(self, count: int) -> None:
+        """Ask for more once enough was taken."""
+        self._taken += count
+        if self._taken >= self._part:
+            taken, self._taken = self._taken, 0
+            self.request(taken)

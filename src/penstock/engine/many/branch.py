@@ -17,7 +17,7 @@ from penstock.spec.interfaces import Subscriber
 class Branch:
     """The elements of one branch, until its one subscriber takes them."""
 
-    __slots__ = ("_claim", "closed", "done", "error", "heir", "held", "hungry", "key", "outlet", "queue")
+    __slots__ = ("_claim", "closed", "done", "error", "heir", "held", "hungry", "key", "outlet", "queue", "reader")
 
     def __init__(self, claim: Callable[[Branch, Subscriber[Any]], None], key: Any) -> None:
         self._claim = claim
@@ -34,10 +34,27 @@ class Branch:
         self.heir: Branch | None = None
         """What takes its place since it was cancelled; it is sent out when this one has been let go of."""
         self.error: Exception | None = None
+        self.reader: Any = None
+        """What reads it, for who is told of elements that go to no subscriber."""
 
     def claim(self, downstream: Subscriber[Any]) -> None:
         """Take the one subscriber."""
         self._claim(self, downstream)
+
+    def emptied(self) -> list[Any]:
+        """Be closed, and hold nothing any more; return what it held."""
+        rest = list(self.queue)
+        self.queue.clear()
+        self.closed, self.held = True, 0
+        return rest
+
+
+Drops = Callable[[Branch | None, list[Any]], None]
+"""What is told of elements that go to no subscriber, and of the branch that they were for, if there is one."""
+
+
+def untold(branch: Branch | None, elements: list[Any]) -> None:
+    """Tell of no elements."""
 
 
 class FailureWord:

@@ -35,6 +35,8 @@ class Terms:
     """Whether all elements must fit into what is kept, and a run that failed is not kept at all."""
     by_hand: bool = False
     """Whether the run is begun by hand, and does not end with its last subscriber."""
+    once: bool = False
+    """Whether there is no other run: subscribers that come after the end are told of it."""
 
 
 class _Broadcast(SharedRun):
@@ -52,7 +54,7 @@ class _Broadcast(SharedRun):
         """Add a subscriber; tell whether the run is still good for one."""
         member = Member()
         with self.lock:
-            if self.cancelled or (self.done and not self._terms.kept):
+            if self.cancelled or (self.done and not (self._terms.kept or self._terms.once)):
                 return False
             self.seat(member, downstream)
             member.queue.extend(self._kept)
@@ -111,7 +113,7 @@ class _Broadcast(SharedRun):
         if self._terms.whole and error is not None:
             self.cancelled = True  # a failure is not kept: the next subscriber starts anew
             self.forget()
-        elif self._terms.kept:
+        elif self._terms.kept or self._terms.once:
             self._error = error  # rule 3.13: only where a subscriber may join, since its frames refer to one
 
     def behind(self) -> str:

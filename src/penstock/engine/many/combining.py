@@ -47,11 +47,13 @@ NOTHING: Literal[Nothing.NOTHING] = Nothing.NOTHING
 class Lane(Filled):
     """The subscriber of one input; `put` queues an element."""
 
-    __slots__ = ("_lanes", "error", "place", "put", "queue")
+    __slots__ = ("_half", "_lanes", "_taken", "error", "place", "put", "queue")
 
     def __init__(self, lanes: Lanes, place: int) -> None:
         super().__init__(lanes)
         self._lanes = lanes
+        self._half = (lanes.window + 1) // 2
+        self._taken = 0
         self.place = place
         self.queue: deque[Any] = deque()
         self.put: Callable[[Any], None] = self.queue.append
@@ -108,11 +110,16 @@ class Lane(Filled):
             self._lanes.due.append(self)
         return self.queue.popleft()
 
+    def refill(self) -> None:
+        """Ask for as many as were taken."""
+        taken, self._taken = self._taken, 0
+        self.upstream.request(taken)
+
     def cancel(self) -> None:
         """Ask for nothing more; a failure that no subscriber was told of is not swallowed."""
         error, self.error = self.error, None
         too_late(error)
-        super().cancel()
+        self.upstream.cancel()
 
 
 class _Made(Outlet[Any]):
@@ -211,6 +218,7 @@ class Lanes(Part):
     def ended(self, lane: Lane) -> None:
         """Note the end of a lane."""
         lane.done = True
+        lane.upstream.ends()
         self.tell()
 
     def _requested(self, _: int) -> None:
@@ -237,7 +245,7 @@ class Lanes(Part):
             if self.asked and not self._begun:
                 self._begun = True
                 for lane in self.lanes:
-                    lane.begin()  # all of them before anything is made
+                    lane.upstream.begin()  # all of them before anything is made
             while len(made) < room and not self.over:
                 element = self.make()
                 if element is None:
@@ -271,7 +279,7 @@ class Lanes(Part):
         """Ask for more of the lanes that half a window was taken of."""
         due, self.due = self.due, []
         for lane in due:
-            lane.credit(0)
+            lane.refill()
 
     def _end(self, error: Exception | None) -> None:
         """End after what was made."""

@@ -162,8 +162,8 @@ class SharedRun(Part):
         with self.lock:
             if not self._upstream.here or not self.members:
                 return
+            owed = self.asked - self.sent  # read first, so that too little is asked for meanwhile
             allowed, wanted = self.allowed()
-            owed = self.asked - self.sent
             more = allowed - owed
             # Within a window that is not used up, wait until half of it is free: requests are not for free.
             if more <= 0 or (owed and allowed < wanted and more < self.half):

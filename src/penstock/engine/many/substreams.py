@@ -26,7 +26,7 @@ from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.cold_paths import too_late
 from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.grounds.upstream import Upstream
-from penstock.engine.many.branch import Branch, BranchSeat, FailureWord, refuse, stalled
+from penstock.engine.many.branch import Branch, BranchSeat, Drops, FailureWord, refuse, stalled, untold
 from penstock.engine.places.clocks import Clock
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.part import Part, height_of
@@ -55,17 +55,14 @@ class Trunk(Part):
         self._orphans: dict[Branch, None] = {}
         self._open: dict[Branch, None] = {}  # in the order of their beginning
         self._upstream = Upstream()
-        self._opened = False
+        self.done = self._opened = self._failed = self._outer_done = self._stuck_before = False
         self._context = copy_context()
         """Where elements come."""
-        self.done = False
-        self._failed = False
         self._claimed: set[Branch] = set()
         """The branches that have a subscriber."""
-        self._outer_done = False
         self._word = FailureWord()
+        self.drops: Drops = untold
         self._patience = patience
-        self._stuck_before = False
         self._alarm = Alarm(clock, self._give_up, self.fail)
         self.outer = BranchSeat(self._word, downstream)
         self.outer.joins(self._context)
@@ -145,6 +142,8 @@ class Trunk(Part):
                 if branch.outlet is None:
                     self._unclaimed += count
             ask = self._asked - self._came <= self._low
+        if branch.closed:
+            self.drops(branch, elements)
         outlet = branch.outlet
         if outlet is not None:
             outlet.wake()
@@ -152,10 +151,11 @@ class Trunk(Part):
             self.ask()
         return True
 
-    def let_go(self, count: int = 1) -> None:
+    def let_go(self, elements: list[Any]) -> None:
         """Count elements as come that belong to no branch."""
         with self.lock:
-            self._came += count
+            self._came += len(elements)
+        self.drops(None, elements)
         self.ask()
 
     def finish(self, branch: Branch) -> None:
@@ -322,13 +322,14 @@ class Trunk(Part):
         with self.lock:
             rest, outlet.rest = outlet.rest, []
             heir = self._heir_of(branch, rest)
-            branch.closed = True
-            self._leave(branch)
             self._held -= branch.held
-            branch.held = 0
+            branch.emptied()
+            self._leave(branch)
             branch.error = None  # rule 3.13: its frames know a subscriber
         if heir is not None:
             self.send(heir)
+        else:
+            self.drops(branch, rest)
         with self.lock:
             self._claimed.discard(branch)
         self._complete_outer()
@@ -345,15 +346,15 @@ class Trunk(Part):
             self._hungry -= 1
 
     def _outer_cancelled(self) -> None:
+        rest: list[Any] = []
         with self.lock:
             while self._orphans:
                 branch, _ = self._orphans.popitem()
-                branch.closed = True
-                self._leave(branch)
                 self._held -= branch.held
-                branch.held = 0
-                branch.queue.clear()
+                rest += branch.emptied()
+                self._leave(branch)
             self._unclaimed = 0
+        self.drops(None, rest)
         self._cancel_if_left_alone()
         self.ask()  # there is room now for those who have a branch
 

@@ -58,9 +58,11 @@ def clock_given(operator: str, clock: object) -> None:
 class _Timers:
     """Tasks in the order of their times; those that were called off are never more than the others."""
 
-    __slots__ = ("_called_off", "_heap", "_order")
+    __slots__ = ("_called_off", "_heap", "_order", "changed")
 
     def __init__(self) -> None:
+        self.changed = threading.Condition()
+        """Guards the tasks, and says that they are others."""
         self._heap: list[tuple[float, int, list[Task]]] = []
         self._order = count()
         self._called_off = 0
@@ -68,20 +70,24 @@ class _Timers:
     def __len__(self) -> int:
         return len(self._heap) - self._called_off
 
-    def add(self, when: float, task: Task) -> list[Task]:
-        cell = [task]  # emptied when called off, so that the task is released at once
+    def add(self, when: float, task: Task) -> Cancel:
+        """Take a task, to be called in the context of here and now; return what calls it off."""
+        cell = [carried(task)]  # emptied when called off, so that the task is released at once
         heapq.heappush(self._heap, (when, next(self._order), cell))
-        return cell
+        self.changed.notify()
+        return partial(self._call_off, cell)
 
-    def call_off(self, cell: list[Task]) -> None:
+    def _call_off(self, cell: list[Task]) -> None:
         """Forget a task, unless it was called."""
-        if cell:
-            cell.clear()
-            self._called_off += 1
-            if self._called_off > len(self):
-                self._heap = [entry for entry in self._heap if entry[2]]
-                heapq.heapify(self._heap)
-                self._called_off = 0
+        with self.changed:
+            if cell:
+                cell.clear()
+                self._called_off += 1
+                if self._called_off > len(self):
+                    self._heap = [entry for entry in self._heap if entry[2]]
+                    heapq.heapify(self._heap)
+                    self._called_off = 0
+                self.changed.notify()
 
     def due(self) -> float | None:
         """Return the time of the next task that has not been called off."""
@@ -97,11 +103,10 @@ class _Timers:
 class SystemClock:
     """The clock of the system's time; tasks run on one timer thread, which ends when nothing is left to wait for."""
 
-    __slots__ = ("_changed", "_runs", "_timers")
+    __slots__ = ("_runs", "_timers")
 
     def __init__(self) -> None:
         self._timers = _Timers()
-        self._changed = threading.Condition()
         self._runs = False
         """Whether there is a timer thread."""
 
@@ -110,33 +115,25 @@ class SystemClock:
 
     def call_later(self, seconds: float, task: Task, /) -> Cancel:
         """Call `task` on the timer thread after `seconds`."""
-        with self._changed:
+        with self._timers.changed:
             if not self._runs:
                 started(self._run, "penstock-timer")  # first, since it may raise; it waits for the lock
                 self._runs = True
-            cell = self._timers.add(self.now() + seconds, carried(task))
-            self._changed.notify()
-
-        def cancel() -> None:
-            with self._changed:
-                self._timers.call_off(cell)
-                self._changed.notify()
-
-        return cancel
+            return self._timers.add(self.now() + seconds, task)
 
     def _run(self) -> None:
         work_off(self._tick, partial(started, name="penstock-timer"))
 
     def _tick(self) -> bool:
         """Wait for the next task and call it; tell whether to go on."""
-        with self._changed:
+        with self._timers.changed:
             due = self._timers.due()
             if due is None:
                 self._runs = False
                 return False
             wait = due - self.now()
             if wait > 0:
-                self._changed.wait(min(wait, LONGEST_WAIT))
+                self._timers.changed.wait(min(wait, LONGEST_WAIT))
                 return True
             task = self._timers.pop()
         _call(task)
@@ -160,11 +157,10 @@ class VirtualClock:
     loses is kept, and a task that is due a rounding later than a step ends is called by that step.
     """
 
-    __slots__ = ("_lock", "_lost", "_now", "_timers")
+    __slots__ = ("_lost", "_now", "_timers")
 
     def __init__(self, start: float = 0.0) -> None:
         self._timers = _Timers()
-        self._lock = threading.Lock()
         self._now = start
         self._lost = 0.0
         """What the steps made since the last task amount to beyond `_now`."""
@@ -175,14 +171,8 @@ class VirtualClock:
 
     def call_later(self, seconds: float, task: Task, /) -> Cancel:
         """Call `task` when the clock has been moved `seconds` on."""
-        with self._lock:
-            cell = self._timers.add(self._now + seconds, carried(task))
-
-        def cancel() -> None:
-            with self._lock:
-                self._timers.call_off(cell)
-
-        return cancel
+        with self._timers.changed:
+            return self._timers.add(self._now + seconds, task)
 
     def advance(self, seconds: float) -> None:
         """Move the clock on, running every task that falls due on the way.
@@ -192,12 +182,12 @@ class VirtualClock:
         """
         if not 0 <= seconds < inf:
             raise ValueError(f"advance: seconds must be >= 0 and finite, got {seconds!r}")
-        with self._lock:
+        with self._timers.changed:
             steps = (self._now, self._lost, seconds)
         target = fsum(steps)
         lost = fsum((*steps, -target))
         while True:
-            with self._lock:
+            with self._timers.changed:
                 due = self._timers.due()
                 if due is None or due > target + ROUNDINGS * ulp(target):
                     self._now, self._lost = max((self._now, self._lost), (target, lost))
@@ -210,7 +200,7 @@ class VirtualClock:
     @property
     def pending(self) -> int:
         """Return how many tasks wait."""
-        with self._lock:
+        with self._timers.changed:
             return len(self._timers)
 
 

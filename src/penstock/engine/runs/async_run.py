@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import Any
 
-from penstock.engine.grounds.cold_paths import interruption, left_alone, rejected, signal_end, welcome
+from penstock.engine.grounds.cold_paths import interruption, left_alone, rejected
 from penstock.engine.places.event_loops import AnyLoop, Future, Task, lease_loop
-from penstock.engine.runs.drain import BATCH
+from penstock.engine.runs.drain import BATCH, DrainRun
 from penstock.engine.weaving.segment import Segment
-from penstock.engine.words.demand import UNBOUNDED, add, legal
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.dropped import drop
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import AsyncOpener, LoopGate
+from penstock.stage import AsyncOpener
 
 
-class AsyncRun:
-    """A subscription to an asynchronous source; its task starts with the first request."""
+class AsyncRun(DrainRun):
+    """A subscription to an asynchronous source, drained by a task that starts with the first request.
 
-    __slots__ = (
-        "_closing", "_demand", "_failure", "_gate", "_lease", "_lock", "_opener", "_raised_above", "_segment",
-        "_started", "_subscriber", "_task", "_waiting",
-    )  # fmt: skip
+    It is `_draining` unless there is no task or the task waits for demand.
+    """
+
+    __slots__ = ("_closing", "_lease", "_raised_above", "_started", "_task", "_waiting")
 
     def __init__(self, segment: Segment, opener: AsyncOpener[Any], subscriber: Subscriber[Any]) -> None:
-        self._lock = Lock()
-        self._demand = 0
-        self._gate = LoopGate()
-        self._failure: Exception | None = None
-        self._segment = segment
-        self._opener: AsyncOpener[Any] | None = opener
-        self._subscriber: Subscriber[Any] | None = subscriber
+        super().__init__(segment, opener, None, subscriber)  # type: ignore[arg-type]
         self._lease: AnyLoop | None = None
         self._started = False
         self._closing = False
@@ -40,39 +33,23 @@ class AsyncRun:
 
     def start(self) -> None:
         """Signal `on_subscribe`, then start the task if there is demand."""
-        lease = self._lease = lease_loop()
-        assert self._subscriber is not None
-        stays = welcome(self._subscriber, self, self._abandon)
+        self._lease = self._lease or lease_loop()
+        super().start()
+
+    def _abandon(self, *, silently: bool = True) -> None:
+        """Be over behind a subscriber that raised in `on_subscribe`."""
+        super()._abandon(silently=silently)
+        if self._lease is not None:
+            self._lease.release()
+
+    def _drain(self) -> None:
+        """Start the task or wake it, if there is anything to do."""
         with self._lock:
             self._started = True
-            begin = stays and (self._demand or self._gate.over)
-        if begin:
-            lease.call(self._advance)
-
-    def _abandon(self) -> None:
-        """Be over behind a subscriber that raised in `on_subscribe`."""
-        lease, self._gate.over = self._lease, True
-        self._let_go()
-        if lease is not None:
-            lease.release()
-
-    def request(self, n: int, /) -> None:
-        """Ask for `n` more elements."""
-        if type(n) is not int or n <= 0:
-            n = legal(n, self._end)
-            if not n:
-                return
-        with self._lock:
-            if self._gate.over:
-                return  # rule 3.6
-            self._demand = add(self._demand, n)
-            lease = self._lease if self._started else None
+            self._draining = bool(self._demand or self._gate.over)
+            lease = self._lease if self._draining else None
         if lease is not None:
             lease.call(self._advance)
-
-    def cancel(self) -> None:
-        """End without a signal, interrupting what the source is waiting for."""
-        self._end(None)
 
     def _end(self, failure: Exception | None) -> None:
         """Be over, with the error of an illegal request (rule 3.9) or without a signal."""
@@ -89,7 +66,7 @@ class AsyncRun:
         """Start the task or wake it; on the loop's thread."""
         if self._task is None:
             if self._subscriber is not None and self._lease is not None:
-                self._task = self._lease.spawn(self._deliver())
+                self._task = self._lease.spawn(self._iterate())
                 self._task.add_done_callback(self._left)
         elif self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
@@ -111,24 +88,25 @@ class AsyncRun:
                 todo = demand if demand < BATCH else BATCH
                 if demand < UNBOUNDED:
                     self._demand = demand - todo
+                self._draining = todo > 0
             if todo:
                 return todo
             assert self._lease is not None
-            self._waiting = self._lease.future()
-            if not self._demand and not self._gate.over:
-                await self._waiting
+            self._waiting = self._lease.future()  # which is set on this thread, so not before this waits for it
+            await self._waiting
             self._waiting = None
         return 0
 
-    async def _deliver(self) -> None:
+    async def _iterate(self) -> None:
         lease = self._lease
         assert lease is not None
         error: Exception | None = None
         iterator: Any = None
         try:
             todo = await self._take_demand()
-            opener, subscriber = self._opener, self._subscriber
-            assert opener is not None and subscriber is not None
+            opener: Any = self._opener
+            subscriber = self._subscriber
+            assert subscriber is not None
             if todo:
                 iterator = self._segment.open_async(opener, self._gate)
                 async for element in iterator:
@@ -141,6 +119,7 @@ class AsyncRun:
                     except Exception as failure:  # noqa: BLE001  rule 2.13
                         self._gate.over = True
                         rejected("on_next", failure)
+                        left_alone(subscriber)
                     todo -= 1
                     if self._gate.over:
                         break
@@ -175,32 +154,13 @@ class AsyncRun:
             self._finish(interruption(interrupt))
         else:
             self._gate.over = True  # it came from the subscriber, so there is no other to tell
+            left_alone(self._subscriber)
             self._finish(None)
 
     def _finish(self, error: Exception | None) -> None:
-        with self._lock:
-            cancelled = self._gate.over
-            self._gate.over = True
-            failure = self._failure
-        lease = self._lease
-        subscriber = self._let_go()
-        if subscriber is None or lease is None:
-            return
-        if cancelled:
-            if error is not None:
-                drop("the source failed after the cancel", error)
-            error = failure
-        try:
-            if not cancelled or failure is not None:
-                signal_end(subscriber, error)
-            else:
-                left_alone(subscriber)
-        finally:
-            lease.release()  # after the signal, since the subscriber may go on with another run on this loop
-
-    def _let_go(self) -> Subscriber[Any] | None:
-        """Forget both ends (rule 3.13)."""
-        self._gate.let_go()
-        subscriber = self._subscriber
-        self._subscriber = self._opener = self._task = self._lease = None
-        return subscriber
+        lease, self._lease, self._task = self._lease, None, None
+        if lease is not None:  # else the task has come to its end before it left
+            try:
+                super()._finish(error)
+            finally:
+                lease.release()  # after the signal, since the subscriber may go on with another run on this loop

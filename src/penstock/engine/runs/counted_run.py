@@ -14,7 +14,7 @@ from penstock.engine.grounds.cold_paths import too_late
 from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.runs.drain import DrainRun
 from penstock.engine.runs.pushed_run import PushRun
-from penstock.engine.weaving.segment import STARVED, Segment
+from penstock.engine.weaving.segment import Segment
 from penstock.engine.words.demand import UNBOUNDED, add, legal
 from penstock.spec.interfaces import Subscriber, Subscription
 
@@ -37,14 +37,12 @@ class CountedRun(PushRun):
     meanwhile asks for too little; the thread that brings elements asks again when nothing is owed.
     """
 
-    __slots__ = ("_arrived", "_asked", "_beginning", "_begun", "_delivered", "_last", "_requested", "_tail")
+    __slots__ = ("_beginning", "_begun", "_delivered", "_requested", "_tail")
 
     def __init__(self, segment: Segment, subscriber: Subscriber[Any]) -> None:
-        super().__init__(segment, subscriber)
-        self._requested = self._asked = self._arrived = self._delivered = 0
+        super().__init__(segment, subscriber, counts=True)
+        self._requested = self._delivered = 0
         self._beginning = self._begun = False
-        self._last = False
-        """Whether nothing more is read of upstream."""
         self._tail: _Tail | None = None
         on_next = subscriber.on_next
 
@@ -103,41 +101,6 @@ class CountedRun(PushRun):
         upstream, self._upstream = self._upstream, None
         if upstream is not None:
             upstream.cancel()
-
-    def on_next(self, element: Any, /) -> None:
-        """Push an element through."""
-        if element is None:
-            element_or_raise(element, "on_next")
-        self._busy = True
-        if self._stop:
-            self._rest()
-            return  # rule 2.8
-        pushing, returned = True, False
-        try:
-            made = self._push(element)
-            if made is not STARVED:
-                pushing = False
-                self.deliver(made)
-            returned = True
-        except Exception as error:  # noqa: BLE001  rules 1.4 and 2.13
-            returned = True
-            self._failed(error, pushing=pushing)
-        finally:
-            if not returned:
-                self._interrupted() if pushing else self._abandon()
-        self._busy = False
-        if self._refusal is not None:
-            self._signal_refusal()
-        self._arrived += 1
-        if self._last or self._arrived >= self._asked:
-            self._go_on()
-
-    def on_chunk(self, elements: list[Any], /) -> None:
-        """Push several elements through, one after the other; leave upstream behind the last one."""
-        self._push_all(elements)
-        self._arrived += len(elements)
-        if self._last or self._arrived >= self._asked:
-            self._go_on()
 
     def _go_on(self) -> None:
         """End behind the last element, or ask for more if nothing is owed."""
@@ -202,10 +165,11 @@ class CountedRun(PushRun):
     def _ask(self) -> None:
         """Ask upstream for what the stages need for the demand that is open."""
         with self._lock:
+            owed = self._asked - self._arrived  # read first, so that too little is asked for meanwhile
             demand, upstream = self._open_demand(), self._upstream
             if self._over or self._last or upstream is None or demand <= 0:
                 return
-            want = self._want(demand, self._asked - self._arrived)
+            want = self._want(demand, owed)
             if want <= 0 or self._asked == UNBOUNDED:
                 return
             self._asked = add(self._asked, want)

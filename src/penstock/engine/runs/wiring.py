@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from penstock.engine.grounds.bystander import Bystander
 from penstock.engine.grounds.cold_paths import interruption, left_alone
 from penstock.engine.grounds.landing import Landing
 from penstock.engine.grounds.outlet import Outlet
@@ -20,7 +21,7 @@ from penstock.engine.runs.chain import AWAITED, ITERATED, Chain, cuts, inner_cha
 from penstock.engine.runs.counted_run import pushed
 from penstock.engine.runs.drain import DrainRun
 from penstock.engine.runs.fed_run import FedRun
-from penstock.engine.weaving.assembly import Traced
+from penstock.engine.weaving.assembly import Assembly
 from penstock.engine.words.part import Part, height_of
 from penstock.engine.words.trampoline import HIGHEST, here, run_all
 from penstock.spec.interfaces import Subscriber
@@ -213,6 +214,23 @@ def _connect(chain: Chain, subscriber: Subscriber[Any]) -> None:
         DrainRun(segment, lambda _: iter(()), 0, front).start()  # needs no event loop to end at once
     else:
         AsyncRun(segment, async_opener, front).start()
+
+
+class Traced(Bystander):
+    """The subscriber behind a joint or a source that signals; it notes on their errors where they were built."""
+
+    __slots__ = ("_assembly", "_index")
+
+    def __init__(self, downstream: Subscriber[Any], assembly: Assembly, index: int) -> None:
+        super().__init__(downstream)
+        self._assembly = assembly
+        self._index = index
+
+    def on_error(self, error: Exception, /) -> None:
+        """Note where it was built, and pass the error on."""
+        if isinstance(error, BaseException):
+            self._assembly.note(error, self._index)
+        super().on_error(error)
 
 
 def _seen(chain: Chain, start: int, stop: int, subscriber: Subscriber[Any]) -> Subscriber[Any]:

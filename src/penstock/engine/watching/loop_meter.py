@@ -10,7 +10,7 @@ from typing import Any
 from penstock.engine.grounds.cold_paths import nobody
 from penstock.engine.watching.chain_meter import Counts, Listened, Meter, pace_after
 from penstock.engine.watching.signal_meter import Gauge
-from penstock.engine.weaving.blame import Where, owner_in
+from penstock.engine.weaving.blame import Where, blame, owner_in
 from penstock.engine.weaving.segment import Delivers
 from penstock.stage import Body, LoopGate
 
@@ -311,7 +311,7 @@ class PushMeter(LoopMeter):
     def came(self) -> int:
         """Return how many elements came."""
         alone = super().came()
-        return alone if self._before is None else alone + self._before.in_chunks - length_hint(self._run.chunk)
+        return alone if self._before is None else alone + self._before.in_chunks() - length_hint(self._run.chunk)
 
     def turn(self, waiting: float | None = None) -> repeat[bool]:
         """Return a tick for each element before the next whose time is taken."""
@@ -326,6 +326,10 @@ class PushMeter(LoopMeter):
         before = self._before
         if before is not None and not before.chunking:
             before.went(self._started, self.clock(), self._began is not None)
+
+    def failing(self, where: Where) -> Callable[[Exception], Exception]:
+        """Return what makes of an error the one to raise."""
+        return lambda error: self.failed(blame(error, where), error, where)
 
     def passing(self) -> None:
         """Know that the element whose time is taken is about to be delivered."""

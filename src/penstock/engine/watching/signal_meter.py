@@ -13,15 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.engine.grounds.bystander import Bystander
 from penstock.engine.grounds.cold_paths import nobody
 from penstock.engine.watching.chain_meter import Counts, Meter, pace_after
 from penstock.engine.words.demand import UNBOUNDED, add
-from penstock.engine.words.part import Part, chunks_of, height_of
+from penstock.engine.words.part import Part
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Stage
 
 
-class Gauge(Part):
+class Gauge(Bystander):
     """The subscriber behind steps[start:stop] of a chain, and the subscription of `downstream`.
 
     For a source that signals both are 0; for one that is iterated together with stages behind it, `start` is -1. It
@@ -30,9 +31,8 @@ class Gauge(Part):
     """
 
     __slots__ = (
-        "_counted", "_counts", "_downstream", "_forget", "_last", "_meter", "_on_end", "_start", "_stop",
-        "_subscription", "_times", "arrives", "chunking", "counted_by", "delegates", "height", "in_chunks",
-        "on_chunk", "on_next", "request", "went",
+        "_counted", "_counts", "_follows", "_forget", "_last", "_meter", "_on_end", "_start", "_stop", "_times",
+        "arrives", "chunking", "counted_by", "delegates", "in_chunks", "request", "went",
     )  # fmt: skip
 
     def __init__(
@@ -47,24 +47,18 @@ class Gauge(Part):
         chunks: bool,
         last: bool,
     ) -> None:
+        super().__init__(downstream, int(last))  # a stream may be watched many times over
         self._meter = meter
         self._start = max(start, -1)
         self._stop = stop
-        self._downstream: Subscriber[Any] | None = downstream
         self._last = last
         self._counts = counts
-        self._subscription: Subscription | None = None
         self._on_end: Callable[[], None] | None = None
         self._times = _Times()
         self.delegates = False
         """Whether what follows looks in its place."""
         self.chunking = False
         """Whether the element that is being passed on is one of several, whose time is taken here."""
-        self.in_chunks = 0
-        """How many elements were passed on together with others."""
-        self.height = height_of(downstream) + last  # a stream may be watched many times over
-        self.on_next = downstream.on_next
-        self.on_chunk: Callable[[list[Any]], None] | None = chunks_of(downstream)
         self._counted: Callable[[], tuple[int, int]] = lambda: (0, 0)
         self._see(passes=passes, chunks=chunks)
         if last:
@@ -75,7 +69,8 @@ class Gauge(Part):
         """Put closures in the place of what is called for every element and every request."""
         clock, times, tick = self._meter.run.clock, self._times, self._meter.run.tick
         pass_on, pass_chunk, gone = self.on_next, self.on_chunk, self.gone
-        asked = at = 0
+        pass_request: Callable[[int], None] = nobody
+        asked = at = alone = 0
         base = left = 1  # elements until the next whose time is taken, and what `left` was when it was set
         turned = clock()
         waiting = passes or chunks  # the first element is waited for as well
@@ -87,7 +82,11 @@ class Gauge(Part):
                 asked += n
             if waiting and since is None:
                 since = clock()
-            self._subscription.request(n)  # type: ignore[union-attr]
+            pass_request(n)
+
+        def follows(subscription: Subscription) -> None:
+            nonlocal pass_request
+            pass_request = subscription.request
 
         def on_next(element: Any, /) -> None:
             nonlocal left
@@ -103,26 +102,25 @@ class Gauge(Part):
 
         def on_chunk(elements: list[Any], /) -> None:
             nonlocal left
-            count = len(elements)
-            left -= count
-            self.in_chunks += count
+            left -= len(elements)
             try:
                 if left > 0:
-                    pass_chunk(elements)  # type: ignore[misc]
+                    pass_chunk(elements)
                 else:
-                    timed(pass_first if self.delegates else pass_chunk, elements, count)  # type: ignore[arg-type]
+                    timed(pass_first if self.delegates else pass_chunk, elements, len(elements))
             except Exception:
                 gone()
                 raise
 
         def pass_first(elements: list[Any]) -> None:
-            self.in_chunks -= 1
+            nonlocal alone
+            alone += 1
             self.chunking = True
             try:
                 pass_on(elements[0])  # alone, so that its time is taken
             finally:
                 self.chunking = False
-            pass_chunk(elements[1:])  # type: ignore[misc]
+            pass_chunk(elements[1:])
 
         def timed(deliver: Callable[[Any], None], what: Any, count: int) -> None:
             nonlocal at, base, left, waiting, since, turned
@@ -163,12 +161,16 @@ class Gauge(Part):
         def counted_by(count: Callable[[], int]) -> None:
             self._counted = lambda: (asked, count())
 
+        def in_chunks() -> int:
+            return base - left - alone
+
         def forget() -> None:
             nonlocal pass_on, pass_chunk
             pass_on = pass_chunk = nobody
 
-        self.request = request
-        self.arrives, self.went, self.counted_by = arrives, went, counted_by
+        self.request = request  # type: ignore[method-assign]
+        self._follows = follows
+        self.arrives, self.went, self.counted_by, self.in_chunks = arrives, went, counted_by, in_chunks
         self._forget = forget
         self._counted = lambda: (asked, base - left)
         if passes:
@@ -178,62 +180,30 @@ class Gauge(Part):
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         """Pass itself on as the subscription."""
-        downstream = self._downstream
-        if subscription is not None and downstream is None:
-            subscription.cancel()
-            return
-        assert downstream is not None
-        if subscription is None or self._subscription is not None:
-            downstream.on_subscribe(subscription)  # which knows what to do with it
-            return
-        self._subscription = subscription
-        downstream.on_subscribe(self)  # pyright: ignore[reportArgumentType]  it binds what slots hold
+        if subscription is not None and self._subscription is None:
+            self._follows(subscription)
+        super().on_subscribe(subscription)
 
     def on_error(self, error: Exception, /) -> None:
         """Count a failure that began here."""
         if isinstance(error, BaseException) and self._meter.run.begins(error):
             self._meter.failed(self._stop)
-        downstream = self._over(error, whole=False)
-        if downstream is not None:
-            downstream.on_error(error)
-
-    def on_complete(self) -> None:
-        """Say that it is over."""
-        downstream = self._over(None, whole=True)
-        if downstream is not None:
-            downstream.on_complete()
-
-    def cancel(self) -> None:
-        """Say that it is over."""
-        assert self._subscription is not None
-        self._subscription.cancel()
-        self._over(None, whole=False)
+        super().on_error(error)
 
     def on_end(self, fn: Callable[[], None]) -> None:
         """Call `fn` when it is over."""
         self._on_end = fn
 
-    def gone(self) -> None:
-        """Know that no further signal goes downstream."""
-        self._over(None, whole=False)
-
-    def stand_aside(self) -> Subscriber[Any] | None:
-        """Know that it is over."""
-        return self._over(None, whole=False)
-
     def _over(self, error: BaseException | None, *, whole: bool) -> Subscriber[Any] | None:
-        """Keep the numbers and let go of the subscriber (rule 3.13), which is returned, once."""
+        """Keep the numbers and let go of the subscriber."""
         on_end, self._on_end = self._on_end, None
         if on_end is not None:
             on_end()
         self._meter.closed(self)
         if self._last:
             self._meter.run.end(error, whole=whole)
-        downstream, self._downstream = self._downstream, None
-        self.on_next = nobody
-        self.on_chunk = None if self.on_chunk is None else nobody
         self._forget()
-        return downstream
+        return super()._over(error, whole=whole)
 
     def read(self, counts: list[Counts], /) -> None:
         """Add what was counted."""

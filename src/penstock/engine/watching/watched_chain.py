@@ -119,7 +119,7 @@ class _WatchedSegment(Segment):
         if before is not None and not before.delegates:
             before = None
         meter = PushMeter(self._watch.meter, [stage.body for stage in self.stages], self.first, run, before)
-        opened: Pushed = function(where, run.last, meter, *fields)
+        opened: Pushed = function(where, run.last, meter, meter.failing(where), *fields)
         if before is not None:  # which counts what comes in chunks
             run.push_many = meter.push_many
         self._behind().on_end(meter.end)

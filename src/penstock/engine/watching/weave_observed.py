@@ -219,7 +219,7 @@ class CleanObservedWeaver(ObservedWeaver):
 class ObservedPushWeaver(_CountingWeaver, PushWeaver):
     """The writer of a function of one element that counts, and of another one that keeps the time as well."""
 
-    arguments = "where, last, meter"
+    arguments = "where, last, meter, failed"
 
     def leave(self, ends: list[str], owner: int) -> None:
         """Know that nothing comes of the element whose time is taken."""
@@ -244,8 +244,8 @@ class ObservedPushWeaver(_CountingWeaver, PushWeaver):
         super().emit()
 
     def fails(self) -> None:
-        """Note where it failed."""
-        self.line("    raise meter.failed(fail(None, where, error), error, where)")
+        """Note where it failed; one name stands for all that is needed, since every call takes its names along."""
+        self.line("    raise failed(error)")
 
     def functions(self) -> None:
         """Write the function that keeps the time before the one that counts, and one for elements that are counted."""

@@ -11,8 +11,6 @@ from threading import Lock
 from typing import Any
 
 from penstock.engine.weaving.blame import add_note, describe, notes_of, operator_name
-from penstock.engine.words.part import Part, chunks_of, height_of
-from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Source, Step
 
 _BUILT = "built at"
@@ -88,32 +86,3 @@ class Assembly:
             for at, (place, name) in enumerate(zip(places, names, strict=True))
         ]
         add_note(error, "\n".join([f"{_BUILT}:", *lines]))
-
-
-class Traced(Part):
-    """The subscriber behind a joint or a source that signals; it notes on their errors where they were built."""
-
-    __slots__ = ("_assembly", "_downstream", "_index", "height", "on_chunk", "on_complete", "on_next")
-
-    def __init__(self, downstream: Subscriber[Any], assembly: Assembly, index: int) -> None:
-        self._downstream = downstream
-        self._assembly = assembly
-        self._index = index
-        self.height = height_of(downstream)
-        self.on_next = downstream.on_next
-        self.on_chunk = chunks_of(downstream)
-        self.on_complete = downstream.on_complete
-
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        """Pass the subscription on."""
-        self._downstream.on_subscribe(subscription)
-
-    def stand_aside(self) -> Subscriber[Any]:
-        """Return the subscriber."""
-        return self._downstream
-
-    def on_error(self, error: Exception, /) -> None:
-        """Note where it was built, and pass the error on."""
-        if isinstance(error, BaseException):
-            self._assembly.note(error, self._index)
-        self._downstream.on_error(error)
