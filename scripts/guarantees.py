@@ -19,8 +19,9 @@ PAGE = ROOT / "docs" / "connectors" / "guarantees.md"
 INTRODUCTION = """# What is guaranteed
 
 Each line of these tables is shown by a test that runs against a real server, or real files, in every run of
-`make test`. The page is written from the tests (`python -m scripts.guarantees --write`): a line that no test proves
-cannot stand here.
+`make test`. Where a line says "a model broker" or "mock cluster", it is that in the place of the server; see
+[Kafka](kafka.md#what-the-tests-show-and-what-they-cannot). The page is written from the tests
+(`python -m scripts.guarantees --write`): a line that no test proves cannot stand here.
 """
 
 

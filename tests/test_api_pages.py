@@ -23,7 +23,7 @@ ROOMS = [
     f"{room}.{file.stem}"
     for room in ("bridges", "connectors")
     for file in sorted((ROOT / "src" / "penstock" / room).iterdir())
-    if file.stem not in {"__init__", "__pycache__", "reading", "reading_run", "shared", "writing"}
+    if file.stem not in {"__init__", "__pycache__", "reading", "reading_run", "shared", "telling", "turn", "writing"}
 ]
 
 

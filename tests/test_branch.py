@@ -6,11 +6,12 @@ import asyncio
 import copy
 import pickle
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from penstock import RunCancelledError, Sink, Stream, branch, flow, thread
+from penstock import RunCancelledError, Sink, Stream, branch, flow, inline, thread
 
 WAIT = 60
 
@@ -61,6 +62,80 @@ def test_merged_streams_are_branched() -> None:
         [0, 2, 4, 7],
         [7],
     ]
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        lambda numbers: numbers.subscribe_on(thread("late")),
+        lambda numbers: numbers.delay_subscription(0.01),
+        lambda numbers: Stream.timer(0.01).concat(numbers).skip(1),
+        lambda numbers: Stream.timer(0.01).ignore_elements().switch_if_empty(numbers),
+        lambda numbers: numbers.zip(numbers.subscribe_on(thread("late"))).map(max),
+        lambda numbers: numbers.merge(numbers.subscribe_on(thread("late"))).distinct(),
+    ],
+    ids=["subscribe_on", "delay_subscription", "concat", "switch_if_empty", "zip", "merge"],
+)
+def test_a_branch_that_subscribes_late_misses_nothing(late: Callable[[Stream[int]], Stream[int]]) -> None:
+    pipeline = Stream.range(1000) | branch(Sink.to_list(), flow(late) | Sink.to_list())
+    assert pipeline.run().wait(WAIT) == (list(range(1000)), list(range(1000)))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda numbers: numbers.take_until(Stream.just(1)),
+        lambda numbers: numbers.subscribe_on(thread("late")).take_until(Stream.just(1)),
+        lambda numbers: numbers.delay_subscription(600).take_until(Stream.timer(0.01)),
+        lambda numbers: Stream.just("an end").concat(numbers.map(str)).take(1).ignore_elements(),
+        lambda numbers: Stream.error(ValueError()).concat(numbers).on_error_complete(),
+        lambda numbers: Stream.empty().zip(numbers.subscribe_on(thread("late"))),
+    ],
+    ids=["not subscribed", "not put off", "cancelled", "enough before", "failed before", "nothing to pair"],
+)
+def test_a_part_that_will_not_subscribe_is_not_waited_for(part: Callable[[Stream[int]], Stream[Any]]) -> None:
+    both = flow(lambda numbers: part(numbers).map(str).merge(numbers.map(str)))
+    pipeline = Stream.range(1000) | branch(Sink.count(), both | Sink.count())
+    assert pipeline.run().wait(WAIT) == (1000, 1000)
+
+
+def test_a_branch_that_needs_no_stream_is_not_waited_for() -> None:
+    without = flow(lambda numbers: Stream.just(7).switch_if_empty(numbers))
+    none = flow(lambda numbers: numbers.subscribe_on(thread("late")).take(0))
+    pipeline = Stream.range(1000) | branch(Sink.count(), without | Sink.to_list(), none | Sink.to_list())
+    assert pipeline.run().wait(WAIT) == (1000, [7], [])
+
+
+@pytest.mark.parametrize(
+    ("again", "expected"),
+    [
+        (lambda numbers: numbers.concat(numbers), list(range(1000))),
+        (lambda numbers: numbers.repeat(3), list(range(1000))),
+        (lambda numbers: numbers.filter(lambda n: n < 0).switch_if_empty(numbers), []),
+    ],
+    ids=["concat", "repeat", "switch_if_empty"],
+)
+def test_a_branch_that_subscribes_after_the_end_is_told_of_it(
+    again: Callable[[Stream[int]], Stream[int]], expected: list[int]
+) -> None:
+    pipeline = Stream.range(1000) | branch(Sink.count(), flow(again) | Sink.to_list())
+    assert pipeline.run().wait(WAIT) == (1000, expected)
+
+
+def test_a_branch_that_subscribes_after_a_failure_is_told_of_it() -> None:
+    broken = Stream.range(3).concat(Stream.error(ValueError("no")))
+    again = flow(lambda numbers: numbers.retry(2))
+    with pytest.raises(ValueError, match=r"^no$"):
+        (broken | branch(again | Sink.count(), again | Sink.to_list())).run().wait(WAIT)
+
+
+def test_a_thousand_streams_nested_in_a_branch_are_waited_for() -> None:
+    def nested(numbers: Stream[int]) -> Stream[int]:
+        for _ in range(1000):
+            numbers = numbers.subscribe_on(inline())
+        return numbers
+
+    assert (Stream.range(5) | branch(Sink.count(), flow(nested) | Sink.to_list())).run().wait(WAIT) == (5, [*range(5)])
 
 
 def test_a_sink_that_has_enough_leaves_the_others_alone() -> None:

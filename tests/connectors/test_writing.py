@@ -177,17 +177,15 @@ def test_a_flush_that_raises_fails_the_run_and_nothing_is_done() -> None:
 
 def test_the_end_waits_for_a_flush_that_is_under_way() -> None:
     source, table = Ledger(1), Table(holds=99)
+    table.gate, table.gated = threading.Event(), {"flush"}
 
     def slowly(after: int | None) -> Iterator[tuple[int, int]]:
         yield 1, 1
-        wait_until(lambda: bool(table.batches))
-        table.gate = threading.Event()
         assert table.waits.wait(WAIT)  # the flush is under way
 
     stream: Stream[int] = Stream.resumable(slowly, source.commit).subscribe_on(thread())
     run = (stream | writing(table.open_holding, size=1, seconds=None)).run()
     assert table.waits.wait(WAIT)
-    assert table.gate is not None
     table.gate.set()
     assert run.wait(WAIT) == 1
     assert table.words == ["open", "write", "flush", "close", None]
@@ -280,3 +278,26 @@ def wait_until(holds: Any) -> None:
             return
         tick.wait(0.001)
     raise AssertionError("it did not happen")
+
+
+def test_a_writer_that_keeps_a_cancel_to_itself_is_closed() -> None:
+    waits, closed = threading.Event(), threading.Event()
+
+    class Stubborn:
+        async def write(self, batch: list[int], /) -> None:
+            waits.set()
+            try:
+                await asyncio.sleep(WAIT)
+            except asyncio.CancelledError:
+                return  # as some clients do
+
+        async def close(self, error: BaseException | None, /) -> None:
+            closed.set()
+
+    async def opened() -> Stubborn:
+        return Stubborn()
+
+    run = (Stream.just(1).repeat() | writing(opened, size=2)).run()
+    assert waits.wait(WAIT)
+    run.cancel()
+    assert closed.wait(WAIT)

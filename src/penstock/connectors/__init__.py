@@ -4,7 +4,18 @@ Each module is for one neighbour and needs the extra of its name, `penstock[post
 many elements as downstream asks for, in the words of that neighbour, and is told how far everything behind it is done.
 """
 
-from penstock.connectors.reading import Feed, Reader, feeding, reading
-from penstock.connectors.writing import HoldingWriter, Writer, writing
+from penstock.connectors.reading import Feed, Positioned, Reader, feeding, reading
+from penstock.connectors.writing import HoldingWriter, TellingWriter, Writer, telling, writing
 
-__all__ = ["Feed", "HoldingWriter", "Reader", "Writer", "feeding", "reading", "writing"]
+__all__ = [
+    "Feed",
+    "HoldingWriter",
+    "Positioned",
+    "Reader",
+    "TellingWriter",
+    "Writer",
+    "feeding",
+    "reading",
+    "telling",
+    "writing",
+]

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 from penstock.connectors.reading_run import ReadingRun
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.arguments import async_function_given, count_given
-from penstock.operators.resumable import UNCOMMITTED, Opened
+from penstock.operators.resumable import UNCOMMITTED, Opened, Positioned, Resumable
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Again, Source
 from penstock.stream import Stream
@@ -65,6 +65,7 @@ def reading(
     *,
     most: int = MOST,
     window: int = UNCOMMITTED,
+    notes: bool = True,
 ) -> Stream[T]:
     """Emit what a reader fetches, as many elements at a time as are asked for; a resumable stream.
 
@@ -75,6 +76,8 @@ def reading(
             the event loop of the run, for each run.
         most: How many elements are fetched at a time at most.
         window: How many elements of a run that commits may be uncommitted at a time.
+        notes: Whether the server takes note of what is done. Such a reader is refused where a run would not tell it:
+            in a stream that a function makes, for `flat_map` say.
 
     Raises:
         TypeError: `open` is not callable.
@@ -94,7 +97,7 @@ def reading(
     """
     async_function_given("reading", "open", open)
     count_given("reading", "most", most, 1)
-    return Stream.resumable(_Reading(open, most), opens=True, window=window)
+    return Stream(Chain(Resumable(_Reading(open, most), opens=True, window=window, notes=notes)))
 
 
 def feeding(
@@ -127,8 +130,8 @@ class _Reading:
     most: int
 
     def __call__(self, after: Any) -> Opened[Any]:
-        run = ReadingRun("reading", lambda: self.open(after), self.most)
-        return Opened(Stream(Chain(_Fetched(run))), run.commit, run.close, run.wait)
+        run = ReadingRun("reading", lambda: self.open(after), self.most, pairs=True)
+        return Opened(Stream(Chain(_Fetched(run))), run.commit, run.close, run.wait, run.cede)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -161,4 +164,4 @@ class _Feeding(Source[Any]):
         run.connect(downstream)
 
 
-__all__ = ["MOST", "Feed", "Reader", "feeding", "reading"]
+__all__ = ["MOST", "Feed", "Positioned", "Reader", "feeding", "reading"]

@@ -3,19 +3,23 @@
 Everything happens on one event loop; requests, cancels, commits and the close come from any thread. The reader is open
 from the first request on. It is closed when the elements have ended, or were cancelled, and `close` was called: what
 was read may be committed long after the last element was handed on. A commit that comes while another one is under way
-waits, and only the newest of those that wait is told.
+waits, and only the newest of those that wait is told. Where commits take long, the next one waits a little as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from threading import Event
+from itertools import takewhile
+from threading import Event, Lock
 from typing import Any, Protocol
 
 from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.places.event_loops import AnyLoop, Future, Task, lease_loop
+from penstock.engine.weaving.segment import no_element
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.dropped import drop
+from penstock.engine.words.part import chunks_of
+from penstock.operators.resumable import positioned
 from penstock.spec.interfaces import Subscriber
 
 
@@ -41,20 +45,33 @@ _NOTHING = _Nothing()
 class ReadingRun:
     """The reader of one run, its tasks and its subscriber."""
 
-    def __init__(self, name: str, open: Callable[[], Awaitable[Fetches]], most: int) -> None:  # noqa: A002
+    def __init__(
+        self,
+        name: str,
+        open: Callable[[], Awaitable[Fetches]],  # noqa: A002
+        most: int,
+        *,
+        pairs: bool = False,
+    ) -> None:
         self._name = name
+        self._pairs = pairs
+        """Whether what is fetched are pairs of a position and an element."""
         self._open = open
         self._most = most
         self._reader: Any = None
         self._lease: AnyLoop | None = None
         self._outlet: Outlet[Any] | None = None
+        self._deliver: Callable[[list[Any]], None] | None = None
+        """What takes what was fetched as one, past the queue, where downstream does."""
         self._task: Task | None = None
         self._waiting: Future | None = None
         self._committing: Task | None = None
         self._position: Any = _NOTHING
         self._failure: Exception | None = None
+        self._ceded = False
         self._begun = self._over = self._left = self._closing = self._stirred = False
         self._closed = Event()
+        self._lock = Lock()
 
     # On any thread.
 
@@ -64,14 +81,22 @@ class ReadingRun:
         outlet = self._outlet = Outlet(downstream)
         outlet.on_request = self._requested
         outlet.on_cancel = self._cancelled
+        outlet.on_close = self._let_go
+        self._deliver = chunks_of(downstream)
         outlet.open()
 
     def commit(self, position: Any, /) -> None:
         """Have the reader told that everything up to a position is done; does not wait for it."""
-        self._position = position
+        with self._lock:
+            self._position = position
         if not self._stirred:  # else the loop is about to look
             self._stirred = True
             self._call(self._commit_next)
+
+    def cede(self) -> Callable[[], Any]:
+        """Leave it to a sink to tell the reader what is done; return what gives the reader, None before it is open."""
+        self._ceded = True
+        return lambda: self._reader
 
     def close(self) -> None:
         """Have the reader closed behind the last commit, once the elements have ended; does not wait for it."""
@@ -87,6 +112,10 @@ class ReadingRun:
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
+
+    def _let_go(self) -> None:
+        """Forget the subscriber (rule 3.13)."""
+        self._deliver = None
 
     def _requested(self, _: int) -> None:
         self._call(self._advance)
@@ -143,6 +172,8 @@ class ReadingRun:
         error: Exception | None = None
         try:
             self._reader = await self._open()
+            if self._ceded and hasattr(self._reader, "ceded"):
+                self._reader.ceded()
             while True:
                 wanted = await self._demand()
                 got = await self._reader.fetch(wanted)
@@ -150,13 +181,26 @@ class ReadingRun:
                     break
                 if len(got) > wanted:
                     raise RuntimeError(f"rule 1.1: {self._name}: fetch({wanted}) gave {len(got)} elements")
-                outlet.queue.extend(got)
-                outlet.wake()
+                self._give(outlet, got)
                 await lease.sleep(0)  # so that other tasks run as well where a fetch never waits
         except Exception as failure:  # noqa: BLE001  rule 1.4
             error = failure
         self._over = True
         outlet.complete(error)
+
+    def _give(self, outlet: Outlet[Any], got: Sequence[Any]) -> None:
+        """Hand on what was fetched as one, or queue it."""
+        given: Any = positioned(got) if self._pairs else [element for element in got if element is not None]
+        deliver = self._deliver
+        if given is None:
+            given = got  # one is no pair, and downstream refuses it behind those before
+        elif len(given) < len(got):
+            outlet.queue.extend(takewhile(lambda element: element is not None, got))
+            raise no_element()
+        elif given and deliver is not None and outlet.hand_on(deliver, given, None, len(given)):
+            return
+        outlet.queue.extend(given)
+        outlet.wake()
 
     def _fetched(self, task: Task) -> None:
         """Be told that the fetching has ended, by itself, by a cancel or with the loop."""
@@ -177,7 +221,8 @@ class ReadingRun:
 
     async def _commit_all(self) -> None:
         while self._position is not _NOTHING:
-            position, self._position = self._position, _NOTHING
+            with self._lock:  # so that one that comes meanwhile is not taken for the one before
+                position, self._position = self._position, _NOTHING
             await self._reader.commit(position)
 
     def _committed(self, task: Task) -> None:

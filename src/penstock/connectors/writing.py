@@ -9,10 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
+from penstock.connectors.telling import TellingBasin, TellingWriter, WaitingElements, called_off, closed_quietly
+from penstock.connectors.turn import LoopTurn
+from penstock.engine.doors.pouring import AsyncBasin
+from penstock.engine.places.event_loops import AnyLoop, Task, loop_here
 from penstock.engine.words.arguments import async_function_given, count_given
-from penstock.engine.words.dropped import drop
 from penstock.sinks.poured import poured_async
 from penstock.sinks.sink import Sink
 from penstock.stream import Stream
@@ -96,6 +99,54 @@ def writing(
     return Sink.of(build)
 
 
+def telling(
+    open: Callable[[], Awaitable[TellingWriter[T]]],  # noqa: A002
+    *,
+    size: int = SIZE,
+    seconds: float = 1.0,
+) -> Sink[T, int]:
+    """Write the elements in batches, each as one with the position of the source; the result is how many there were.
+
+    It takes the place of the source's commits. Elements wait here until all that was made of the source's elements
+    before them has come or was dropped; they are among those that may be uncommitted, which the source's `window` says.
+    The pipeline must have one source, which is told what is done, and this one end.
+
+    Args:
+        open: Connects; awaited on the event loop of the run, for each run, before the source is opened.
+        size: How many elements a batch has at most, unless what was made of one element is more.
+        seconds: How long the first element of a batch waits until the batch is written, full or not.
+
+    Raises:
+        TypeError: `open` is not callable.
+        ValueError: `size` is below 1, or `seconds` is not above 0.
+    """
+    async_function_given("telling", "open", open)
+    count_given("telling", "size", size, 1)
+    if not seconds > 0:
+        raise ValueError(f"telling: seconds must be > 0, got {seconds!r}")
+    make = _MakeTellingBasin(open, seconds)
+    return Sink.of(lambda stream: poured_async(stream.buffer_timeout(size, seconds), make))
+
+
+@dataclass(frozen=True, slots=True)
+class _MakeTellingBasin:
+    """What the basin of each run is made by that writes the source's position, too."""
+
+    tells: ClassVar[bool] = True
+    open: Callable[[], Awaitable[Any]]
+    seconds: float
+
+    def __call__(self) -> AsyncBasin:
+        raise RuntimeError(
+            "writing: the position of the source goes with each batch, and this run has none; run a pipeline whose "
+            "source is told what is done"
+        )
+
+    def telling(self, waiting: WaitingElements) -> TellingBasin:
+        """Make a basin of elements that wait until they are whole."""
+        return TellingBasin(self.open, self.seconds, waiting)
+
+
 @dataclass(frozen=True, slots=True)
 class _MakeBasin:
     """What the basin of each run is made by; a value, as all that a chain is made of."""
@@ -116,8 +167,9 @@ class _WritingBasin:
     def __init__(self, open: Callable[[], Awaitable[Any]]) -> None:  # noqa: A002
         self._open = open
         self._writer: Any = None
-        self._turn: asyncio.Lock | None = None
-        self._flushing: asyncio.Task[None] | None = None
+        self._loop: AnyLoop | None = None
+        self._turn: LoopTurn | None = None
+        self._flushing: Task | None = None
         self._failure: Exception | None = None
         self._closed = False
         self._put_at = 0.0
@@ -129,25 +181,25 @@ class _WritingBasin:
     async def put(self, batch: list[Any], /) -> int:
         """Write a batch; return how many elements were taken."""
         if self._writer is None:
-            self._turn = asyncio.Lock()
+            loop = self._loop = loop_here()
+            assert loop is not None
+            self._turn = LoopTurn(loop)
             self._writer = await self._open()
-        assert self._turn is not None
+        assert self._turn is not None and self._loop is not None
         async with self._turn:
             if self._failure is not None:
                 raise self._failure
             held = await self._writer.write(batch) is False
             self.holds = held
-        loop = asyncio.get_running_loop()
-        self._put_at = loop.time()
+        self._put_at = self._loop.time()
         if held and self._flushing is None and isinstance(self._writer, HoldingWriter):
-            self._flushing = loop.create_task(self._flush_later(self._writer))
+            self._flushing = self._loop.spawn(self._flush_later(self._writer, self._loop))
         return len(batch)
 
-    async def _flush_later(self, writer: HoldingWriter) -> None:
-        clock = asyncio.get_running_loop().time
+    async def _flush_later(self, writer: HoldingWriter, loop: AnyLoop) -> None:
         try:
-            while (left := self._put_at + writer.flush_after - clock()) > 0:  # noqa: ASYNC110  it waits for time
-                await asyncio.sleep(left)  # and again if a batch came meanwhile
+            while (left := self._put_at + writer.flush_after - loop.time()) > 0:
+                await loop.sleep(left)  # and again if a batch came meanwhile
             assert self._turn is not None
             async with self._turn:
                 if self.holds:
@@ -173,22 +225,13 @@ class _WritingBasin:
 
     async def _close(self, error: BaseException | None) -> None:
         self._closed = True
-        flushing = self._flushing
-        if flushing is not None:
-            flushing.cancel()
-            await asyncio.wait([flushing])  # nothing is called beside the close
+        await called_off(self._loop, self._flushing)  # nothing is called beside the close
         if self._writer is not None:
             await self._writer.close(error)
 
     def left(self) -> Awaitable[None] | None:
         """Close the writer of a run that was cancelled or has failed here."""
-        return None if self._closed else self._abandon()
-
-    async def _abandon(self) -> None:
-        try:
-            await self._close(self._failure or asyncio.CancelledError())
-        except Exception as error:  # noqa: BLE001  the end has been decided already
-            drop("writing: a connection failed to close", error)
+        return None if self._closed else closed_quietly(self._close(self._failure or asyncio.CancelledError()))
 
 
-__all__ = ["SIZE", "HoldingWriter", "Writer", "writing"]
+__all__ = ["SIZE", "HoldingWriter", "TellingWriter", "Writer", "telling", "writing"]

@@ -1,7 +1,8 @@
 """run: what `pipeline.run()` returns: a handle on the run, its progress, and the plan it follows."""
 
 from penstock.plan import Plan, PlannedPart
-from penstock.run.handle import Controls, InProcess, Run
+from penstock.run.handle import Controls, Run
+from penstock.run.in_process import InProcess
 from penstock.run.progress import PlannedProgress, Progress, QueryProgress
 from penstock.run.valve import Valve, Valved
 

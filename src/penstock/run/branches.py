@@ -15,10 +15,11 @@ from penstock.engine.runs.graft import graft
 from penstock.engine.runs.wiring import connect
 from penstock.engine.watching.observe import observed
 from penstock.operators.publish import Publish
+from penstock.run.gathering import Gathering
 from penstock.run.result import ResultSubscriber
 from penstock.run.valve import Valve, Valved
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Results, Source
+from penstock.stage import Joint, Results, Source
 
 AHEAD = 256
 """Elements by which one branch may be ahead of another."""
@@ -43,8 +44,9 @@ class Branches(Source[tuple[Any, ...]]):
     """The results of several sinks that take one stream, in one run of it.
 
     Emits one tuple, the results in the order of the sinks, when the last of them has come. Backpressures the stream
-    when any sink does: one is at most 256 elements ahead of another. Completes after the tuple, and fails with the
-    first failure. Cancels the stream and all sinks; the stream is let go of when all have what they need.
+    when any sink does: one is at most 256 elements ahead of another, and the stream is read when all have subscribed to
+    it, or need no more. Completes after the tuple, and fails with the first failure. Cancels the stream and all sinks;
+    the stream is let go of when all have what they need.
     """
 
     results: ClassVar[Results] = Results.ONE
@@ -64,7 +66,7 @@ class _Branching:
         outlet = self._outlet = Outlet(downstream)
         outlet.on_request = self._requested
         outlet.on_cancel = self._let_go
-        self._shared = Publish(branches.stream, AHEAD, Slow.WAIT)
+        self._shared = Publish(branches.stream, AHEAD, Slow.WAIT, once=True)
         self._chains = [fill(end._chain, Chain(self._shared)) for end in branches.ends]
         self._ends = [ResultSubscriber(str(chain), partial(self._settle, at)) for at, chain in enumerate(self._chains)]
         self._lock = Lock()
@@ -80,8 +82,16 @@ class _Branching:
             begun, self._begun = self._begun, True
         if begun:
             return
+        gathering = Gathering(self._is_shared, self._begin)
         for chain, end in zip(self._chains, self._ends, strict=True):
-            connect(observed(chain), end)
+            connect(gathering.awaited(observed(chain)), end)
+        gathering.come()
+
+    def _is_shared(self, source: Source[Any]) -> bool:
+        return isinstance(source, Publish) and source.hub is self._shared.hub
+
+    def _begin(self) -> None:
+        """Begin to read the stream, of which a subscriber that comes later would miss the first elements."""
         if self._over:
             return
         connection = self._shared.begin()
@@ -119,7 +129,10 @@ def valved(chain: Chain, valve: Valve) -> Chain:
     source = chain.source
     if isinstance(source, Branches):
         return Chain(replace(source, stream=valved(source.stream, valve)), chain.steps, chain.places)
-    return Chain(Valved(Chain(source), valve), chain.steps, chain.places)
+    steps = chain.steps
+    # A collection lies ready, so a step that sees signals gets many of its elements at a time; a loop iterates.
+    in_chunks = source.plain and bool(steps) and isinstance(steps[0], Joint)
+    return Chain(Valved(Chain(source), valve, iterates=not in_chunks), steps, chain.places)
 
 
 __all__ = ["Branches", "Hole", "fill", "valved"]

@@ -7,7 +7,6 @@ from collections.abc import Callable, Generator
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -16,7 +15,6 @@ from penstock.engine.places.event_loops import (
     AnyLoop,
     Bell,
     at_home,
-    blocking,
     home_here,
     loop_here,
     running,
@@ -24,17 +22,13 @@ from penstock.engine.places.event_loops import (
 )
 from penstock.engine.places.home_loop import HomeLoop
 from penstock.engine.runs.chain import Chain
-from penstock.engine.runs.wiring import connect
-from penstock.engine.watching.observe import observed
 from penstock.engine.words.dropped import drop
 from penstock.errors import RunCancelledError
 from penstock.plan import Plan
-from penstock.run.branches import valved
-from penstock.run.carrying.committing import CommitError, Committing
-from penstock.run.explained import explained
+from penstock.run.carrying.committing import CommitError
+from penstock.run.in_process import InProcess
 from penstock.run.progress import Progress, Reports
-from penstock.run.result import ResultSubscriber, Settle
-from penstock.run.valve import Valve
+from penstock.run.result import Settle
 from penstock.run.watchers import enter, tell_watchers
 from penstock.stream import Stream
 
@@ -42,6 +36,8 @@ if TYPE_CHECKING:
     from penstock.page import Page
 
 R = TypeVar("R")
+
+_LOOK = 1.0  # seconds after which a thread that waits looks for signals
 
 
 class Controls(Protocol):
@@ -147,12 +143,15 @@ class Run(Generic[R]):
             if not home.forgo():
                 raise RuntimeError("run: wait() would block the event loop that this run uses; say `await run` here")
         try:
-            ended = self._done.wait(timeout)
+            if timeout is None:
+                # Python may miss a signal that comes as it begins to wait, and sees it when it wakes up.
+                while not self._done.wait(_LOOK):
+                    pass
+            elif not self._done.wait(timeout):
+                raise TimeoutError(f"run: no result within {timeout} seconds; it goes on")
         except KeyboardInterrupt:
             self.cancel()
             raise
-        if not ended:
-            raise TimeoutError(f"run: no result within {timeout} seconds; it goes on")
         return self._outcome()
 
     def __await__(self) -> Generator[Any, None, R]:
@@ -338,59 +337,3 @@ class Run(Generic[R]):
                 fn()
             except Exception as error:  # noqa: BLE001  the others must be called as well
                 drop("run: a function of on_done raised", error)
-
-
-class InProcess:
-    """The controls of a chain that runs in this process; `parts` are what it was composed of."""
-
-    def __init__(self, chain: Chain, parts: tuple[Any, ...] = (), checkpoint: str | Path | None = None) -> None:
-        self.chain = chain
-        self._parts = parts
-        self._valve = Valve()
-        self._chain = valved(chain, self._valve)
-        self._committing: Committing | None = None
-        if checkpoint is not None or Committing.needed(chain):
-            self._committing = Committing(self._chain, checkpoint)
-            self._chain = self._committing.chain
-        self._name = str(chain)
-        self._end: ResultSubscriber | None = None
-        self._over = False
-
-    def start(self, settle: Settle, /) -> None:
-        """Run it, on the thread that calls."""
-        end = self._end = ResultSubscriber(self._name, settle)
-        if self._over:
-            end.cancel()
-        if self._committing is not None:
-            self._committing.on_failure(partial(self._commit_failed, settle))
-        with blocking():
-            connect(observed(self._chain), end)
-
-    def _commit_failed(self, settle: Settle, error: Exception) -> None:
-        settle(None, error)
-        self.cancel()
-
-    def stop(self) -> None:
-        """End the source."""
-        self._valve.close()
-
-    def cancel(self) -> None:
-        """Cancel the subscription."""
-        self._over = True
-        if self._committing is not None:
-            self._committing.cancel()
-        if self._end is not None:
-            self._end.cancel()
-
-    def progress(self) -> Progress:
-        """Return what the valve has counted."""
-        return Progress(rows_in=self._valve.rows)
-
-    def explain(self) -> Plan:
-        """Return the parts of the chain."""
-        return explained((), self._parts or (Stream(self.chain),), "in this process")
-
-    def close(self) -> None:
-        """Let go of the sources that are told what is done, behind the last thing that they are told."""
-        if self._committing is not None:
-            self._committing.close()

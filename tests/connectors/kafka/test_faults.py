@@ -55,6 +55,10 @@ def gone() -> None:
             lambda: kafka.sink("t", servers="s", options={"acks": 1}),
             "kafka: the option 'acks' is set by penstock; every batch is confirmed by all replicas in sync",
         ),
+        (
+            lambda: kafka.sink("t", servers="s", options={"on_delivery": print}),
+            "kafka: the option 'on_delivery' is set by penstock; a batch is done when no record of it has failed",
+        ),
         (lambda: kafka.sink("t", servers="s", size=0), "kafka: size must be >= 1, got 0"),
         (lambda: kafka.sink("t", servers="s", timeout=0), "kafka: timeout must be > 0 seconds, got 0"),
         (

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from penstock import Sink
+from penstock import Sink, Stream
 from penstock.connectors import kafka
 from penstock.connectors.kafka.intake import KafkaIntake
-from tests.connectors.kafka.server import PATIENT, Broker, until
+from tests.connectors.kafka.model import ModelBroker
+from tests.connectors.kafka.server import PATIENT, SOON, Broker, until
 
 
 @pytest.mark.proves("kafka.source", "a second member joins and leaves", "nothing lost; what was done is not done again")
@@ -102,3 +103,25 @@ def test_what_is_done_while_a_partition_goes_is_committed(
     second.cancel()
     assert going.is_set()
     assert sorted(seen) == list(range(40))
+
+
+@pytest.mark.proves(
+    "kafka.source",
+    "a broker that says, after a start, that nothing is committed (a model broker)",
+    "a run goes on behind what it has committed itself",
+)
+def test_a_run_knows_what_it_has_committed(model: ModelBroker, topic_of_model: str) -> None:
+    topic, group = topic_of_model, f"{topic_of_model}-g"
+    seen: list[int] = []
+    stream = kafka.source(topic, servers=model.servers, group=group, options=SOON)
+    run = (stream | Sink.for_each(lambda record: seen.append(int(record.value or b"")))).run()
+    writer = kafka.sink(topic, servers=model.servers)
+    values = Stream.range(1000).map(lambda n: b"%d" % n)
+    assert (values | writer).run().wait() == 1000
+    until(lambda: sum(model.committed(topic, group)) == 1000, "not all is committed")
+    model.forget(group)
+    until(lambda: model.groups.shared(group), "the member does not come back")
+    assert (values.map(lambda value: b"1" + value.zfill(3)) | writer).run().wait() == 1000
+    until(lambda: set(seen) >= set(range(2000)), "it does not go on")
+    run.cancel()
+    assert sorted(seen) == list(range(2000))

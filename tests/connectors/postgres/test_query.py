@@ -86,7 +86,7 @@ def test_a_key_of_two_columns_is_compared_as_one(server: Server) -> None:
     async def behind() -> Any:
         reader = await _OpenKeyed(server.conninfo, text, None, ("a", "b"), None)([2, 1])
         try:
-            return await reader.fetch(2)
+            return list(await reader.fetch(2) or ())
         finally:
             await reader.close()
 
@@ -97,7 +97,7 @@ def test_positions_are_json(server: Server) -> None:
     async def first() -> Any:
         reader = await _OpenKeyed(server.conninfo, "select timestamptz '2026-01-01 UTC' as n", None, ("n",), None)(None)
         try:
-            return await reader.fetch(1)
+            return list(await reader.fetch(1) or ())
         finally:
             await reader.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import pickle
+from itertools import combinations, permutations
 from typing import Any
 
 import psycopg
@@ -205,6 +206,40 @@ def upserted(server: Server, *elements: Any, size: int = 1000, table: str = "t",
 def test_rows_are_inserted_and_updated(server: Server) -> None:
     server.run("create table t (id int primary key, name text, n int default 5)", "insert into t values (1, 'old', 1)")
     assert upserted(server, {"id": 1, "name": "new"}, {"name": "two", "id": 2}) == [(1, "new", 1), (2, "two", 5)]
+
+
+STAGED = "select count(*) from pg_class where relname like 'penstock_stage%'"
+
+
+def staged(server: Server, rows: list[dict[str, Any]]) -> list[int]:
+    """Upsert row by row; return how many temporary tables there were while each was written."""
+    found: list[int] = []
+
+    def look(row: dict[str, Any]) -> dict[str, Any]:
+        found.append(server.value(STAGED))
+        return row
+
+    sink = upsert(server.conninfo, "t", key="id", size=1)
+    run(Stream.from_iterable(rows).map(look), sink)
+    return found
+
+
+def test_one_temporary_table_serves_all_orders_of_columns(server: Server) -> None:
+    server.run("create table t (id int primary key, a int, b int)")
+    orders = [*permutations(("id", "a", "b"))] * 2
+    rows = [{name: {"id": n, "a": 10 * n, "b": 100 * n}[name] for name in order} for n, order in enumerate(orders)]
+    assert max(staged(server, rows)) == 1
+    assert server.rows("select * from t order by 1") == [(n, 10 * n, 100 * n) for n in range(len(rows))]
+
+
+def test_temporary_tables_that_are_not_used_are_dropped(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.connectors.postgres.upserting.STAGES", 2)
+    server.run("create table t (id int primary key, a int, b int, c int)")
+    sets = [some for count in range(4) for some in combinations("abc", count)] * 3
+    rows = [{"id": n, **dict.fromkeys(names, n)} for n, names in enumerate(sets)]
+    assert max(staged(server, rows)) == 2
+    whole = [(n, *(n if name in names else None for name in "abc")) for n, names in enumerate(sets)]
+    assert server.rows("select * from t order by 1") == whole
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 100])

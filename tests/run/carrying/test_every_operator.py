@@ -21,7 +21,6 @@ WINDOW = 7
 HIDDEN = "the source is inside of a user's function, where the run does not see it"
 CANNOT_BE_ASKED = {
     "concat_map-3": HIDDEN,
-    "defer": HIDDEN,
     "error": HIDDEN,
     "from_publisher": HIDDEN,
     "resumable": HIDDEN,

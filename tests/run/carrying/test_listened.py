@@ -38,5 +38,5 @@ def test_steps_of_branches_have_their_names_too() -> None:
     with observe(recorder):
         (Ledger(20).stream().map(double) | branch(Sink.for_each(str), Sink.count())).run().wait(WAIT)
     names = {reading.step for row in recorder.readings().values() for reading in row}
-    added = {f"positions({word})" for word in ("shared", "branch", "result", "finished")}
+    added = {f"positions({word})" for word in ("shared", "part", "result", "finished")} | {"branch_entry"}
     assert names == added | {"resumable", "valved", "branches", "publish", "map(double)", "tap(str) | count", "count"}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from penstock import Sink, Stream, thread
+from penstock import Recorder, Sink, Stream, branch, flow, thread
 from penstock.run.carrying.standstill import is_sure, paths
 from tests.run.carrying.ledger import WAIT, Ledger
 
@@ -70,3 +72,103 @@ def test_what_is_kept_until_another_source_gives_is_not_refused() -> None:
 )
 def test_it_is_known_what_steps_wait_for(use: Callable[[Stream[int]], Stream[Any]], sure: bool) -> None:
     assert is_sure(paths(use(Ledger(1).stream())._chain)) is sure
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda numbers: numbers.to_list().observed(Recorder()),
+        lambda numbers: numbers.max().merge(Stream.just(1)),
+        lambda numbers: Stream.just(1).concat(numbers.count()),
+        lambda numbers: numbers.for_each(str).merge(Stream.just(1)),
+        lambda numbers: numbers.buffer(2).merge(Stream.just(1)).to_list(),
+    ],
+    ids=["listened to", "merged", "concatenated", "a sum that is not the end", "behind a merge"],
+)
+def test_a_result_of_all_is_waited_for_wherever_it_is_made(use: Callable[[Stream[int]], Stream[Any]]) -> None:
+    source = Ledger(30)
+    (use(source.stream(window=4)) | Sink.for_each(str)).run().wait(WAIT)
+    assert source.told[-1] == 30
+
+
+def test_a_result_of_all_in_a_branch_is_waited_for_wherever_it_is_made() -> None:
+    source = Ledger(30)
+    whole = flow(lambda numbers: numbers.to_list().observed(Recorder()).map(len))
+    ends = branch(whole | Sink.to_list(), Sink.count())
+    assert (source.stream(window=4) | ends).run().wait(WAIT) == ([30], 30)
+    assert source.told == [30]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda numbers: numbers.to_list().take(0),
+        lambda numbers: numbers.flat_map(lambda n: [n]).take(0),
+        lambda numbers: numbers.buffer(2).start_with([]).take(0),
+    ],
+    ids=["a list", "several of one", "one before"],
+)
+def test_what_takes_nothing_is_over_at_once(use: Callable[[Stream[int]], Stream[Any]]) -> None:
+    source = Ledger(30)
+    failing = source.stream().merge(Stream.error(ValueError("not asked for")))
+    assert (use(failing) | Sink.to_list()).run().wait(WAIT) == []
+    assert source.told == []
+
+
+def is_sparse(number: int) -> bool:
+    return number % 20 == 1
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda numbers: numbers.merge(Stream.never()).filter(lambda n: n % 20 == 1).buffer(2),
+        lambda numbers: numbers.group_by(lambda n: n % 2).flat_map(lambda group: group.to_list(), concurrency=2),
+        lambda numbers: numbers.take(50).filter(lambda n: n % 20 == 1).buffer(2),
+        lambda numbers: numbers.window(20).flat_map(
+            lambda some: some.filter(lambda n: n % 20 == 1).to_list(), concurrency=1
+        ),
+    ],
+    ids=["merge", "groups", "take", "window"],
+)
+def test_a_run_that_waits_for_long_says_so(
+    use: Callable[[Stream[int]], Stream[Any]], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It cannot be known whether the other stream, or the end of the group, lets elements go."""
+    monkeypatch.setattr("penstock.run.carrying.waiting.LONG", 0.02)
+    said = threading.Event()
+    caplog.handler.addFilter(lambda record: said.set() or True)
+    source = Ledger(100)
+    with caplog.at_level(logging.WARNING, "penstock"):
+        run = (use(source.stream(window=8)) | Sink.for_each(str)).run()
+        assert said.wait(WAIT)
+        run.cancel()
+    assert re.match(
+        r"resumable: the source waits, since 8 elements are uncommitted and no more may be, and none of them has been "
+        r"done for 0.02 seconds: (buffer|to_list) keeps elements until others come; if it cannot go on, say window=n ",
+        caplog.messages[0],
+    )
+
+
+def test_a_run_that_goes_on_says_nothing(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr("penstock.run.carrying.waiting.LONG", 0.2)
+    pause = threading.Event()
+    with caplog.at_level(logging.WARNING, "penstock"):
+        slow = Ledger(100).stream(window=8).publish_on(thread("slow")).map(lambda n: pause.wait(0.005))
+        assert (slow | Sink.count()).run().wait(WAIT) == 100
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda numbers: numbers.buffer(6).on_error_return(0),
+        lambda numbers: numbers.sliding(6).on_error_resume(lambda _: Stream.just(0)),
+        lambda numbers: numbers.sliding(6).on_error_complete(),
+        lambda numbers: numbers.filter(lambda n: n % 20 == 1).buffer(2).map_error(lambda _: KeyError("hidden")),
+    ],
+    ids=["a result in its place", "a stream in its place", "an end in its place", "another error"],
+)
+def test_no_step_handles_a_refusal(use: Callable[[Stream[int]], Stream[Any]]) -> None:
+    with pytest.raises(RuntimeError, match=r"keeps .*elements, and .* uncommitted"):
+        (use(Ledger(100).stream(window=4)) | Sink.for_each(str)).run().wait(WAIT)

@@ -59,7 +59,7 @@ def read(path: AnyPath, form: FileForm[Any] = LINES, *, dead: Dead | None = None
     ['one', 'two']
     """
     _form_given("read", form, "blocks")
-    return reading(OpenWhole(_path("read", "path", path), form, _dead("read", dead)), window=window)
+    return reading(OpenWhole(_path("read", "path", path), form, _dead("read", dead)), window=window, notes=False)
 
 
 @overload
@@ -125,7 +125,7 @@ def tail(
     _seconds_given("tail", "poll", poll)
     where = _path("tail", "path", path)
     pattern = f"{_literal(Path(where).name)}[.-]*" if rotated is None else rotated
-    return reading(OpenTail(where, form, begin, pattern, gone, _dead("tail", dead), poll), window=window)
+    return reading(OpenTail(where, form, begin, pattern, gone, _dead("tail", dead), poll), window=window, notes=False)
 
 
 @overload
@@ -201,7 +201,7 @@ def folder(
     _word_given("folder", "late", late, ("fail", "skip"))
     _seconds_given("folder", "poll", poll)
     where, dead = _path("folder", "path", path), _dead("folder", dead)
-    return reading(OpenFolder(where, form, pattern, order, late, follow, dead, poll), window=window)
+    return reading(OpenFolder(where, form, pattern, order, late, follow, dead, poll), window=window, notes=False)
 
 
 def roll(

@@ -25,6 +25,8 @@ class BadLine:
     """The line as it is, without its end."""
     reason: str
     """What is wrong with it."""
+    whole: bool = True
+    """Whether it was read to its end, so that it can be put aside and those behind it be read."""
 
     def __str__(self) -> str:
         return f"{self.path}, line {self.line} (byte {self.offset}): {self.reason}: {self.data!r:.100}"
@@ -34,7 +36,9 @@ class BadLineError(PenstockError):
     """The error of a stream that came upon a bad line; `bad` is the line."""
 
     def __init__(self, bad: BadLine) -> None:
-        super().__init__(f"{bad}; mend the line, or say dead= to have such lines put aside")
+        aside = "or say dead= to have such lines put aside"
+        longer = "or cut it: what has no end is not read, so that it cannot be put aside either"
+        super().__init__(f"{bad}; mend the line, {aside if bad.whole else longer}")
         self.bad = bad
 
     def __reduce__(self) -> tuple[type[BadLineError], tuple[BadLine]]:

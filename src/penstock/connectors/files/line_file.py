@@ -4,18 +4,67 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, overload
 
 from penstock.connectors.files.bad_lines import BadLine, BadLineError, Dead
 from penstock.connectors.files.compression import compressed, open_plain, read_errors
 from penstock.connectors.files.forms import LONGEST, LineParser, Place
+from penstock.operators.resumable import Positioned
 
 CHUNK = 64 * 1024
 """How many bytes are read at a time, and so how far a source of lines reads ahead of demand."""
+
+
+class _Ends:
+    """The byte behind each line of a block, and before the first; counted when one in the middle is asked for."""
+
+    __slots__ = ("_begin", "_counted", "_end", "_lines")
+
+    def __init__(self, lines: list[bytes], begin: int, end: int) -> None:
+        self._lines = lines
+        self._begin = begin
+        self._end = end
+        self._counted: list[int] | None = None
+
+    def __getitem__(self, number: int) -> int:
+        if number == len(self._lines):
+            return self._end  # a run that keeps pace asks for no other
+        if self._counted is None:
+            self._counted = list(accumulate(map((1).__add__, map(len, self._lines)), initial=self._begin))
+        return self._counted[number]
+
+
+class LinePlaces(Sequence[Place]):
+    """The places behind the elements of a block of lines, each made when it is asked for."""
+
+    __slots__ = ("_behind", "_ends", "_first", "_key")
+
+    def __init__(self, key: str, first: int, ends: _Ends, behind: Sequence[int]) -> None:
+        self._key = key
+        self._first = first
+        self._ends = ends
+        self._behind = behind
+
+    def __len__(self) -> int:
+        return len(self._behind)
+
+    def __iter__(self) -> Iterator[Place]:
+        key, first, ends = self._key, self._first, self._ends
+        return iter([[key, ends[n], first + n] for n in self._behind])
+
+    @overload
+    def __getitem__(self, at: int) -> Place: ...
+    @overload
+    def __getitem__(self, at: slice) -> LinePlaces: ...
+    def __getitem__(self, at: int | slice) -> Place | LinePlaces:
+        if isinstance(at, slice):
+            return LinePlaces(self._key, self._first, self._ends, self._behind[at])
+        n = self._behind[at]
+        return [self._key, self._ends[n], self._first + n]
 
 
 class LineFile:
@@ -46,7 +95,7 @@ class LineFile:
 
     def take(
         self, chunk: bytes, key: Callable[[list[int]], list[str]] | str, *, last: bool = False
-    ) -> list[tuple[Place, Any]]:
+    ) -> Sequence[tuple[Place, Any]]:
         """Return what is whole with a chunk more; with the last one, all."""
         if self._error is not None:
             raise self._error
@@ -57,14 +106,11 @@ class LineFile:
         self.forget()
         cut = len(data) if last else data.rfind(b"\n") + 1
         lines = data[:cut].split(b"\n")
-        whole = not lines[-1]
-        if whole:
-            lines.pop()
+        if not lines[-1]:
+            lines.pop()  # else it is the last line of a file, without an end
         if cut < len(data):
             self._hold(data[cut:])
-        ends = list(accumulate(map((1).__add__, map(len, lines)), initial=self.offset))
-        if not whole:
-            ends[-1] -= 1  # the last line of a file may have no end
+        ends = _Ends(lines, self.offset, self.offset + cut)
         parsed = self._parser.parse(lines, last=last)
         if parsed.used < len(lines):
             begun = data[ends[parsed.used] - self.offset : cut]
@@ -82,9 +128,10 @@ class LineFile:
         if self._error is not None and not elements:
             raise self._error
         if isinstance(key, str):
-            return [([key, ends[n], first + n], element) for n, element in zip(behind, elements, strict=True)]
+            return Positioned(elements, LinePlaces(key, first, ends, behind))
         keys = key([ends[n] for n in behind])
-        return [([each, ends[n], first + n], element) for each, n, element in zip(keys, behind, elements, strict=True)]
+        places = [[each, ends[n], first + n] for each, n in zip(keys, behind, strict=True)]
+        return Positioned(elements, places)
 
     def _hold(self, data: bytes) -> None:
         self._rest.append(data)
@@ -92,9 +139,9 @@ class LineFile:
         if self._held > LONGEST:
             start = b"".join(self._rest)[:100]
             reason = f"is longer than {LONGEST} bytes"
-            raise BadLineError(BadLine(str(self.path), self.line + 1, self.offset, start, reason))
+            raise BadLineError(BadLine(str(self.path), self.line + 1, self.offset, start, reason, whole=False))
 
-    def _aside(self, bad: Any, behind: Any, lines: list[bytes], ends: list[int]) -> int:
+    def _aside(self, bad: Any, behind: Any, lines: list[bytes], ends: _Ends) -> int:
         """Put bad lines aside, or find out how many elements come before the first."""
         for first, end, reason in bad:
             found = BadLine(str(self.path), self.line + first + 1, ends[first], b"\n".join(lines[first:end]), reason)
@@ -113,9 +160,9 @@ class LineBlocks:
         self._over = False
         self._lines = open_lines(path, parser, dead, *(after[1:] if after else (0, 0)))
 
-    def next(self) -> list[tuple[Place, Any]] | None:
+    def next(self) -> Sequence[tuple[Place, Any]] | None:
         """Return the elements of the next chunk that has some."""
-        found: list[tuple[Place, Any]] = []
+        found: Sequence[tuple[Place, Any]] = ()
         while not found and not self._over:
             chunk = read_chunk(self._lines)
             self._over = not chunk

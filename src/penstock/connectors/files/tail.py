@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,7 +68,7 @@ class _Open:
         self._head = seen
         return chunk
 
-    def take(self, chunk: bytes, *, last: bool = False) -> list[tuple[Place, Any]]:
+    def take(self, chunk: bytes, *, last: bool = False) -> Sequence[tuple[Place, Any]]:
         """Return the elements that are whole with this chunk."""
         return self.lines.take(chunk, self._known, last=last)
 
@@ -168,14 +169,14 @@ class Tail:
             if each is not None:
                 each.close()
 
-    def next(self) -> list[tuple[Place, Any]] | None:
+    def next(self) -> Sequence[tuple[Place, Any]] | None:
         """Return the lines that are there, if any."""
         try:
             return self._next()
         except FileNotFoundError:
             return []  # renamed between being seen and being opened: look again
 
-    def _next(self) -> list[tuple[Place, Any]]:
+    def _next(self) -> Sequence[tuple[Place, Any]]:
         if self._after is not None:
             self._find(*self._after)
         if self._open is None and not self._start():
@@ -200,7 +201,7 @@ class Tail:
                 return rest
         return []
 
-    def _go_on(self, opened: _Open, successor: Sibling) -> list[tuple[Place, Any]]:
+    def _go_on(self, opened: _Open, successor: Sibling) -> Sequence[tuple[Place, Any]]:
         """Go to the next file, and return the last line of the old one if that has no end."""
         lines = opened.lines
         if successor.path == self._path and self._replaces(successor, opened):
@@ -266,7 +267,7 @@ class Tail:
         found = next((each for each in there if each.size), None)
         return None if found is None or self._family.being_copied(found) else found
 
-    def _more(self, opened: _Open) -> list[tuple[Place, Any]]:
+    def _more(self, opened: _Open) -> Sequence[tuple[Place, Any]]:
         """Read on to the next lines; a file that was cut off is left for its copy."""
         while True:
             chunk = opened.read()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
+from operator import is_
 from pathlib import Path
 from typing import IO, Any
 
@@ -39,7 +41,7 @@ class EachLine:
                 elements = _values(texts)
             else:
                 elements = list(map(self._parse, texts))
-            if None in elements:
+            if any(map(is_, elements, repeat(None))):
                 return self._slowly(lines)
         except Exception:  # noqa: BLE001  one of the lines is to blame
             return self._slowly(lines)
@@ -65,15 +67,19 @@ class EachLine:
         return Parsed(elements, behind, len(lines), bad)
 
 
-_raw_decode = json.JSONDecoder().raw_decode
+_scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 def _values(texts: list[str]) -> list[Any]:
     """Read values that have nothing around them, without looking for it; raise if one has, or is none."""
-    values, ends = zip(*map(_raw_decode, texts), strict=True)
-    if list(ends) != list(map(len, texts)):
-        raise ValueError("there is more on a line than a value")
-    return list(values)
+    values: list[Any] = []
+    add = values.append
+    for text in texts:
+        value, end = _scan(text, 0)
+        if end != len(text):
+            raise ValueError("there is more on a line than a value")
+        add(value)
+    return values
 
 
 class TextSheet:

@@ -63,7 +63,7 @@ def pages(
     if items is not None and not isinstance(items, str):
         function_given("pages", "items", items)
     caller = _caller("pages", headers, retry, timeout, client)
-    return reading(OpenPages(first, next, items, caller), window=window)
+    return reading(OpenPages(first, next, items, caller), window=window, notes=False)
 
 
 def events(
@@ -94,7 +94,7 @@ def events(
         ValueError: `url` is no address, or a number is too small.
     """
     _address("events", "url", url, ("http", "https"))
-    return reading(OpenEvents(url, _caller("events", headers, retry, timeout, client)), window=window)
+    return reading(OpenEvents(url, _caller("events", headers, retry, timeout, client)), window=window, notes=False)
 
 
 def websocket(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import httpx
 
 from penstock.connectors.http.asking import HttpCaller, HttpError
 from penstock.connectors.http.next_page import HttpPage, found_at
+from penstock.operators.resumable import MadeWhenRead, Positioned
 
 Place = list[Any]
 
@@ -82,7 +84,7 @@ class PageReader:
             same_server(self._options.first, following)
             if following == url:
                 raise HttpError(f"pages: the page behind {url} is that page again; next= must lead on", url)
-        self._page = [([url, number], element) for number, element in enumerate(elements, 1)]
+        self._page = Positioned(elements, MadeWhenRead(partial(_place, url), range(1, len(elements) + 1)))
         self._at, self._skip = min(self._skip, len(elements)), 0
         self._url = following
 
@@ -92,6 +94,10 @@ class PageReader:
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()
+
+
+def _place(url: str, number: int) -> Place:
+    return [url, number]
 
 
 def same_server(first: str, url: str) -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from threading import Event
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from penstock.connectors.kafka.client_thread import ClientThread
 from penstock.connectors.kafka.link import LOGGER, BrokerLink, Complaints, told, topics_there
+from penstock.connectors.kafka.positions import Place
 from penstock.connectors.kafka.record import Record
-from penstock.connectors.writing import writing
+from penstock.connectors.kafka.topics import ConsumingReader
+from penstock.connectors.writing import telling, writing
 from penstock.engine.words.arguments import count_given
 from penstock.sinks.sink import Sink
 
@@ -29,6 +32,8 @@ OWN = {
     "enable.idempotence": "give idempotent",
     "acks": "every batch is confirmed by all replicas in sync",
     "message.timeout.ms": "give timeout",
+    "delivery.report.only.error": "a batch is done when no record of it has failed",
+    "on_delivery": "a batch is done when no record of it has failed",
 }
 
 
@@ -37,6 +42,7 @@ def sink(
     *,
     servers: str | Sequence[str],
     transactional_id: str | None = None,
+    with_offsets: bool = False,
     idempotent: bool = True,
     size: int = SIZE,
     seconds: float | None = 1.0,
@@ -53,6 +59,9 @@ def sink(
         servers: The brokers, as `host:port`.
         transactional_id: A name, by which each batch is one transaction: readers of committed records see all of it or
             nothing. A second producer with this name ends the first one.
+        with_offsets: Whether the transactions commit the offsets of the source, a `source` or `partition` with a group
+            at the same brokers: then each record that is read is written for once, whatever dies in between. Elements
+            wait until all that was made of the records before them has come. It needs brokers from 2.5 on.
         idempotent: Whether the brokers leave out what the client sends again after a lost answer; brokers before 0.11
             cannot.
         size: How many elements a batch has at most.
@@ -71,10 +80,12 @@ def sink(
         raise ValueError(f"kafka: timeout must be > 0 seconds, got {timeout!r}")
     if transactional_id is not None and not idempotent:
         raise ValueError("kafka: transactions need idempotent=True")
-    link = BrokerLink.of(servers, options, OWN)
-    return writing(
-        OpenTopic(link, topic, transactional_id, idempotent, float(timeout), size), size=size, seconds=seconds
-    )
+    opens = OpenTopic(BrokerLink.of(servers, options, OWN), topic, transactional_id, idempotent, float(timeout), size)
+    if not with_offsets:
+        return writing(opens, size=size, seconds=seconds)
+    if transactional_id is None or seconds is None:
+        raise ValueError("kafka: with_offsets needs a transactional_id, and seconds")
+    return telling(opens, size=size, seconds=seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +104,16 @@ class OpenTopic:
         await writer.open()
         return writer
 
-    def producer(self, complaints: Complaints) -> Producer:
-        """Make a producer; it has not connected yet."""
+    def producer(self, complaints: Complaints, failed: Callable[[KafkaError | None, Message], None]) -> Producer:
+        """Make a producer, which tells of records that were not confirmed; it has not connected yet."""
         own: dict[str, Any] = {
             "acks": "all",
             "enable.idempotence": self.idempotent,
             "message.timeout.ms": int(self.timeout * 1000),
             "queue.buffering.max.messages": max(100_000, 2 * self.size),
             "linger.ms": 5,
+            "delivery.report.only.error": True,  # each call back of a record that is confirmed takes longer than it
+            "on_delivery": failed,
         }
         if not self.idempotent:
             own["max.in.flight.requests.per.connection"] = 1  # else one that is sent again comes behind the next
@@ -119,7 +132,7 @@ class TopicWriter:
         self._worker = ClientThread("penstock-kafka")
         self._left = Event()
         self._producer: Any = None
-        self._confirmed = 0
+        self._failures = 0
         self._failure: KafkaError | None = None
         self._in_transaction = False
 
@@ -135,7 +148,7 @@ class TopicWriter:
                 self._worker.end(self._close)
 
     def _open(self) -> None:
-        self._producer = self._how.producer(self._complaints)
+        self._producer = self._how.producer(self._complaints, self._failed)
         topics_there(self._producer, self._how.link, self._complaints, self._left)
         if self._how.transactional_id is not None:
             self._in_steps("init_transactions", self._producer.init_transactions)
@@ -143,6 +156,11 @@ class TopicWriter:
     async def write(self, batch: list[Record | bytes], /) -> None:
         """Write a batch; the brokers have confirmed all of it when this returns."""
         await self._worker.do(self._write, batch)
+
+    async def write_done(self, batch: list[Record | bytes], reader: Any, position: Any, /) -> None:
+        """Write a batch and the offsets of the source behind it, in one transaction."""
+        source = _offsets_source(reader, self._how.link)
+        await self._worker.do(self._write, batch, source, position)
 
     async def close(self, error: BaseException | None, /) -> None:
         """Let go of the producer; what is not confirmed is given up."""
@@ -154,44 +172,57 @@ class TopicWriter:
 
     # On the worker's thread.
 
-    def _write(self, batch: list[Record | bytes]) -> None:
+    def _write(self, batch: list[Record | bytes], source: ConsumingReader | None = None, position: Any = None) -> None:
         if self._how.transactional_id is None:
             self._deliver(batch)
             return
+        offsets: dict[Place, int] = {}
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 self._in_transaction = True
                 self._producer.begin_transaction()
                 self._deliver(batch)
+                if source is not None and position is not None:
+                    offsets, group = source.to_send(position)
+                    self._send_offsets(offsets, group)
                 self._in_steps("commit_transaction", self._producer.commit_transaction)
             except KafkaException as error:
                 reason = error.args[0]
                 if not reason.txn_requires_abort() or attempt == ATTEMPTS or self._left.is_set():
-                    raise
+                    about = f"the transaction {self._how.transactional_id!r} of {len(batch)} records"
+                    raise told(reason, self._how.link, about) from error
                 LOGGER.warning("the transaction of a batch is tried again: %s", reason)
                 self._abort()
             else:
                 self._in_transaction = False
+                if source is not None:
+                    source.sent(offsets)
                 return
 
+    def _send_offsets(self, offsets: Mapping[Place, int], group: Any) -> None:
+        given = [TopicPartition(topic, number, offset) for (topic, number), offset in offsets.items()]
+        if given:
+            send = partial(self._producer.send_offsets_to_transaction, given, group)
+            self._in_steps("send_offsets_to_transaction", send)
+
     def _deliver(self, batch: list[Record | bytes]) -> None:
-        self._confirmed = 0
+        self._failures = 0
         self._failure = None
         deadline = time.monotonic() + self._how.timeout + 5.0  # the client gives up first, and says why
-        produce, topic, delivered = self._producer.produce, self._how.topic, self._delivered
+        produce, topic = self._producer.produce, self._how.topic
         for element in batch:
             if topic is not None and type(element) is bytes:  # nothing to look up: the short way
                 try:
-                    produce(topic, element, on_delivery=delivered)
+                    produce(topic, element)
                 except BufferError:
                     self._send(element, deadline)
             else:
                 self._send(element, deadline)
-        while self._producer.flush(SLICE) and not self._left.is_set() and time.monotonic() < deadline:
+        while (open_ones := self._producer.flush(SLICE)) and not self._left.is_set() and time.monotonic() < deadline:
             if self._complaints.refusal is not None:
                 self._producer.purge()
-        if self._confirmed != len(batch):
-            raise self._unconfirmed(len(batch))
+        if open_ones or self._failures:
+            raise self._unconfirmed(open_ones + self._failures, len(batch))
 
     def _send(self, element: Record | bytes, deadline: float) -> None:
         target: Any = self._how.topic
@@ -213,7 +244,7 @@ class TopicWriter:
             raise ValueError(f"kafka: {element!r:.100} names no topic; give one to sink, or to Record.of")
         while True:
             try:
-                self._producer.produce(target, on_delivery=self._delivered, **given)
+                self._producer.produce(target, **given)
             except BufferError:  # larger than the client's queue
                 if self._left.is_set() or time.monotonic() > deadline:
                     raise
@@ -221,14 +252,15 @@ class TopicWriter:
             else:
                 return
 
-    def _delivered(self, error: KafkaError | None, _: Message) -> None:
+    def _failed(self, error: KafkaError | None, _: Message) -> None:
         if error is None:
-            self._confirmed += 1
-        elif self._failure is None or self._failure.code() in _PURGED:
+            return
+        self._failures += 1
+        if self._failure is None or self._failure.code() in _PURGED:
             self._failure = error
 
-    def _unconfirmed(self, count: int) -> Exception:
-        about = f"{count - self._confirmed} of {count} records were not confirmed"
+    def _unconfirmed(self, lost: int, count: int) -> Exception:
+        about = f"{lost} of {count} records were not confirmed"
         reason = self._failure
         if self._complaints.refusal is not None and (reason is None or reason.code() in _PURGED):
             reason = self._complaints.refusal
@@ -270,9 +302,24 @@ class TopicWriter:
             return
         if self._in_transaction:
             self._abort()
-        self._producer.purge()
-        self._producer.flush(1.0)
-        self._producer.close()
+        producer, self._producer = self._producer, None  # it goes with the last that holds it, if it does not close
+        for call in (producer.purge, partial(producer.flush, 1.0), producer.close):
+            try:
+                call()
+            except (KafkaException, SystemError) as error:  # what it was ended by, told again; the run knows it
+                LOGGER.info("%s", error)
+
+
+def _offsets_source(reader: Any, link: BrokerLink) -> ConsumingReader:
+    """Check that the offsets of a source can go into a transaction."""
+    if not isinstance(reader, ConsumingReader) or reader.how.group is None:
+        raise TypeError("kafka: with_offsets is for a kafka.source or kafka.partition with a group, got another source")
+    if reader.how.link.servers != link.servers:
+        raise ValueError(
+            f"kafka: a transaction holds offsets of the same brokers: the source reads from {reader.how.link.servers}, "
+            f"and the sink writes to {link.servers}; give both the same servers"
+        )
+    return reader
 
 
 _PURGED = {KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT}

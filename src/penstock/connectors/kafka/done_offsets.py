@@ -29,6 +29,10 @@ class DoneOffsets:
         self._lock = threading.Lock()
         self._held: dict[Place, _Progress] = {}
         self._told = False
+        self.reached: dict[Place, int] = {}
+        """The offsets that this run has committed, also those of partitions that were taken away since."""
+        self.torn: set[Place] = set()
+        """The partitions that were taken away while what was given of them was not done."""
 
     def gave(self, place: Place, first: int, end: int) -> None:
         """Note that the records from one offset up to another were given."""
@@ -50,10 +54,16 @@ class DoneOffsets:
                     found[place] = offset
         return found
 
+    def expect(self) -> None:
+        """Know that what is given will be committed, so that a partition that goes waits for it from the first on."""
+        with self._lock:
+            self._told = True
+
     def committed(self, offsets: Mapping[Place, int]) -> None:
         """Note that so much is committed."""
         with self._lock:
             for place, offset in offsets.items():
+                self.reached[place] = max(offset, self.reached.get(place, 0))
                 held = self._held.get(place)
                 if held is not None and held.done < offset:
                     held.done = offset
@@ -69,7 +79,9 @@ class DoneOffsets:
         """Forget partitions that are held no longer."""
         with self._lock:
             for place in places:
-                self._held.pop(place, None)
+                held = self._held.pop(place, None)
+                if held is not None and held.done < held.given:
+                    self.torn.add(place)
 
 
 __all__ = ["DoneOffsets"]

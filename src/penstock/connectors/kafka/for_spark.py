@@ -80,7 +80,7 @@ class Parts:
 
     def open(self, name: str, row: int) -> Stream[Record]:
         """Return the records of a partition from an offset on."""
-        return reading(OpenPartition(place_named(name), replace(self.how, group=None), row, dense=True))
+        return reading(OpenPartition(place_named(name), replace(self.how, group=None), row, dense=True), notes=False)
 
     def rows(self, fn: Callable[[Record], Any]) -> OpenRows:
         """Return a function that opens a partition and makes a row of each record, as `spark.partitioned` asks for.

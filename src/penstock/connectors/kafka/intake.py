@@ -90,7 +90,8 @@ class KafkaIntake:
         assigned: Callable[[list[Place]], object] = _nothing,
         revoked: Callable[[list[Place]], object] = _nothing,
     ) -> None:
-        self._reading = reading
+        self.how = reading
+        """What is read, and how."""
         self._assigned = assigned
         self._revoked = revoked
         self._complaints = Complaints()
@@ -105,13 +106,17 @@ class KafkaIntake:
         self._ended: set[Place] = set()
         self._paused = False
         self._asked = time.monotonic()
+        self._membership: Any = None
+        """What says which member of which generation this is."""
+        self._moved = True
+        """Whether that may have changed."""
         self._commits: SimpleQueue[tuple[Mapping[Place, int], Future[None]]] = SimpleQueue()
         self.ledger = DoneOffsets()
 
     def open(self, topics: tuple[str, ...], places: tuple[Place, ...], after: Mapping[Place, int]) -> None:
         """Connect, and read from topics or from partitions; without a group, all partitions of the topics."""
         self._after = dict(after)
-        reading = self._reading
+        reading = self.how
         self._consumer = reading.consumer(self._complaints)
         there = topics_there(self._consumer, reading.link, self._complaints, self.stopping)
         for topic in (*topics, *(topic for topic, _ in places)):
@@ -131,7 +136,7 @@ class KafkaIntake:
     # Partitions come and go.
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        assign = consumer.incremental_assign if self._reading.cooperative else consumer.assign
+        assign = consumer.incremental_assign if self.how.cooperative else consumer.assign
         try:
             self._take_up([(one.topic, one.partition) for one in partitions], assign)
         except Exception as error:  # noqa: BLE001  the client would swallow it
@@ -143,30 +148,33 @@ class KafkaIntake:
         self.resume(places)  # the client keeps a pause beyond the loss of a partition
         self._paused = False
         self._held = (self._held or set()) | set(places)
+        self._moved = True
         self._assigned(places)
 
     def _starts(self, places: list[Place]) -> dict[Place, int]:
         """Return the offsets at which partitions begin."""
-        first = OFFSET_BEGINNING if self._reading.start == "earliest" else OFFSET_END
+        first = OFFSET_BEGINNING if self.how.start == "earliest" else OFFSET_END
         # A partition that comes back later begins where its holder in the meantime has committed.
         starts = {place: self._after.pop(place, first) for place in places}
         unknown = [place for place, offset in starts.items() if offset == first]
-        if self._reading.group is not None and unknown:
+        if self.how.group is not None and unknown:
             for one in self._committed([TopicPartition(topic, number) for topic, number in unknown]):
-                if one.offset >= 0:
-                    starts[one.topic, one.partition] = one.offset
+                # A broker that has just begun may not know yet what was committed; some say then that nothing was.
+                offset = max(one.offset, self.ledger.reached.get((one.topic, one.partition), one.offset))
+                if offset >= 0:
+                    starts[one.topic, one.partition] = offset
         return starts
 
     def _committed(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
         found: list[TopicPartition] = self._patiently(lambda: self._consumer.committed(partitions, timeout=5.0))
         for one in found:
             if one.error is not None:
-                raise told(one.error, self._reading.link, f"committed offset of {one.topic}/{one.partition}")
+                raise told(one.error, self.how.link, f"committed offset of {one.topic}/{one.partition}")
         return found
 
     def _on_revoke(self, _: Consumer, partitions: list[TopicPartition]) -> None:
         places = [(one.topic, one.partition) for one in partitions]
-        deadline = time.monotonic() + self._reading.handover
+        deadline = time.monotonic() + self.how.handover
         self.commit_asked()
         while not self.stopping.is_set() and not self.ledger.finished(places) and time.monotonic() < deadline:
             self.commit_asked(WAIT)
@@ -188,7 +196,7 @@ class KafkaIntake:
     @property
     def ended(self) -> bool:
         """Tell whether every partition was read to its end, where that is an end."""
-        return not self._reading.live and self._held is not None and self._ended >= self._held
+        return not self.how.live and self._held is not None and self._ended >= self._held
 
     @property
     def ended_places(self) -> frozenset[Place]:
@@ -213,14 +221,18 @@ class KafkaIntake:
         found: list[Message] = self._consumer.consume(1, wait)
         if found and most > 1:
             found += self._consumer.consume(most - 1, 0)
-        good = [message for message in found if message.error() is None]
-        if len(good) < len(found):
+        if self._moved:  # not when it is needed: the client answers no other thread while it calls back
+            self._moved = False
+            self._membership = self._consumer.consumer_group_metadata()
+        good = found
+        if [error for error in map(Message.error, found) if error is not None]:
+            good = [message for message in found if message.error() is None]
             for message in found:
                 error = message.error()
                 if error is not None:
                     self._hear(message, error)
         if self._complaints.refusal is not None and self._failure is None:
-            self._failure = told(self._complaints.refusal, self._reading.link)
+            self._failure = told(self._complaints.refusal, self.how.link)
         if self._failure is not None and not good:
             raise self._failure  # else it comes behind what was read before it
         return good
@@ -237,7 +249,7 @@ class KafkaIntake:
         elif passes(error):
             LOGGER.warning("%s", error)
         else:
-            self._failure = told(error, self._reading.link, topic)
+            self._failure = told(error, self.how.link, topic)
 
     def idle(self) -> None:
         """Keep the membership of the group while nothing is asked for."""
@@ -291,11 +303,26 @@ class KafkaIntake:
         except Empty:
             return
 
+    def to_send(self, offsets: Mapping[Place, int]) -> tuple[dict[Place, int], Any]:
+        """Return what of the offsets a transaction is to commit, and in whose name; from any thread.
+
+        Records of a partition that was taken away meanwhile are read again by its next holder, so a transaction that
+        may have some of them must not be.
+        """
+        found = self.ledger.done(offsets)
+        if self.ledger.torn:
+            names = ", ".join(f"{topic}/{number}" for topic, number in sorted(self.ledger.torn))
+            raise ConnectionAbortedError(
+                f"kafka: {names} went to another member of the group {self.how.group!r} while records were under"
+                " way, which are in no transaction; run the pipeline again"
+            )
+        return found, self._membership
+
     def _commit(self, offsets: Mapping[Place, int]) -> None:
         found = self.ledger.done(offsets)
         if not found:
             return
-        if self._reading.group is not None:
+        if self.how.group is not None:
             given = [TopicPartition(topic, number, offset) for (topic, number), offset in found.items()]
             try:
                 self._patiently(lambda: self._consumer.commit(offsets=given, asynchronous=False))
@@ -303,7 +330,7 @@ class KafkaIntake:
                 if error.args[0].code() in _STALE:
                     LOGGER.info("not ours any more: %s", error)  # the next holder reads it again
                     return
-                raise told(error.args[0], self._reading.link, f"commit of {found}") from error
+                raise told(error.args[0], self.how.link, f"commit of {found}") from error
         self.ledger.committed(found)
 
     def _patiently(self, call: Callable[[], Any]) -> Any:

@@ -27,6 +27,7 @@ _REFUSED = {
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
 }
 _UNREACHED = {KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT, KafkaError._RESOLVE}
+_FENCED = {KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED}
 _UNKNOWN = {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION}
 _PASSING = _UNREACHED | {
     KafkaError._WAIT_COORD,
@@ -131,6 +132,11 @@ def told(error: KafkaError, link: BrokerLink, about: str = "") -> Exception:
         return ConnectionError(f"{what}; check that the brokers run and can be reached from here")
     if code in _UNKNOWN:
         return LookupError(f"{what}; the topic was deleted, or never was there")
+    if code in _FENCED:
+        return ConnectionAbortedError(
+            f"{what}; another producer with this transactional_id has begun, or the transaction took longer than"
+            " timeout; give each sink that runs a different name"
+        )
     made = KafkaException(error)
     made.add_note(what)
     return made

@@ -7,8 +7,11 @@ that run is. So a position costs the same however many partitions there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+from confluent_kafka import Message
 
 Place = tuple[str, int]
 """A partition: its topic and its number."""
@@ -64,4 +67,41 @@ def as_offsets(places: dict[Place, int]) -> Offsets:
     return made
 
 
-__all__ = ["Offsets", "Place", "Position", "as_offsets", "merged", "offsets_at", "without"]
+class RecordPlaces(Sequence[Position]):
+    """The positions of messages that were read together, each made when it is asked for."""
+
+    __slots__ = ("_begins", "_messages", "_runs")
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+        self._begins = [0]
+        self._runs: list[tuple[Offsets, str, int]] = []
+
+    def add(self, count: int, before: Offsets, topic: str, number: int) -> None:
+        """Know that so many more messages are of one partition, and what held before them."""
+        self._begins.append(self._begins[-1] + count)
+        self._runs.append((before, topic, number))
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def __iter__(self) -> Iterator[Position]:
+        given: Any = self._messages  # what was read has an offset
+        for (before, topic, number), first, end in zip(self._runs, self._begins, self._begins[1:], strict=False):
+            for message in given[first:end]:
+                yield [before, topic, number, message.offset() + 1]
+
+    @overload
+    def __getitem__(self, at: int) -> Position: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Position]: ...
+    def __getitem__(self, at: int | slice) -> Position | list[Position]:
+        if isinstance(at, slice):
+            return [self[each] for each in range(*at.indices(len(self)))]
+        message = self._messages[at]
+        run = bisect_right(self._begins, at if at >= 0 else at + len(self)) - 1
+        before, topic, number = self._runs[run]
+        return [before, topic, number, (message.offset() or 0) + 1]
+
+
+__all__ = ["Offsets", "Place", "Position", "RecordPlaces", "as_offsets", "merged", "offsets_at", "without"]

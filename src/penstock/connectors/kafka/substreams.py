@@ -140,6 +140,8 @@ class Dealer:
         self.open_lanes = 0
         self.wanted: dict[Place, bool] = {}
         """The partitions that are to be paused (True) or to go on."""
+        self.commits = how.how.group is not None
+        """Whether offsets are committed."""
 
     def start(self) -> None:
         """Begin to read."""
@@ -281,7 +283,8 @@ class PartitionQueue:
 
     def partition(self) -> KafkaPartition:
         """Return it as what users see."""
-        return KafkaPartition(*self.place, reading(self._opened, most=MOST, window=self._window))
+        records = reading(self._opened, most=MOST, window=self._window, notes=self._dealer.commits)
+        return KafkaPartition(*self.place, records)
 
     async def _opened(self, after: int | None) -> PartitionQueue:
         if after is not None:

@@ -13,11 +13,20 @@ from confluent_kafka import Message
 from penstock.connectors.kafka.client_thread import ClientThread
 from penstock.connectors.kafka.intake import IDLE, ConsumerSettings, KafkaIntake, Start
 from penstock.connectors.kafka.link import BrokerLink
-from penstock.connectors.kafka.positions import Offsets, Place, Position, as_offsets, merged, offsets_at, without
+from penstock.connectors.kafka.positions import (
+    Offsets,
+    Place,
+    Position,
+    RecordPlaces,
+    as_offsets,
+    merged,
+    offsets_at,
+    without,
+)
 from penstock.connectors.kafka.record import Record
 from penstock.connectors.reading import MOST, reading
 from penstock.engine.words.arguments import count_given
-from penstock.operators.resumable import UNCOMMITTED
+from penstock.operators.resumable import UNCOMMITTED, MadeWhenRead, Positioned
 from penstock.stream import Stream
 
 HELD = 10_000
@@ -74,7 +83,7 @@ def source(
     """
     names = topics_given(topics, group)
     how = settled(servers, group, start, live, most, held, held_kbytes, options)
-    return reading(OpenTopics(names, how), most=most, window=window)
+    return reading(OpenTopics(names, how), most=most, window=window, notes=group is not None)
 
 
 def partition(
@@ -123,7 +132,8 @@ def partition(
     if after is not None:
         count_given("kafka", "after", after, 0)
     how = settled(servers, group, start, live, most, held, held_kbytes, options)
-    return reading(OpenPartition((topic, number), how, after, dense), most=most, window=window)
+    opened = OpenPartition((topic, number), how, after, dense)
+    return reading(opened, most=most, window=window, notes=group is not None)
 
 
 def topics_given(topics: str | Sequence[str], group: str | None) -> tuple[str, ...]:
@@ -194,7 +204,7 @@ def place_of(message: Message) -> tuple[str | None, int | None]:
     return (message.topic(), message.partition())
 
 
-class _Consuming:
+class ConsumingReader:
     """An intake on a separate thread, which is kept a member of its group while nothing is asked for."""
 
     def __init__(self, how: ConsumerSettings) -> None:
@@ -237,8 +247,30 @@ class _Consuming:
     def _revoked(self, places: list[Place]) -> None:
         pass
 
+    # For a sink whose transactions commit the offsets.
 
-class TopicsReader(_Consuming):
+    @property
+    def how(self) -> ConsumerSettings:
+        """Return what is read, and in whose name."""
+        return self._intake.how
+
+    def ceded(self) -> None:
+        """Be told that a sink's transactions commit what is read here."""
+        self._intake.ledger.expect()
+
+    def to_send(self, position: Any) -> tuple[dict[Place, int], Any]:
+        """Return the offsets that a transaction is to commit at a position, and what says in whose name."""
+        return self._intake.to_send(self._offsets(position))
+
+    def sent(self, offsets: Mapping[Place, int]) -> None:
+        """Take note that a transaction has committed offsets."""
+        self._intake.ledger.committed(offsets)
+
+    def _offsets(self, position: Any) -> Mapping[Place, int]:
+        raise NotImplementedError
+
+
+class TopicsReader(ConsumingReader):
     """The consumer of one run over topics."""
 
     def __init__(self, how: ConsumerSettings, topics: tuple[str, ...], before: Offsets) -> None:
@@ -255,28 +287,31 @@ class TopicsReader(_Consuming):
         messages = self._intake.take(most)
         if not messages:
             return None if self._intake.ended else []
-        pairs: list[tuple[Position, Record]] = []
+        places = RecordPlaces(messages)
         before = self._before
         given: Any = messages  # what was read has a topic, a partition and an offset
         for key, run in groupby(given, self._key):
             topic, number = key if self._topic is None else (self._topic, key)
-            found = [([before, topic, number, message.offset() + 1], Record(message)) for message in run]
-            pairs += found
-            first, end = found[0][0][3] - 1, found[-1][0][3]
+            found = list(run)
+            first, end = found[0].offset(), found[-1].offset() + 1
             self._intake.ledger.gave((topic, number), first, end)
+            places.add(len(found), before, topic, number)
             before = merged(before, topic, number, end)
         self._before = before
-        return pairs
+        return Positioned(MadeWhenRead(Record, messages), places)
 
     def _revoked(self, places: list[Place]) -> None:
         self._before = without(self._before, set(places))
 
+    def _offsets(self, position: Position) -> Mapping[Place, int]:
+        return offsets_at(position)
+
     async def commit(self, position: Position, /) -> None:
         """Commit the offsets of the partitions that are still ours."""
-        await self._commit(offsets_at(position))
+        await self._commit(self._offsets(position))
 
 
-class OnePartitionReader(_Consuming):
+class OnePartitionReader(ConsumingReader):
     """The consumer of one run over a partition."""
 
     def __init__(self, how: ConsumerSettings, place: Place, dense_from: int | None) -> None:
@@ -293,18 +328,17 @@ class OnePartitionReader(_Consuming):
         if not messages:
             return None if self._intake.ended else []
         given: Any = messages  # what was read has an offset
-        pairs = [(message.offset() + 1, Record(message)) for message in given]
-        first, end = pairs[0][0] - 1, pairs[-1][0]
+        ends = [message.offset() + 1 for message in given]
         if self._expected is not None:
-            self._refuse_gaps(self._expected, pairs)
-            self._expected = end
-        self._intake.ledger.gave(self._place, first, end)
-        return pairs
+            self._refuse_gaps(self._expected, ends)
+            self._expected = ends[-1]
+        self._intake.ledger.gave(self._place, ends[0] - 1, ends[-1])
+        return Positioned(MadeWhenRead(Record, messages), ends)
 
-    def _refuse_gaps(self, expected: int, pairs: list[tuple[int, Record]]) -> None:
-        if pairs[-1][0] == expected + len(pairs):
+    def _refuse_gaps(self, expected: int, ends: list[int]) -> None:
+        if ends[-1] == expected + len(ends):
             return
-        for position, _ in pairs:
+        for position in ends:
             if position != expected + 1:
                 topic, number = self._place
                 raise LookupError(
@@ -313,14 +347,18 @@ class OnePartitionReader(_Consuming):
                 )
             expected += 1
 
+    def _offsets(self, position: int) -> Mapping[Place, int]:
+        return {self._place: position}
+
     async def commit(self, position: int, /) -> None:
         """Commit the offset."""
-        await self._commit({self._place: position})
+        await self._commit(self._offsets(position))
 
 
 __all__ = [
     "HELD",
     "HELD_KBYTES",
+    "ConsumingReader",
     "OpenPartition",
     "OpenTopics",
     "partition",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from operator import attrgetter
 
 from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
@@ -21,11 +22,13 @@ from penstock.connectors.nats.dead import DeadLetters
 from penstock.connectors.nats.link import PAUSE, NatsLink
 from penstock.connectors.nats.message import Message, message_of
 from penstock.connectors.nats.pull import ConsumerLostError, Pull
+from penstock.operators.resumable import MadeWhenRead, Positioned
 
 REMEMBERED = 20_000
 """How many messages that were committed last are remembered, at least; a server that was killed may have forgotten some
 of their acknowledgements."""
 
+_SEQUENCE = attrgetter("sequence")
 _log = logging.getLogger("penstock.connectors.nats")
 
 
@@ -56,7 +59,7 @@ class DurableReader:
         await self._pull.begin()
         self._working = asyncio.create_task(self._tell_progress())
 
-    async def fetch(self, most: int, /) -> list[tuple[int, Message]]:
+    async def fetch(self, most: int, /) -> Positioned[int, Message]:
         """Return 1 to `most` messages with their positions; none that this run has been given before."""
         while True:
             self._warn_of_a_standstill()
@@ -69,28 +72,29 @@ class DurableReader:
                 await asyncio.sleep(PAUSE)
                 continue
             await self._repeat_after_a_loss()
-            pairs: list[tuple[int, Message]] = []
+            found: list[Message] = []
+            held, done, before = self._held, self._done, self._before
             for sent in taken:
                 _, message = message_of(sent)
-                if message.sequence in self._done or message.sequence in self._before:
+                sequence = message.sequence
+                if sequence in done or sequence in before:
                     await self._link.client.publish(sent.reply)  # the server has lost that it was acknowledged
-                elif message.sequence in self._held:
-                    self._held[message.sequence] = sent.reply  # the one that was given first is still worked on
-                else:
-                    self._held[message.sequence] = sent.reply
-                    pairs.append((message.sequence, message))
+                    continue
+                if sequence not in held:  # else the one that was given first is still worked on
+                    found.append(message)
+                held[sequence] = sent.reply
             if self._dead is not None:
-                pairs = await self._without_dead(self._dead, pairs)
-            if pairs:
-                return pairs
+                found = await self._without_dead(self._dead, found)
+            if found:
+                return Positioned(found, MadeWhenRead(_SEQUENCE, found))
 
-    async def _without_dead(self, dead: DeadLetters, pairs: list[tuple[int, Message]]) -> list[tuple[int, Message]]:
+    async def _without_dead(self, dead: DeadLetters, found: list[Message]) -> list[Message]:
         """Bury what was sent too often, all of them being held meanwhile, and return the others."""
-        for sequence, message in pairs:
+        for message in found:
             if dead.takes(message):
-                await dead.bury(message, self._held[sequence])
-                del self._held[sequence]
-        return [pair for pair in pairs if pair[0] in self._held]
+                await dead.bury(message, self._held[message.sequence])
+                del self._held[message.sequence]
+        return [message for message in found if message.sequence in self._held]
 
     async def commit(self, position: int, /) -> None:
         """Acknowledge everything that was given up to a position, and wait until the server confirms it."""

@@ -7,6 +7,7 @@ was lost with a connection is read by another consumer, behind the last message 
 from __future__ import annotations
 
 import asyncio
+from operator import attrgetter
 
 from nats.errors import Error as NatsError
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
@@ -14,9 +15,13 @@ from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 from penstock.connectors.nats.link import PAUSE, NatsLink
 from penstock.connectors.nats.message import Message, message_of
 from penstock.connectors.nats.pull import ConsumerLostError, Pull
+from penstock.operators.resumable import MadeWhenRead, Positioned
 
 INACTIVE = 300.0
 """Seconds after which the server forgets a consumer that asks for nothing; it is made anew then."""
+
+
+_SEQUENCE = attrgetter("sequence")
 
 
 class OrderedReader:
@@ -51,13 +56,13 @@ class OrderedReader:
         self._pull = Pull(self._link, self._stream, made.name, lasts=False)
         await self._pull.begin()
 
-    async def fetch(self, most: int, /) -> list[tuple[int, Message]]:
+    async def fetch(self, most: int, /) -> Positioned[int, Message]:
         """Return 1 to `most` messages with their positions."""
         while True:
             if self._pull is None:
                 await self.begin()
             assert self._pull is not None
-            pairs: list[tuple[int, Message]] = []
+            found: list[Message] = []
             try:
                 for sent in await self._pull.take(most):
                     delivery, message = message_of(sent)
@@ -66,14 +71,14 @@ class OrderedReader:
                         break
                     self._next += 1
                     self._last = message.sequence
-                    pairs.append((message.sequence, message))
+                    found.append(message)
             except ConsumerLostError as error:
                 await self._end()
                 if missing := await self._link.missing(self._stream):
                     raise LookupError(f"nats: {missing} any more: {error}") from error
                 await asyncio.sleep(PAUSE)
-            if pairs:
-                return pairs
+            if found:
+                return Positioned(found, MadeWhenRead(_SEQUENCE, found))
 
     async def commit(self, position: int, /) -> None:
         """Do nothing: the position is kept where the results are."""

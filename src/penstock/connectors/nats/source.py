@@ -199,7 +199,7 @@ def from_jetstream(
     given = (servers,) if isinstance(servers, str) else tuple(servers)
     address = Address(given, options, domain, patience)
     opened = OpenJetStream(address, stream, subject, durable, ack_wait, window, dead_letters, deliveries, after)
-    return reading(opened, most=most, window=window)
+    return reading(opened, most=most, window=window, notes=durable is not None)
 
 
 __all__ = ["OpenJetStream", "from_jetstream"]

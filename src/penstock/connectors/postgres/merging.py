@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from operator import itemgetter
 from typing import Any
@@ -59,11 +59,21 @@ class _Pending:
 
 
 def _grouped(rows: dict[Key, Mapping[str, Any]]) -> Groups:
-    """Put rows of the same columns together."""
+    """Put rows of the same columns together, in whatever order a row has them."""
     groups: Groups = {}
+    orders: dict[tuple[str, ...], tuple[str, ...]] = {}
     for row in rows.values():
-        groups.setdefault(tuple(row), []).append(tuple(row.values()))
+        given = tuple(row)
+        names = orders.get(given)
+        if names is None:
+            names = orders[given] = in_one_order(given)
+        groups.setdefault(names, []).append(tuple([row[name] for name in names]))
     return groups
+
+
+def in_one_order(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names of columns in an order that does not depend on how they came."""
+    return tuple(sorted(names, key=str))
 
 
 def as_mapping(row: Any) -> Mapping[str, Any] | None:
@@ -92,7 +102,7 @@ def _alike(keys: tuple[str, ...], elements: list[Any]) -> list[MergedRows] | Non
     rows = _whole(elements)
     if rows is None or len({*map(len, rows)}) > 1:
         return None
-    names = tuple(rows[0])
+    names = in_one_order(rows[0])
     try:
         found = {*map(itemgetter(*keys), rows)}
         values = [*map(itemgetter(*names), rows)] if len(names) > 1 else [tuple(row.values()) for row in rows]

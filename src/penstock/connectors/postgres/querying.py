@@ -15,7 +15,7 @@ from psycopg.errors import UndefinedColumn
 from psycopg.rows import AsyncRowFactory
 
 from penstock.connectors.postgres.connecting import Connection, connect, conninfo_given, name_of, names_of
-from penstock.connectors.reading import MOST, feeding, reading
+from penstock.connectors.reading import MOST, Positioned, feeding, reading
 from penstock.engine.words.arguments import count_given
 from penstock.stream import Stream
 
@@ -79,7 +79,8 @@ def query(
     given = tuple(params) if isinstance(params, list) else params
     if key is None:
         return feeding(_OpenQuery(conninfo, query, given, row_factory), most=most)
-    return reading(_OpenKeyed(conninfo, query, given, names_of("query", "key", key), row_factory), most=most)
+    opened = _OpenKeyed(conninfo, query, given, names_of("query", "key", key), row_factory)
+    return reading(opened, most=most, notes=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,7 @@ class KeyedRows:
         self._places = [rows.columns.index(key) for key in keys]
         self._last: Any = None
 
-    async def fetch(self, most: int, /) -> list[tuple[Any, Any]] | None:
+    async def fetch(self, most: int, /) -> Positioned[Any, Any] | None:
         """Return the next rows with their keys, at most so many."""
         rows = await self._rows.tuples(most)
         if rows is None:
@@ -208,7 +209,7 @@ class KeyedRows:
             values = [tuple([row[place] for place in places]) for row in rows]
             self._check(values)
             positions = [[_position(*pair) for pair in zip(self._keys, each, strict=True)] for each in values]
-        return list(zip(positions, rows if make is None else map(make, rows), strict=True))
+        return Positioned(rows if make is None else list(map(make, rows)), positions)
 
     def _check(self, values: list[Any]) -> None:
         """Refuse a key that two rows have, or none: behind such a position a row would be lost."""

@@ -6,7 +6,7 @@ for each row, also in pipeline mode, and than arrays that are unnested (which ca
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -63,6 +63,10 @@ def upsert(
     return writing(OpenUpsert(conninfo, table, keys, bookmark, on_refused), size=size, seconds=seconds)
 
 
+STAGES = 32
+"""How many temporary tables a connection keeps, one for each set of columns; a batch that has more keeps as many."""
+
+
 @dataclass(frozen=True, slots=True)
 class OpenUpsert:
     """What a run that upserts is opened by."""
@@ -113,22 +117,37 @@ class _Upserting:
         self._keys = keys
         self._table = identifier(known.table)
         self._statements: dict[tuple[str, ...], _Statements] = {}
+        """What there is by columns, that which was used last at the end."""
+        self._made = 0
 
     async def prepared(self, rows: list[Any], /) -> Callable[[], Awaitable[None]]:
         steps = merged(self._keys, rows)
+        wanted: dict[tuple[str, ...], None] = {}
         for step in steps:
             if step.gone:
-                await self._have(self._keys)
-            for columns in (*step.upserts, *step.updates):
-                await self._have(columns)
+                wanted[self._keys] = None
+            wanted.update(dict.fromkeys((*step.upserts, *step.updates)))
+        for columns in wanted:
+            await self._have(columns)
+        await self._forget(wanted)
         return partial(self._put, steps)
+
+    async def _forget(self, wanted: Collection[tuple[str, ...]]) -> None:
+        """Drop the tables that were not used for longest, if there are too many."""
+        for columns in [each for each in self._statements if each not in wanted]:
+            if len(self._statements) <= STAGES:
+                return
+            statements = self._statements.pop(columns)
+            await self._connection.execute(sql.SQL("DROP TABLE {}").format(statements.stage))
 
     async def _have(self, columns: tuple[str, ...]) -> None:
         """Make the temporary table for rows of these columns, which lives as long as the connection."""
         if columns in self._statements:
+            self._statements[columns] = self._statements.pop(columns)
             return
         self._known.known("upsert", columns)
-        stage = sql.Identifier(f"penstock_stage_{len(self._statements)}")
+        stage = sql.Identifier(f"penstock_stage_{self._made}")
+        self._made += 1
         make = sql.SQL("CREATE TEMPORARY TABLE {} ON COMMIT DELETE ROWS AS SELECT {} FROM {} WITH NO DATA")
         await self._connection.execute(make.format(stage, listed(columns), self._table))
         same = sql.SQL(" AND ").join(

@@ -12,7 +12,11 @@ source is told the position up to which everything is.
 | `stages` | a stage, whatever its body, over carried elements |
 | `joints`, `sources` | what each of the other steps makes of carried elements, or why it cannot |
 | `entrance` | a source whose elements are marked, and which waits while too many are not done |
+| `straight` | a source and stages behind it whose elements need no marks |
 | `standstill` | whether a run can come to a point at which no other element may come |
+| `waiting` | a warning where it cannot be known, and nothing has been done for long |
+| `parts` | a part of a run that may end before the source does, and then holds nothing up |
+| `hidden` | sources that are not in the chain before the run begins |
 | `shares` | an element that several branches take |
 | `lifting` | a whole chain over carried elements |
 | `committing` | the sources of one run, and where their positions are kept |

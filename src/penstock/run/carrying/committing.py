@@ -18,6 +18,7 @@ from penstock.operators.resumable import Resumable
 from penstock.run.branches import Branches
 from penstock.run.carrying.entrance import SourceRun
 from penstock.run.carrying.lifting import Lifting, wants_commits
+from penstock.run.carrying.straight import StraightSource, is_straight
 from penstock.run.resumption import Resumption
 from penstock.run.valve import Valved
 from penstock.stage import Source
@@ -31,14 +32,29 @@ class CommitError(PenstockError):
     """The error that a source could not be told, at the end of a run, what is done; it may give that again."""
 
 
+def check_told(failures: list[Exception]) -> None:
+    """Refuse a run that has its result if a source could not be told of the end."""
+    if failures:
+        first = failures[0]
+        raise CommitError(f"run: a source could not be told what is done at the end: {first!r}") from first
+
+
 class Committing:
     """What a run does besides its chain: tell sources what is done, and keep their positions."""
 
     def __init__(self, chain: Chain, checkpoint: str | Path | None = None) -> None:
         self._places = None if checkpoint is None else KeptPositions(Path(checkpoint), _said(chain))
-        lifting = Lifting(self._marked if checkpoint is not None else wants_commits, self._begin)
+        marked = self._marked if checkpoint is not None else wants_commits
+        lifting = Lifting(marked, self._begin)
         self._runs = lifting.runs
         self.chain = lifting.whole(chain)
+        """The chain over elements that carry their marks."""
+        self.straight = Chain(StraightSource(self._runs[0], chain)) if is_straight(chain, marked) else None
+        """The same without marks, where elements need none; a listener would not see its steps."""
+        if checkpoint is not None and lifting.cuts:
+            raise PenstockError(
+                "run: a sink that tells the source what is done keeps the position; leave out checkpoint"
+            )
 
     @staticmethod
     def needed(chain: Chain) -> bool:
@@ -87,9 +103,7 @@ class Committing:
                 end()
             except Exception as error:  # noqa: BLE001  the other sources are waited for as well
                 failures.append(error)
-        if failures:
-            first = failures[0]
-            raise CommitError(f"run: a source could not be told what is done at the end: {first!r}") from first
+        check_told(failures)
 
     def _write(self) -> None:
         if self._places is not None:
@@ -168,4 +182,4 @@ class KeptPositions:
             part.replace(self._file)
 
 
-__all__ = ["CommitError", "Committing", "KeptPositions"]
+__all__ = ["CommitError", "Committing", "KeptPositions", "check_told"]

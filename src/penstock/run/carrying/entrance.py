@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
+from penstock.engine.weaving.blame import operator_name
 from penstock.engine.words.demand import UNBOUNDED, add
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import Part, chunks_of, height_of
-from penstock.operators.resumable import OpenedRun, Resumable, element_of
+from penstock.operators.resumable import OpenedRun, Resumable, element_of, positioned
 from penstock.run.carrying.marks import Carried, SourceMarks
+from penstock.run.carrying.waiting import WaitingWatch
 from penstock.run.resumption import Position, Resumption
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Source
@@ -28,6 +31,8 @@ class SourceRun:
         self._keep = keep
         self._begun = False
         self.marks = SourceMarks(self._commit, window, after)
+        self._watch = WaitingWatch(operator_name(source), self.marks)
+        self.marks.on_wait = self._watch.begin
 
     def opened(self) -> Chain:
         """Return pairs of a position and an element, behind what is done."""
@@ -48,8 +53,18 @@ class SourceRun:
         if self._keep is not None:
             self._keep(position)
 
+    def cede(self) -> None:
+        """Leave it to a sink to tell the source what is done, together with what it writes."""
+        if self._opening is not None:
+            self._opening.cede()
+
+    def reader(self) -> Any:
+        """Return what a sink tells what is done."""
+        return None if self._opening is None else self._opening.reader()
+
     def close(self) -> None:
         """Let go of what was opened, behind the last commit, also if another thread is just telling it."""
+        self._watch.close()
         self.marks.finish()
         if self._opening is not None:
             self._opening.close()
@@ -123,19 +138,18 @@ class _EntranceRun(Part):
         except Exception as error:  # noqa: BLE001  rule 2.13: upstream would not know what to do with it
             self._refuse(error)
 
-    def _chunk(self, pairs: list[Any], /) -> None:
+    def _chunk(self, pairs: Sequence[Any], /) -> None:
         if self._over:
             return  # rule 2.8
         marks = self._marks
-        enter = marks.enter
-        try:
-            values = list(map(element_of, pairs))
-        except Exception:  # noqa: BLE001  the elements before the one that is no pair come first
-            for pair in pairs:
+        found = positioned(pairs)
+        if found is None:
+            for pair in pairs:  # the elements before the one that is no pair come first
                 self.on_next(pair)
             return
         try:
-            elements = [Carried(value, (enter(pair[0]),)) for value, pair in zip(values, pairs, strict=True)]
+            entered = marks.enter_all(found.positions)
+            elements = [Carried(value, (mark,)) for value, mark in zip(found.elements, entered, strict=True)]
             with self._lock:
                 self._coming -= len(pairs)
             assert self._on_chunk is not None
@@ -163,13 +177,13 @@ class _EntranceRun(Part):
             return
         assert self._upstream is not None
         self._upstream.cancel()
-        self._downstream.on_error(
-            RuntimeError(
-                f"{keeper} keeps elements, and as many as may be are uncommitted, {self._marks.window}, so that no "
-                "other can come; say window=n with a greater n where the source is made, or collect by time as well, "
-                "as buffer_timeout does"
-            )
+        error = RuntimeError(
+            f"{keeper} keeps elements, and as many as may be are uncommitted, {self._marks.window}, so that no other "
+            "can come; say window=n with a greater n where the source is made, or collect by time as well, as "
+            "buffer_timeout does"
         )
+        refuse = self._marks.on_failure or self._downstream.on_error
+        refuse(error)  # past the steps, one of which might take it for a failure of the source and go on
 
     def on_error(self, error: Exception, /) -> None:
         if self._over:
@@ -215,6 +229,7 @@ class _EntranceRun(Part):
             assert self._upstream is not None
             self._upstream.request(count)
         elif marks.waits:
+            marks.on_wait()
             marks.look()
 
     def _granted(self) -> int:
@@ -225,11 +240,14 @@ class _EntranceRun(Part):
             if self._coming:
                 most -= window // 2
             marks.room_at = most - 1 if count else -1
-            room = most - len(marks)  # looked at behind `room_at`, so that no room is missed
+            room = most - marks.uncommitted  # looked at behind `room_at`, so that no room is missed
+            if room <= 0:
+                marks.asks = True
+                room = most - marks.uncommitted  # and behind that, for the same reason
             marks.waits = room <= 0 and count > 0 and not self._coming
             if room <= 0:
                 return 0
-            count = min(count, window - self._coming - len(marks))
+            count = min(count, window - self._coming - marks.uncommitted)
             marks.room_at = -1
         if count <= 0:
             return 0

@@ -96,6 +96,20 @@ class Unmarked(_Lifted):
         return Carried(self.fn(*arguments))
 
 
+class Called(_Lifted):
+    """A function that has been called already, and gives what it gave."""
+
+    def __init__(self, fn: Callable[..., Any], given: Any, error: Exception | None = None) -> None:
+        super().__init__(fn)
+        self._given = given
+        self._error = error
+
+    def __call__(self) -> Any:
+        if self._error is not None:
+            raise self._error
+        return self._given
+
+
 def maybe(kind: Callable[[Callable[..., Any]], Any], fn: Callable[..., Any] | None) -> Any:
     """Lift a function that may be missing."""
     return None if fn is None else kind(fn)
@@ -105,4 +119,4 @@ def _ignored(_: Any) -> None:
     pass
 
 
-__all__ = ["Becomes", "BecomesLater", "Flattened", "KeptIf", "OfValue", "Unmarked", "WhenDropped", "maybe"]
+__all__ = ["Becomes", "BecomesLater", "Called", "Flattened", "KeptIf", "OfValue", "Unmarked", "WhenDropped", "maybe"]

@@ -48,8 +48,8 @@ from penstock.operators.timeout import Timeout
 from penstock.operators.window import Window, WindowSeconds
 from penstock.run.carrying.functions import Becomes, BecomesLater, KeptIf, OfValue, Unmarked, WhenDropped, maybe
 from penstock.run.carrying.marks import Carried, Positions, SourceMark, joined, joined_list
+from penstock.run.carrying.parts import Divided, PartExit, PartMarks
 from penstock.run.carrying.stages import lifted_stages
-from penstock.run.carrying.values import carried_values
 from penstock.stage import Joint, Step
 from penstock.stream import Stream
 
@@ -120,11 +120,33 @@ class _Latest(_Inner):
 
     def __call__(self, element: Carried) -> Stream[Carried]:
         stream = unmarked(self.fn(element.value), self._lift)
-        done = _Once(element)
-        before, self._before = self._before, done
+        done, way = _Once(element), PartMarks()
+        before, self._before = self._before, _Left(done, stream, way)
         if before is not None:
             before()
-        return stream.map(lambda inner: _of_both(element, inner)).tap(on_complete=done)
+        return stream.map(lambda inner: way(_of_both(element, inner))).tap(on_complete=done)
+
+    def takes(self, element: Carried) -> Carried:
+        """Return an element that has come; on its way here a cancel could have lost it, which its stream knew."""
+        return element.marks[0].book.leave(element) if element.marks else element  # type: ignore[attr-defined]
+
+    def drops(self, element: Carried) -> None:
+        """Be told of an element that came too late: the stream that gave it had been left."""
+        element.done()
+
+
+class _Left:
+    """The end of a stream that is left for another one."""
+
+    def __init__(self, done: Callable[[], None], stream: Stream[Carried], way: PartMarks) -> None:
+        self._done = done
+        last = stream._chain.steps[-1:]
+        self._parts = [*(step.part for step in last if isinstance(step, PartExit)), way]
+
+    def __call__(self) -> None:
+        for part in self._parts:
+            part.end()
+        self._done()
 
 
 class _Once:
@@ -155,6 +177,11 @@ def _returned(step: OnErrorReturn[Any]) -> OnErrorReturn[Any]:
 def _kept_alive(step: KeepAlive[Any, Any]) -> KeepAlive[Any, Any]:
     value = step.value if step.value is Missing.MISSING else Carried(step.value)
     return replace(step, value=value, fn=maybe(Unmarked, step.fn))
+
+
+def _divided(step: Any, **others: Any) -> tuple[Step, ...]:
+    part = PartMarks()
+    return (replace(step, make=Divided(step.make, part), **others), Positions(Carried), PartExit(part))
 
 
 class _CarriedBasin:
@@ -231,10 +258,7 @@ JOINTS: dict[type[Joint[Any, Any]], LiftJoint] = {
     FilterAsync: lambda step, _: (replace(step, fn=KeptIf(step.fn)),),
     FlatMapPublishers: lambda step, lift: (replace(step, fn=_Inner(step.fn, lift)),),
     ForEachAsync: lambda step, _: (replace(step, fn=OfValue(step.fn)),),
-    GroupBy: lambda step, _: (
-        replace(step, key=OfValue(step.key), make=lambda key, chain: step.make(key, carried_values(chain))),
-        Positions(Carried),
-    ),
+    GroupBy: lambda step, _: _divided(step, key=OfValue(step.key)),
     KeepAlive: lambda step, _: (_kept_alive(step),),
     LimitRate: _same,
     Log: _same,
@@ -255,11 +279,8 @@ JOINTS: dict[type[Joint[Any, Any]], LiftJoint] = {
     TapSignals: lambda step, _: (replace(step, on_next=maybe(OfValue, step.on_next)),),
     Throttle: _same,
     Timeout: _same,
-    Window: lambda step, _: (replace(step, make=lambda chain: step.make(carried_values(chain))), Positions(Carried)),
-    WindowSeconds: lambda step, _: (
-        replace(step, make=lambda chain: step.make(carried_values(chain))),
-        Positions(Carried),
-    ),
+    Window: lambda step, _: _divided(step),
+    WindowSeconds: lambda step, _: _divided(step),
 }
 """What each joint makes of carried elements; one that is not here does not carry positions."""
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from threading import Condition, Lock, get_ident
 from time import monotonic
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from penstock.engine.words.dropped import drop
 from penstock.stage import Body, Gives, Sight, Stage
 
 OFTEN = 0.01
 """Seconds after which what is done is told even while more elements are being handed over."""
-_FORGOTTEN = -(1 << 62)
+FORGOTTEN = -(1 << 62)
 """How many elements carry a mark that does not count any more, whatever becomes of those that do."""
 
 
@@ -22,12 +23,36 @@ def _nothing() -> None:
     pass
 
 
+class MarkBook(Protocol):
+    """What knows how many elements carry each of its marks."""
+
+    def keep(self, mark: SourceMark, /) -> None:
+        """Have one more element carry a mark."""
+        ...
+
+    def drop(self, mark: SourceMark, /) -> None:
+        """Have one element less carry a mark."""
+        ...
+
+    def drop_all(self, dropped: Iterable[SourceMark], /) -> None:
+        """Have one element less carry each of these marks."""
+        ...
+
+    def hold(self, mark: SourceMark, keeper: str, /) -> None:
+        """Know that a step keeps an element that carries a mark until another one comes."""
+        ...
+
+    def unhold(self, mark: SourceMark, /) -> None:
+        """Know that the step has given the element on, or will be done with it."""
+        ...
+
+
 class SourceMark:
     """An element of a source that is not done yet."""
 
     __slots__ = ("book", "held", "left", "position")
 
-    def __init__(self, book: SourceMarks, position: Any) -> None:
+    def __init__(self, book: MarkBook, position: Any) -> None:
         self.book = book
         self.position = position
         self.left = 1
@@ -54,17 +79,22 @@ class SourceMarks:
         self._quiet = Condition(self._lock)
         self._finishing = False
         self._closed = False
-        self._told = 0.0
+        self.told = 0.0
+        """When the source was told last."""
         self.gathers = False
         """Whether elements are being handed over, so that what is done is told now and then, and at their end."""
         self.on_room: Callable[[], None] = _nothing
         """What is called when there is room for more elements."""
         self.room_at = -1
         """How few elements may be under way for that to be called."""
-        self._asks = False
+        self._untold = 0
+        """How many elements are done of which the source was not told."""
+        self.asks = False
         """Whether it is called when what is being told has been."""
         self.waits = False
         """Whether the source was asked for nothing, because there is no room."""
+        self.on_wait: Callable[[], None] = _nothing
+        """What is called when it is so."""
         self._entered = 0
         self._settled = 0
         """How many of those that have entered are done, or are kept by steps that wait for others."""
@@ -74,11 +104,22 @@ class SourceMarks:
         """Whether steps that keep elements wait for nothing but others of this source."""
         self.on_standstill: Callable[[str], None] | None = None
         """What is called, with a step that keeps elements, when no element moves and none can come."""
+        self.moves: Callable[[], bool] | None = None
+        """What tells, before that, whether a sink that elements wait at can go on by itself."""
         self.on_failure: Callable[[Exception], None] | None = None
-        """What is called when the source fails to take note."""
+        """What is called when the source fails to take note, or the run can go no further: it ends the run."""
 
     def __len__(self) -> int:
         return len(self._marks)
+
+    @property
+    def keeper(self) -> str:
+        """Return a step that keeps elements, if one does."""
+        return self._keeper if any(mark.held for mark in tuple(self._marks)) else ""
+
+    def standing(self) -> tuple[int, int, int]:
+        """Return something that is another when anything has come or has been done."""
+        return self._entered, self._settled, len(self._marks)
 
     def enter(self, position: Any) -> SourceMark:
         """Mark an element that comes from the source."""
@@ -86,6 +127,13 @@ class SourceMarks:
         self._marks.append(mark)
         self._entered += 1  # by the thread that has the source's elements, and no other
         return mark
+
+    def enter_all(self, positions: Sequence[Any]) -> list[SourceMark]:
+        """Mark elements that come from the source together."""
+        made = list(map(SourceMark, repeat(self), positions))
+        self._marks.extend(made)
+        self._entered += len(made)
+        return made
 
     def keep(self, mark: SourceMark) -> None:
         """Have one more element carry a mark."""
@@ -113,6 +161,11 @@ class SourceMarks:
             cleared = bool(self._marks) and not self._marks[0].left and self._clear()
         self._dropped(cleared)
 
+    def reach(self, position: Any) -> None:
+        """Know that everything up to a position is done, where elements carry no marks."""
+        with self._lock:
+            self._position = self.reached = position
+
     def hold(self, mark: SourceMark, keeper: str) -> None:
         """Know that a step keeps an element that carries a mark until another one comes."""
         with self._lock:
@@ -135,13 +188,19 @@ class SourceMarks:
         with self._lock:
             full = self.window is not None and len(self._marks) >= self.window
             still = full and self.alone and self.waits and self._settled == self._entered
-        if still and self.on_standstill is not None:
+        if still and self.on_standstill is not None and not (self.moves is not None and self.moves()):
             self.on_standstill(self._keeper)
+
+    def under_way(self) -> tuple[list[SourceMark], Any]:
+        """Return the marks of elements that are not done, in the source's order, and the position before them."""
+        with self._lock:
+            return list(self._marks), self.reached
 
     def _clear(self) -> bool:
         marks = self._marks
-        last = marks.popleft()
+        last = marks[0]
         while marks and not marks[0].left:
+            self._untold += 1  # first, so that it counts as one of the two
             last = marks.popleft()
         self._position = self.reached = last.position
         return True
@@ -153,7 +212,7 @@ class SourceMarks:
                 self.look()
             return
         room = len(self._marks) <= self.room_at
-        if room or not self.gathers or monotonic() - self._told > OFTEN:
+        if room or not self.gathers or monotonic() - self.told > OFTEN:
             self.tell()
         if room:
             self.on_room()
@@ -165,6 +224,7 @@ class SourceMarks:
                 if self._telling or self._position is None or self._closed:
                     return
                 position, self._position = self._position, None
+                told = self._untold
                 self._telling = True
                 self._teller = get_ident()
             try:
@@ -176,28 +236,35 @@ class SourceMarks:
                 else:
                     self.on_failure(error)
             finally:
+                with self._lock:
+                    self._untold -= told
                 self._telling = False
-                self._told = monotonic()
+                self.told = monotonic()
                 if self._finishing:
                     with self._quiet:
                         self._quiet.notify_all()
-            if self._asks:
-                self._asks = False
+            if self.asks:
+                self.asks = False
                 self.on_room()
+
+    @property
+    def uncommitted(self) -> int:
+        """Return of how many elements the source was not told that they are done."""
+        return len(self._marks) + self._untold  # in this order: one that becomes the other counts twice, and not never
 
     def all_told(self) -> bool:
         """Tell the source of the newest position; if another thread is telling it, `on_room` is called behind that."""
         self.tell()
         if not self._telling:
             return True
-        self._asks = True
+        self.asks = True
         return not self._telling  # looked at again behind `_asks`, so that one of the two threads goes on
 
     def restart(self) -> None:
         """Forget the elements that are under way: the source, opened behind `reached`, gives them again."""
         with self._lock:
             for mark in self._marks:
-                mark.left = _FORGOTTEN
+                mark.left = FORGOTTEN
             self._marks = deque()
             self._entered = self._settled = 0
 
@@ -284,4 +351,7 @@ def finished(element: Carried) -> Any:
     return element.value
 
 
-__all__ = ["Carried", "Positions", "SourceMark", "SourceMarks", "finished", "joined", "joined_list", "joined_tuple"]
+__all__ = [
+    "FORGOTTEN", "Carried", "MarkBook", "Positions", "SourceMark", "SourceMarks", "finished", "joined", "joined_list",
+    "joined_tuple",
+]  # fmt: skip

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from threading import Lock
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.run.carrying.marks import Carried, Positions
-from penstock.stage import Step
+from penstock.run.carrying.parts import PartMarks
+from penstock.stage import Body, Gives, Sight, Stage, Step
 
 
 class Shares:
-    """The branches that take each element of one stream; one that has its result is done with what it did not take.
+    """The branches that take each element of one stream; one that has its result is done with all it had not done.
 
     A branch that fails or is cancelled is done with nothing more.
     """
@@ -20,65 +22,93 @@ class Shares:
         self._branches: list[_Share] = []
         self.__qualname__ = "shared"  # what a listener shows
 
-    def begin(self) -> Step:
-        """Return the first step of another branch."""
+    def begin(self, within: tuple[PartMarks, ...]) -> Step:
+        """Return the first step of another branch, or of an arm of one, which is done with the first of its parts."""
         share = _Share()
         self._branches.append(share)
-        return Positions(share)
+        for part in within:
+            part.on_end.append(share.end)
+        return BranchEntry(share)
 
-    def end(self, first: int) -> Step:
-        """Return the last step of the branches from the one of this number on."""
-        return Positions(_Ended(self._branches[first:]))
-
-    def __len__(self) -> int:
-        return len(self._branches)
+    @staticmethod
+    def end(part: PartMarks) -> Step:
+        """Return the last step of a branch, which is a part of the run."""
+        return Positions(_Ended(part))
 
     def __call__(self, element: Carried) -> Carried:
         """Have every branch carry an element."""
         for share in self._branches:
-            share.offer(element.also(element.value))
+            share.offer(element)
         element.done()
         return element
 
 
 class _Share:
-    """What one branch was offered and has not taken."""
+    """What one branch was offered since it was subscribed, and has not taken."""
 
     def __init__(self) -> None:
-        self._offered: deque[Carried] = deque()
+        self._offered: deque[tuple[Carried, Carried]] = deque()
+        """Each element, and what of it is the branch's."""
         self._lock = Lock()
-        self._over = False
-        self.__qualname__ = "branch"
+        self._open = False
+
+    def begin(self) -> None:
+        """Be offered elements from now on: the branch is about to be subscribed, perhaps behind another stream."""
+        self._open = True
 
     def offer(self, element: Carried) -> None:
+        """Have the branch carry an element that it is about to get."""
         with self._lock:
-            over = self._over
-            if not over:
-                self._offered.append(element)
-        if over:
-            element.done()
+            if self._open:
+                self._offered.append((element, element.also(element.value)))
 
-    def __call__(self, _: Carried) -> Carried:
-        return self._offered.popleft()
+    def take(self, element: Carried) -> Carried:
+        """Return what of an element is the branch's; those before which have not come were not for it."""
+        while True:
+            with self._lock:
+                if not self._offered:
+                    return Carried(element.value)  # it has ended
+                offered, own = self._offered.popleft()
+            if offered is element:
+                return own
+            own.done()
 
     def end(self) -> None:
+        """Be done with what was offered, and be offered nothing more."""
         with self._lock:
-            self._over = True
+            self._open = False
             left, self._offered = self._offered, deque()
-        for element in left:
-            element.done()
+        for _, own in left:
+            own.done()
+
+
+@dataclass(frozen=True, slots=True)
+class BranchEntry(Stage[Any, Any]):
+    """The first step of a branch."""
+
+    share: _Share
+    sight: ClassVar[Sight] = Sight.ITEM
+    gives: ClassVar[Gives] = Gives.ONE
+    loop: ClassVar[Body] = Body("v = {take}(v)", state=(("begun", "{begin}()"),))
+
+    def begin(self) -> None:
+        """Be told of a subscription."""
+        self.share.begin()
+
+    def take(self, element: Carried) -> Carried:
+        """Take an element."""
+        return self.share.take(element)
 
 
 class _Ended:
-    """A function that ends branches when their result has come, and returns it."""
+    """A function that ends a branch when its result has come, and returns it."""
 
-    def __init__(self, branches: list[_Share]) -> None:
-        self._branches = branches
+    def __init__(self, part: PartMarks) -> None:
+        self._part = part
         self.__qualname__ = "result"
 
     def __call__(self, result: Any) -> Any:
-        for share in self._branches:
-            share.end()
+        self._part.end()
         return result
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from penstock.engine.runs.chain import with_other_chains
+from penstock.engine.runs.chain import Chain, with_other_chains
 from penstock.operators.checked import Checked
 from penstock.operators.concat import Concat
 from penstock.operators.delay_subscription import DelaySubscription
@@ -26,8 +26,8 @@ from penstock.operators.with_context import WithContext
 from penstock.operators.zip import Zip
 from penstock.run.carrying.functions import OfValue
 from penstock.run.carrying.joints import LiftChain, in_order
-from penstock.run.carrying.marks import Carried, Positions, joined_tuple
-from penstock.run.carrying.values import carried_values
+from penstock.run.carrying.marks import Carried, Positions, finished, joined_tuple
+from penstock.run.carrying.parts import Divided, PartExit, PartMarks
 from penstock.run.valve import Valved
 from penstock.stage import Source, Step
 
@@ -39,13 +39,18 @@ def _moved(source: Source[Any], lift: LiftChain) -> tuple[Source[Any], tuple[Ste
     return with_other_chains(source, lift), ()
 
 
-def _ordered(source: Any, lift: LiftChain) -> tuple[Source[Any], tuple[Step, ...]]:
+def _beside(chain: Chain, lift: LiftChain) -> Chain:
+    """Return a chain whose elements are signs for another one: each is done when it is given."""
+    return lift(chain).then(Positions(finished))
+
+
+def _sampled(source: Sample, lift: LiftChain) -> tuple[Source[Any], tuple[Step, ...]]:
     enter, _, leave = in_order(Positions(Carried))
-    return replace(source, stream=lift(source.stream).then(enter)), (leave,)
+    return replace(source, stream=lift(source.stream).then(enter), ticks=_beside(source.ticks, lift)), (leave,)
 
 
-def _first_alone(source: Any, lift: LiftChain) -> tuple[Source[Any], tuple[Step, ...]]:
-    return replace(source, stream=lift(source.stream)), ()
+def _taken_until(source: TakeUntil, lift: LiftChain) -> tuple[Source[Any], tuple[Step, ...]]:
+    return replace(source, stream=lift(source.stream), other=_beside(source.other, lift)), ()
 
 
 def _value(element: Any) -> Any:
@@ -57,9 +62,10 @@ def _sorted(source: MergeSorted, lift: LiftChain) -> tuple[Source[Any], tuple[St
 
 
 def _until(source: WindowUntil, lift: LiftChain) -> tuple[Source[Any], tuple[Step, ...]]:
-    make = source.make
-    stream = lift(source.stream)
-    return replace(source, stream=stream, make=lambda chain: make(carried_values(chain))), (Positions(Carried),)
+    part = PartMarks()
+    until = _beside(source.until, lift)
+    made = replace(source, stream=lift(source.stream), until=until, make=Divided(source.make, part))
+    return made, (Positions(Carried), PartExit(part))
 
 
 def _zipped(source: Zip, lift: LiftChain) -> tuple[Source[Any], tuple[Step, ...]]:
@@ -77,10 +83,10 @@ SOURCES: dict[type[Source[Any]], LiftSource] = {
     Observed: _moved,
     Race: _moved,
     Retry: _moved,
-    Sample: _ordered,
+    Sample: _sampled,
     SubscribeOn: _moved,
     SwitchIfEmpty: _moved,
-    TakeUntil: _first_alone,
+    TakeUntil: _taken_until,
     Valved: _moved,
     WindowUntil: _until,
     WithContext: _moved,

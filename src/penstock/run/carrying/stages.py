@@ -25,15 +25,16 @@ from penstock.engine.weaving.weave_push import PushWeaver
 from penstock.operators.buffer import Buffer
 from penstock.operators.flat_map import FlatMap
 from penstock.run.carrying.functions import Flattened
-from penstock.run.carrying.marks import Carried, Positions, SourceMark, SourceMarks, joined_list
-from penstock.stage import Body, Sight, Stage
+from penstock.run.carrying.marks import Carried, MarkBook, Positions, SourceMark, SourceMarks, joined_list
+from penstock.run.carrying.parts import source_marks
+from penstock.stage import Body, Results, Sight, Stage
 
 Stages = tuple[Stage[Any, Any], ...]
 
 
 def is_fold(stage: Stage[Any, Any]) -> bool:
-    """Tell whether a stage gives nothing before the end, and then something of all elements."""
-    return stage.body.drops_all and stage.body.tail is not None
+    """Tell whether a stage gives one thing of all elements, at the end or, as `all` does, once it is known."""
+    return stage.body.tail is not None and (stage.body.drops_all or stage.results is Results.ONE)
 
 
 def keeps_elements(stage: Stage[Any, Any]) -> bool:
@@ -137,15 +138,15 @@ class PassingStages(CarriedStage):
 
     def begin(self) -> _Passing:
         """Begin a run."""
-        return _Passing(self.segment)
+        return _Passing(self)
 
 
 class _Passing:
     """One run of such stages."""
 
-    def __init__(self, segment: Segment) -> None:
-        self.over = False
-        self._push, self._tails, _ = segment.open_pushed(self)  # type: ignore[arg-type]
+    def __init__(self, step: PassingStages) -> None:
+        self.over = step.cap == 0
+        self._push, self._tails, _ = step.segment.open_pushed(self)  # type: ignore[arg-type]
 
     def last(self) -> None:
         """Be told by a stage that it takes no more."""
@@ -157,7 +158,8 @@ class _Passing:
         if made is STARVED:
             element.done()
             return None
-        return element.made(made)
+        element.value = made  # no other step has this element, so no other one is made of it
+        return element
 
     def tails(self) -> Iterator[Carried]:
         """Return what follows at the end, which comes of no element."""
@@ -265,14 +267,15 @@ class _Holder:
                 mark.book.hold(mark, self._name)
         self._coming = False
         if len(had) > 1 and had[-1]:
-            self._check_room(had[-1][0].book)
+            self._check_room(source_marks(had[-1][:1])[0].book)
 
-    def _check_room(self, book: SourceMarks) -> None:
+    def _check_room(self, book: MarkBook) -> None:
         """Refuse to keep all elements that may be uncommitted: no other would come that lets them go."""
+        assert isinstance(book, SourceMarks)
         window = book.window
         if window is None or len(self._had) < window or len(book) < window:
             return
-        if len({id(mark) for marks in self._had for mark in marks if mark.book is book}) < window:
+        if len({id(mark) for marks in self._had for mark in source_marks(marks) if mark.book is book}) < window:
             return  # several of them come of one
         name = describe(self._stage)
         error = RuntimeError(
@@ -280,7 +283,9 @@ class _Holder:
             "say window=n with a greater n where the source is made"
         )
         note_on(error, f"in {name}, step {self._step.first + 1} of {self._step.total}")
-        raise error
+        if book.on_failure is None:
+            raise error
+        book.on_failure(error)  # past the steps, one of which might handle it and go on
 
     def let_go_of_all(self) -> None:
         """Be done with everything."""
