@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock
+from penstock.engine.words.dropped import drop
 from penstock.flow import Sink
-from penstock.operators.resumable import OpenedRun
 from penstock.run.resumption import NotResumableError
 from penstock.spark.ingest.data_source import source_for
 from penstock.spark.ingest.intake import Intake
 from penstock.spark.ingest.letters import Letters, Rejected
 from penstock.spark.ingest.pace import Pace
+from penstock.spark.ingest.query import FrameQuery
 from penstock.spark.ingest.spool import Spool, SpoolBusy
 from penstock.spark.ingest.supply import (
     Given,
@@ -96,41 +97,13 @@ class _ReadTwice(IngestError):
     """The error of a second query, which may have to wait until the first has gone."""
 
 
-@dataclass(slots=True)
-class _Query:
-    """What one query has at the gate."""
-
-    intake: Intake
-    letters: Letters | None
-    supply: Supply | None
-    told: int
-    """The row up to which the stream was told that Spark has committed it."""
-    together: Together
-    opened: OpenedRun | None = None
-    """What is told, where the stream has a connection for each run; it is closed with the query."""
-    ended: bool = False
-
-    def commit(self, row: int, place: Place | None) -> None:
-        """Tell the stream, once, and never less than before."""
-        if self.supply is not None and place is not None and row > self.told:
-            self.told = row
-            self.supply.commit(place, self.opened)
-
-    def close(self) -> None:
-        self.intake.close()
-        if self.letters is not None:
-            self.letters.close()
-        if self.opened is not None:
-            self.opened.close()
-
-
 class Ingest:
     """The door of one streaming DataFrame."""
 
     def __init__(self, feed: FrameFeed) -> None:
         self._feed = feed
         self._lock = threading.Lock()
-        self._queries: dict[str, _Query] = {}
+        self._queries: dict[str, FrameQuery] = {}
         self._closed = threading.Event()
         self._idle: Callable[[], None] | None = None
         self.before_first: Callable[[], None] = lambda: None
@@ -216,11 +189,20 @@ class Ingest:
             queries = list(self._queries.values())
             self._queries.clear()
         for query in queries:
-            query.close()
+            self._leave(query)
+
+    def _leave(self, query: FrameQuery) -> None:
+        """Let go of a query; a run waits for its own, and of another one a last commit that failed is logged."""
+        query.close()
+        if self._feed.together is None:
+            try:
+                query.wait()
+            except Exception as error:  # noqa: BLE001  the query has ended
+                drop("frame: the stream could not be told what is done at the end", error)
 
     # One query.
 
-    def _query(self, run: str, row: int, body: Message) -> _Query:
+    def _query(self, run: str, row: int, body: Message) -> FrameQuery:
         """Return a query's intake, opened at the first row that it asks for."""
         for trial in range(BUSY_TRIALS + 1):
             with self._lock:
@@ -239,7 +221,7 @@ class Ingest:
             self._closed.wait(0.1)  # the query before this one may be on its way out
         raise IngestError("frame: the Spark session was closed")
 
-    def _opened(self, row: int, body: Message) -> _Query:
+    def _opened(self, row: int, body: Message) -> FrameQuery:
         feed = self._feed
         supply = feed.supply()
         if row and feed.spool is None and supply is None:
@@ -275,9 +257,12 @@ class Ingest:
             if spool is not None:
                 spool.close()
             raise
-        return _Query(intake, letters, supply, -1 if row else 0, feed.together or Together(), opening.told)
+        together = feed.together or Together()
+        query = FrameQuery(intake, letters, supply, -1 if row else 0, together, opening.told)
+        together.ends.append(query)
+        return query
 
-    def _poll(self, query: _Query, run: str, row: int, body: Message) -> Message:
+    def _poll(self, query: FrameQuery, run: str, row: int, body: Message) -> Message:
         intake, most = query.intake, body.get("most")
         query.commit(row, body.get("at"))
         answer = query.together.poll(
@@ -313,7 +298,7 @@ class Ingest:
             query = self._queries.pop(run, None)
             idle = None if self._queries else self._idle
         if query is not None:
-            query.close()
+            self._leave(query)
         if idle is not None:
             idle()
         return {}

@@ -17,6 +17,7 @@ import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from penstock.spark.ingest.intake import Intake
 from penstock.spark.ingest.supply import IngestError
@@ -53,6 +54,14 @@ class _Member:
         return self.intake.over(self.planned)
 
 
+class _Leaves(Protocol):
+    """A stream that is let go of when the query has ended."""
+
+    def close(self) -> None: ...
+
+    def wait(self) -> None: ...
+
+
 class Together:
     """The live streams of one query.
 
@@ -75,6 +84,20 @@ class Together:
         self._members: dict[str, _Member] = {}
         self._asked: set[str] = set()
         self._ended = False
+        self.ends: list[_Leaves] = []
+        """What the streams are let go of by."""
+
+    def close(self) -> list[Exception]:
+        """Let go of the streams, whose query has ended; return what those failed with that were told of the end."""
+        failures: list[Exception] = []
+        for each in self.ends:
+            each.close()
+        for each in self.ends:
+            try:
+                each.wait()
+            except Exception as error:  # noqa: BLE001  the others are waited for as well
+                failures.append(error)
+        return failures
 
     def poll(
         self, run: str, intake: Intake, row: int, mark: object, most: int | None, seconds: float, *, waits: bool

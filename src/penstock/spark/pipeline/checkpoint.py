@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame
 
 from penstock.engine.weaving.blame import operator_name
 from penstock.flow import text_of
+from penstock.operators.resumable import Resumable
 from penstock.run.resumption import NotResumableError, Reckoning
 from penstock.spark.ingest.supply import ResumedSupply, supply_of
 from penstock.spark.pipeline.modes import PlanError
@@ -74,6 +75,17 @@ def check_apart(source: Live) -> None:
         f" {reason}; let one query serve all ends: sinks of this process with one output mode, and also(write) instead"
         " of spark_sink(...)"
     )
+
+
+def check_shared(source: Live) -> None:
+    """Refuse a source that wants to be told what is committed, where several queries share one run of it."""
+    first = source.stream._chain.source
+    if isinstance(first, Resumable) and first.takes_note:
+        raise PlanError(
+            f"run: several queries share {text_of(source.stream)}, which wants to be told what is committed, and none"
+            " of them can tell it; let one query serve all ends: sinks of this process with one output mode, and"
+            " also(write) instead of spark_sink(...)"
+        )
 
 
 def check_writable(place: Path | None) -> None:

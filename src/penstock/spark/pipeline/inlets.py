@@ -21,7 +21,7 @@ from penstock.run.watchers import RunPart, current_run
 from penstock.spark.ingest.frames import frame, retire
 from penstock.spark.ingest.letters import Rejected
 from penstock.spark.pipeline.build import OpenLive
-from penstock.spark.pipeline.checkpoint import SPOOL, check_apart, is_spooled
+from penstock.spark.pipeline.checkpoint import SPOOL, check_apart, check_shared, is_spooled
 from penstock.spark.pipeline.nodes import Live, SparkPlan
 from penstock.spark.session.held import HeldSession
 from penstock.spark.wire.storage import Folder
@@ -199,6 +199,7 @@ class Inlets:
                 check_apart(live)
                 self._apart.add(at)
             else:
+                check_shared(live)
                 seen = self.context.copy().run(_observed, live.stream._chain, self._places[at])
                 chain = Chain(Valved(seen, entry.valve(), iterates=False))
                 self._meetings[at] = _Meeting(Publish(chain, AHEAD, Slow.WAIT), count)

@@ -12,6 +12,8 @@ from typing import Any
 
 from penstock.flow import Pipeline
 from penstock.run import InProcess, Plan, PlannedProgress, Progress, Run
+from penstock.run.carrying.committing import check_told
+from penstock.run.carrying.hidden import refuse_what_is_hidden
 from penstock.run.result import Settle
 from penstock.spark.pipeline.build import Built
 from penstock.spark.pipeline.checkpoint import check_writable, claim, is_spooled
@@ -122,6 +124,7 @@ class OnSpark:
     def _start(self, settle: Settle) -> None:
         spark = self._spark = self._open_spark()
         self._links = _links_of(spark)
+        refuse_what_is_hidden()
         self._inlets.context = copy_context()
         if self._given is not None:
             self._checkpoint = folder(self._given, spark.session, "run: checkpoint")
@@ -257,12 +260,14 @@ class OnSpark:
         return max(0, *behind) if behind else None
 
     def close(self) -> None:
-        """Close Spark if it was started for this run."""
+        """Let go of the sources, behind the last thing that they are told, and of Spark if it was started for this."""
         for work in self._works:
             work.close()
+        failures = [error for work in self._works for error in work.together.close()] if self._well else []
         self._inlets.close()
         if self._spark is not None:
             self._close_spark(self._spark)
+        check_told(failures)
 
 
 def _links_of(spark: HeldSession) -> tuple[tuple[str, str], ...]:
