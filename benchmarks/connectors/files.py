@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
-import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from statistics import median
-from typing import Any
 
+from benchmarks.connectors import pairs
 from penstock import Stream
 from penstock.connectors import files
+from penstock.sinks.part_file import sync_folder
 
 COUNT = 200_000
 BATCH = 1000
@@ -29,8 +29,8 @@ def read_by_penstock(path: Path) -> int:
     return files.read(path, files.JsonLines()).map(_number).reduce(_sum, 0).get()
 
 
-def _number(row: Any) -> int:
-    return int(row["n"])
+def _number(row: dict[str, int]) -> int:
+    return row["n"]
 
 
 def _sum(a: int, b: int) -> int:
@@ -42,7 +42,10 @@ def write_by_hand(folder: Path) -> int:
     with (folder / "by-hand.part").open("w", encoding="utf-8") as file:
         for at in range(0, COUNT, BATCH):
             file.write("\n".join(map(json.dumps, rows[at : at + BATCH])) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
     (folder / "by-hand.part").rename(folder / "by-hand.jsonl")
+    sync_folder(folder)
     return COUNT
 
 
@@ -52,25 +55,14 @@ def write_by_penstock(folder: Path) -> int:
     return (Stream.from_iterable(rows) | sink).run().wait()
 
 
-def ratio(by_hand: Callable[[Path], int], by_penstock: Callable[[Path], int], path: Path, rounds: int = 5) -> float:
-    """Return the median of how many times longer penstock takes, each round paired."""
-    ratios = []
-    for _ in range(rounds):
-        begun = time.process_time()
-        expected = by_hand(path)
-        between = time.process_time()
-        assert by_penstock(path) == expected
-        ratios.append((time.process_time() - between) / (between - begun))
-    return median(ratios)
-
-
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         lines = folder / "lines.jsonl"
         lines.write_text("".join(f'{{"n": {n}, "text": "{"x" * 60}"}}\n' for n in range(COUNT)))
-        print(f"read JSON lines: {ratio(read_by_hand, read_by_penstock, lines):.2f}x the loop")
-        print(f"write JSON lines: {ratio(write_by_hand, write_by_penstock, folder):.2f}x the loop")
+        assert read_by_hand(lines) == read_by_penstock(lines)
+        print("read JSON lines:", pairs(partial(read_by_hand, lines), partial(read_by_penstock, lines)))
+        print("write JSON lines:", pairs(partial(write_by_hand, folder), partial(write_by_penstock, folder)))
 
 
 if __name__ == "__main__":

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
-from statistics import median
+from functools import partial
 
 import httpx
 
+from benchmarks.connectors import pairs
 from penstock.connectors import http
 from tests.connectors.http.server import Request, answer, http_server
 
@@ -41,21 +41,11 @@ def by_penstock(url: str) -> int:
     return http.pages(url).map(lambda row: row["n"]).reduce(lambda a, b: a + b, 0).get()
 
 
-def ratio(url: str, rounds: int = 5) -> float:
-    """Return the median of how many times longer penstock takes, each round paired; the server's time is in both."""
-    ratios = []
-    for _ in range(rounds):
-        begun = time.process_time()
-        expected = by_hand(url)
-        between = time.process_time()
-        assert by_penstock(url) == expected
-        ratios.append((time.process_time() - between) / (between - begun))
-    return median(ratios)
-
-
 def main() -> None:
     with http_server(serve) as server:
-        print(f"read pages: {ratio(f'{server.url}/a'):.2f}x the loop")
+        url = f"{server.url}/a"
+        assert by_hand(url) == by_penstock(url)
+        print("read pages, the server's time in both:", pairs(partial(by_hand, url), partial(by_penstock, url)))
 
 
 if __name__ == "__main__":

@@ -3,44 +3,45 @@
     python -m benchmarks.connectors.kafka
 
 Both run in turn against one broker. By hand means the shortest loop that does the same: the reader takes the value of
-each message, keeps the offsets and commits them for each batch; the writer waits for the confirmation of each batch.
+each message, keeps the offsets and commits them for each batch, as a member of a group; the writer waits for the
+confirmation of each batch.
 """
 
 from __future__ import annotations
 
-import statistics
 import tempfile
-import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from benchmarks.connectors import pairs
 from penstock import Sink, Stream
 from penstock.connectors import kafka
 from penstock.connectors.kafka.topics import HELD, HELD_KBYTES
-from tests.connectors.kafka.server import OLD, OPTIONS, PARTITIONS, Broker
+from tests.connectors.kafka.server import OLD, OPTIONS, Broker
 
 COUNT = 1_000_000
 BATCH = 1000
-ROUNDS = 5
+ROUNDS = 3
 
 
 def read_by_hand(servers: str, topic: str, group: str) -> int:
     """Sum the values of a topic with the client alone, committing each batch."""
     own: dict[str, Any] = {"bootstrap.servers": servers, "group.id": group, "enable.auto.commit": False}
     own |= {"queued.min.messages": HELD, "queued.max.messages.kbytes": HELD_KBYTES, "fetch.queue.backoff.ms": 10}
-    consumer = Consumer({**OPTIONS, **own, "fetch.wait.max.ms": 20})
-    consumer.assign([TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
-    total = count = 0
+    consumer = Consumer({**OPTIONS, **own, "fetch.wait.max.ms": 20, "auto.offset.reset": "earliest"})
+    consumer.subscribe([topic])
+    total = taken = 0
     offsets: dict[int, int] = {}
-    while count < COUNT:
+    while taken < COUNT:
         for message in consumer.consume(BATCH, 0.1):
             if message.error() is None:
                 total += int(message.value() or b"")
                 offsets[message.partition() or 0] = (message.offset() or 0) + 1
-                count += 1
+                taken += 1
         given = [TopicPartition(topic, number, offset) for number, offset in offsets.items()]
         if given:
             consumer.commit(offsets=given, asynchronous=True)
@@ -63,19 +64,21 @@ def read_by_penstock(servers: str, topic: str, group: str) -> int:
 
 def write_by_hand(servers: str, topic: str, _: str) -> int:
     """Write numbers with the client alone, waiting for the confirmation of each batch."""
-    producer = Producer({**OLD, "bootstrap.servers": servers, "acks": "all", "linger.ms": 5})
-    confirmed = 0
+    failures: list[object] = []
 
-    def delivered(error: object, _: object) -> None:
-        nonlocal confirmed
-        confirmed += error is None
+    def failed(error: object, _: object) -> None:
+        failures.append(error)
 
+    own: dict[str, Any] = {"bootstrap.servers": servers, "acks": "all", "linger.ms": 5}
+    producer = Producer({**OLD, **own, "delivery.report.only.error": True, "on_delivery": failed})
     for first in range(0, COUNT, BATCH):
         for n in range(first, first + BATCH):
-            producer.produce(topic, b"%d" % n, on_delivery=delivered)
-        producer.flush()
+            producer.produce(topic, b"%d" % n)
+        left = producer.flush()
+        if left or failures:
+            raise RuntimeError(f"{left + len(failures)} records were not confirmed")
     producer.close()
-    return confirmed
+    return COUNT
 
 
 def write_by_penstock(servers: str, topic: str, _: str) -> int:
@@ -84,20 +87,10 @@ def write_by_penstock(servers: str, topic: str, _: str) -> int:
     return (Stream.range(COUNT).map(lambda n: b"%d" % n) | sink).run().wait()
 
 
-def ratio(
-    by_hand: Callable[..., int], by_penstock: Callable[..., int], servers: str, topic: str
-) -> tuple[float, float]:
-    """Return the median ratio of pairs of runs, and the seconds by hand."""
-    ratios, seconds = [], []
-    for n in range(ROUNDS):
-        times = []
-        for run in (by_hand, by_penstock):
-            began = time.perf_counter()
-            run(servers, topic, f"{topic}-{run.__name__}-{n}")
-            times.append(time.perf_counter() - began)
-        ratios.append(times[1] / times[0])
-        seconds.append(times[0])
-    return statistics.median(ratios), statistics.median(seconds)
+def fresh(run: Callable[..., int], servers: str, topic: str) -> Callable[[], int]:
+    """Return a run that reads in the name of another group each time."""
+    numbers = count()
+    return lambda: run(servers, topic, f"{topic}-{run.__name__}-{next(numbers)}")
 
 
 def main() -> None:
@@ -113,8 +106,8 @@ def main() -> None:
                 ("source", "read", read_by_hand, read_by_penstock),
                 ("sink", "written", write_by_hand, write_by_penstock),
             ):
-                found, seconds = ratio(by_hand, by_penstock, broker.servers, topic)
-                print(f"kafka.{name}: {found:.2f}x of the loop by hand, which takes {seconds:.2f} s", flush=True)
+                both = (fresh(run, broker.servers, topic) for run in (by_hand, by_penstock))
+                print(f"kafka.{name}:", pairs(*both, ROUNDS), flush=True)
         finally:
             broker.stop()
 

@@ -11,16 +11,15 @@ import asyncio
 import json
 import sys
 import tempfile
-import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from statistics import median
 from uuid import uuid4
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js.api import AckPolicy, ConsumerConfig
 
+from benchmarks.connectors import pairs
 from penstock import Sink, Stream
 from penstock.connectors.nats import from_jetstream, to_jetstream
 from tests.connectors.nats.server import NatsServer
@@ -149,13 +148,6 @@ def publish_by_penstock(server: NatsServer, count: int) -> int:
     return (messages | to_jetstream(f"{STREAM}.x", servers=server.url, size=BATCH)).run().wait()
 
 
-def seconds(work: Callable[[NatsServer, int], int], server: NatsServer, count: int) -> float:
-    """Return how long some work takes."""
-    begun = time.perf_counter()
-    assert work(server, count) >= count
-    return time.perf_counter() - begun
-
-
 PAIRS = {
     "read, acknowledged": (read_by_penstock, read_by_fetch, read_by_hand),
     "read in order": (read_in_order, read_by_fetch, read_by_hand),
@@ -164,16 +156,13 @@ PAIRS = {
 
 
 def main(count: int = 50_000, rounds: int = 5) -> None:
-    """Print the ratios, medians of several rounds in which all take turns."""
+    """Print the ratios."""
     with tempfile.TemporaryDirectory() as folder, NatsServer(Path(folder)) as server:
         server.make(STREAM)
         server.fill(STREAM, (b"%d" % number for number in range(count)))
-        for name, works in PAIRS.items():
-            times = [[seconds(work, server, count) for work in works] for _ in range(rounds)]
-            client = median(ours / theirs for ours, theirs, _ in times)
-            bare = median(ours / theirs for ours, _, theirs in times)
-            taken = median(ours for ours, _, _ in times)
-            print(f"{name:20} {taken:6.3f} s; over the client's loop {client:.2f}, over the bare protocol {bare:.2f}")
+        for name, (ours, client, bare) in PAIRS.items():
+            for loop, by_hand in (("the client's loop", client), ("the bare protocol", bare)):
+                print(f"{name}, {loop}:", pairs(partial(by_hand, server, count), partial(ours, server, count), rounds))
 
 
 if __name__ == "__main__":

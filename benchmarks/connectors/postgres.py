@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import time
 from collections.abc import AsyncIterator, Callable
-from statistics import median
+from functools import partial
 from typing import Any
 
 from aiostream import pipe, stream
 from psycopg import AsyncConnection
 
+from benchmarks.connectors import pairs
 from penstock import Sink, Stream
 from penstock.connectors.postgres import changes, copy_into, query, upsert
 from penstock.connectors.postgres.slots import OpenChanges
@@ -176,38 +176,24 @@ def prepare(server: Server, count: int) -> None:
     )  # fmt: skip
 
 
-def timed(fn: Callable[[Server, int], int], server: Server, count: int) -> float:
-    begun = time.perf_counter()
-    assert fn(server, count) == count
-    return time.perf_counter() - begun
-
-
-def ratios(server: Server, count: int, rounds: int) -> dict[str, tuple[float, float, float]]:
-    """Return for each pair the median time of the other, of penstock, and the median of the ratios, taken in turn."""
-    prepare(server, count)
-    found: dict[str, tuple[float, float, float]] = {}
-    for name, (by_hand, by_penstock) in PAIRS.items():
-        pairs = []
-        for turn in range(rounds):
-            if name == "changes":  # what was acknowledged does not come again
-                server.run(f"insert into changed select n, 'row ' || n, n * 1.5 from generate_series(1, {count}) n")
-            first, second = (by_hand, by_penstock) if turn % 2 else (by_penstock, by_hand)
-            times = {first: timed(first, server, count), second: timed(second, server, count)}
-            pairs.append((times[by_hand], times[by_penstock]))
-            server.run("truncate written, changed")
-        hand, ours = (median(each) for each in zip(*pairs, strict=True))
-        found[name] = hand, ours, median(after / before for before, after in pairs)
-    return found
-
-
 def main(count: int = 100_000, rounds: int = 5) -> None:
     server = Server()
     try:
         server.start()
-        for name, (hand, ours, ratio) in ratios(server, count, rounds).items():
-            print(f"{name:20} the other {hand:6.3f} s, penstock {ours:6.3f} s, ratio {ratio:.2f}")
+        prepare(server, count)
+        for name, (by_hand, by_penstock) in PAIRS.items():
+            if name == "changes":  # what was acknowledged does not come again
+                many = count * rounds
+                server.run(f"insert into changed select n, 'row ' || n, n * 1.5 from generate_series(1, {many}) n")
+            both = (partial(_whole, fn, server, count) for fn in (by_hand, by_penstock))
+            print(f"{name}:", pairs(*both, rounds), flush=True)
     finally:
         server.stop()
+
+
+def _whole(fn: Callable[[Server, int], int], server: Server, count: int) -> None:
+    found = fn(server, count)
+    assert found >= count, f"{fn.__name__} gave {found} of {count}"
 
 
 if __name__ == "__main__":

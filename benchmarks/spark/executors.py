@@ -22,6 +22,7 @@ from penstock.spark import Spark
 from tests.spark.cluster import Cluster
 
 EXECUTORS = (1, 2, 4)
+ROOT = Path(__file__).parents[2]
 
 
 def timed(work: Callable[[], object], size: int, rounds: int) -> str:
@@ -42,7 +43,12 @@ def timed(work: Callable[[], object], size: int, rounds: int) -> str:
 
 def rates(master: str, executors: int, size: int, rounds: int) -> dict[str, str]:
     """Measure all ways on so many executors."""
-    conf = {"spark.cores.max": executors, "spark.executor.memory": "512m", "spark.driver.memory": "1g"}
+    conf = {
+        "spark.cores.max": executors,
+        "spark.executor.memory": "512m",
+        "spark.driver.memory": "1g",
+        "spark.executorEnv.PYTHONPATH": str(ROOT),  # where the functions of the parts are
+    }
     with Spark(master=master, conf=conf, app="penstock benchmarks") as spark:
         while spark.session.sparkContext._jsc.sc().getExecutorMemoryStatus().size() <= executors:  # type: ignore[union-attr]
             time.sleep(0.1)
