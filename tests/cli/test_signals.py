@@ -5,10 +5,13 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+from penstock.cli.signals import Signals
 from tests.cli.commands import WAIT, environment
 
 ENDLESS = """
@@ -129,3 +132,29 @@ def test_two_signals_before_there_is_a_run_end_the_command(tmp_path, number):
     process.send_signal(number)
     _, err = finished(process)
     assert (process.returncode, err) == (128 + number, "penstock run: cancelled\n")
+
+
+class Held:
+    """What a command controls, whose `stop` takes a lock that the main thread may hold."""
+
+    done = False
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.stopped = threading.Event()
+
+    def stop(self) -> None:
+        with self.lock:
+            self.stopped.set()
+
+
+@each_signal
+def test_a_signal_in_the_middle_of_what_holds_a_lock_acts_when_the_lock_is_free(number, capfd):
+    held = Held()
+    with Signals() as signals:
+        signals.control(cast(Any, held))
+        with held.lock:
+            signal.raise_signal(number)  # a handler that waited for the lock would wait for ever
+        assert held.stopped.wait(WAIT)
+        assert signals.status == 128 + number
+    assert capfd.readouterr().err == "penstock run: stopping; once more to cancel\n"

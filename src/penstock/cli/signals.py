@@ -2,6 +2,9 @@
 
 To cancel is to ask: a function of the pipeline that does not return holds the run up. So some seconds later, or with a
 third signal, the command ends all the same. Spark's processes end with it.
+
+Python calls a handler in the middle of whatever the main thread does, which may hold a lock that `stop` and `cancel`
+take as well. So the handler counts alone, and another thread acts.
 """
 
 from __future__ import annotations
@@ -9,7 +12,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
+from queue import Empty, SimpleQueue
+from threading import Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -31,19 +35,20 @@ class Signals:
         self._run: Run[Any] | None = None
         self._before: dict[signal.Signals, Any] = {}
         self._first: int | None = None
-        self._late: threading.Timer | None = None
+        self._news: SimpleQueue[bool] = SimpleQueue()  # may be put to by a handler, also in the middle of a put
+        """True for a signal or a run that has come, False at the end of the command."""
         self.count = 0
 
     def __enter__(self) -> Self:
+        Thread(target=self._serve, name="penstock-signals", daemon=True).start()
         self._before = {each: signal.getsignal(each) for each in _WATCHED}
         self.watch()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        if self._late is not None:
-            self._late.cancel()
         for each, handler in self._before.items():
             signal.signal(each, handler)
+        self._news.put(False)
 
     def watch(self) -> None:
         """Take the signals, again if another library has taken them since."""
@@ -58,31 +63,37 @@ class Signals:
     def control(self, run: Run[Any]) -> None:
         """Let signals act on a run, those that have come already included."""
         self._run = run
-        if self.count:
-            self._act(run)
+        self._news.put(True)
 
     def _signalled(self, number: int, _: object) -> None:
-        if self._run is not None and self._run.done:
+        run = self._run
+        if run is not None and run.done:
             raise KeyboardInterrupt  # nothing is left to stop: the command waits for the user, who looks at a page
         self.count += 1
         if self.count == 1:
             self._first = number
-            print("penstock run: stopping; once more to cancel", file=sys.stderr, flush=True)
-        if self._run is not None:
-            self._act(self._run)
-        elif self.count > 1:
+        elif run is None:
             raise KeyboardInterrupt
+        self._news.put(True)
 
-    def _act(self, run: Run[Any]) -> None:
-        if self.count == 1:
-            run.stop()
-        elif self.count == 2:
-            self._late = threading.Timer(_PATIENCE, self._leave)
-            self._late.daemon = True
-            self._late.start()
-            run.cancel()
-        else:
-            self._leave()
+    def _serve(self) -> None:
+        """Do what signals ask for, until the command has ended."""
+        told, acted = False, 0
+        while True:
+            try:
+                if not self._news.get(timeout=_PATIENCE if acted == 2 else None):
+                    return
+            except Empty:
+                self._leave()
+            if self.count and not told:
+                told = True
+                print("penstock run: stopping; once more to cancel", file=sys.stderr, flush=True)
+            while (run := self._run) is not None and acted < self.count:
+                acted += 1
+                if acted > 2:
+                    self._leave()
+                # A source that does not let itself be closed must not hold up what comes next.
+                Thread(target=run.stop if acted == 1 else run.cancel, name="penstock-signal", daemon=True).start()
 
     def _leave(self) -> None:
         """End the process though the run goes on."""
