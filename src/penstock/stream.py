@@ -487,14 +487,14 @@ class Stream(Iterated, Generic[T_co]):
 
     @staticmethod
     def from_iterable(items: Iterable[T]) -> Stream[T]:
-        """Emit the items of an iterable.
+        """Emit the items of an iterable; a stream is given back as it is.
 
         Backpressures by not advancing the iterator.
 
         >>> list(Stream.from_iterable("abc"))
         ['a', 'b', 'c']
         """
-        return Stream(Chain(FromIterable(items)))
+        return items if isinstance(items, Stream) else Stream(Chain(FromIterable(items)))
 
     @staticmethod
     def just(*items: T) -> Stream[T]:

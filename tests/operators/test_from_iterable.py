@@ -138,3 +138,12 @@ def test_a_generator_is_closed_on_cancel() -> None:
     assert log == []
     probe.cancel()
     assert log == ["closed"]
+
+
+def test_a_stream_is_given_back_so_that_a_thousand_in_each_other_are_one():
+    stream: Stream[int] = Stream.just(1, 2)
+    nested = stream
+    for _ in range(1_000):
+        nested = Stream.from_iterable(nested)
+    assert nested is stream
+    assert list(nested) == [1, 2]
