@@ -44,6 +44,7 @@ def called() -> Any:
 def run() -> None:
     """Answer Spark until it hangs up."""
     file = called()
+    runpy.run_path(str(Path(__file__).with_name("light.py")))["lighten"](Path(__file__).parents[2])
     from pyspark.sql.streaming import python_streaming_source_runner  # noqa: PLC0415  Spark would not wait for it
 
     python_streaming_source_runner.main(file, file)
@@ -51,7 +52,6 @@ def run() -> None:
 
 
 if __name__ == "__main__":
-    runpy.run_path(str(Path(__file__).with_name("light.py")))["lighten"](Path(__file__).parents[2])
     try:
         run()
     except BrokenPipeError:
