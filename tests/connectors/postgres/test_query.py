@@ -15,7 +15,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
 from penstock import Sink
-from penstock.connectors.postgres import query
+from penstock.connectors.postgres import query, querying
 from penstock.connectors.postgres.querying import _OpenKeyed
 from penstock.testing import Probe, check_resumable
 from tests.connectors.postgres.server import CONNECTIONS, Server
@@ -171,22 +171,48 @@ def test_fetches_what_is_asked_for(server: Server) -> None:
     assert re.fullmatch('FETCH FORWARD ([1-9]|10) FROM "penstock"', last)
 
 
+SLEEPING = "select count(*) from pg_stat_activity where application_name = 'penstock' and wait_event = 'PgSleep'"
+
+
 def test_the_server_works_on_the_next_batch_while_this_one_is_worked_on(server: Server) -> None:
-    """The second batch is under way when the first row is seen."""
-    begun = "select count(*) from pg_stat_activity where application_name = 'penstock' and wait_event = 'PgSleep'"
-    slow = "select n, case when n > 10 then pg_sleep(600) end from generate_series(1, 20) n"
+    """The third batch is under way when the first row of the second is seen."""
+    text = "select n, case when n > 20 then pg_sleep(600) end from generate_series(1, 30) n"
     seen: list[int] = []
 
     def see(row: tuple[Any, ...]) -> None:
-        if not seen:
-            server.eventually(begun, 1)
+        if row[0] == 11:
+            server.eventually(SLEEPING, 1)
         seen.append(row[0])
 
-    run = (query(server.conninfo, slow, most=10) | Sink.for_each(see)).run()
-    server.eventually(begun, 1)
+    run = (query(server.conninfo, text, most=10) | Sink.for_each(see)).run()
+    server.eventually(SLEEPING, 1)
     run.cancel()
     server.eventually(CONNECTIONS, 0)
     assert seen == list(range(1, len(seen) + 1))
+
+
+@pytest.mark.parametrize(("took", "state"), [(0.01, "active"), (0.2, "idle in transaction")])
+def test_a_slow_run_has_nothing_under_way(
+    server: Server, monkeypatch: pytest.MonkeyPatch, took: float, state: str
+) -> None:
+    """A server that waits until somebody reads what it sends would come to its statement_timeout."""
+    now = [0.0]
+    monkeypatch.setattr(querying, "monotonic", lambda: now[0])
+    text = "select case when n > 20 then pg_sleep(600) end from generate_series(1, 30) n"
+
+    async def read() -> None:
+        reader = await querying._OpenQuery(server.conninfo, text, None, None)()
+        try:
+            for _ in range(2):
+                reader.ahead(10)
+                assert len(await reader.fetch(10) or ()) == 10
+                now[0] += took
+            server.eventually("select state from pg_stat_activity where application_name = 'penstock'", state)
+        finally:
+            await reader.close()
+
+    asyncio.run(read())
+    server.eventually(CONNECTIONS, 0)
 
 
 def test_nothing_is_fetched_ahead_of_demand(server: Server) -> None:

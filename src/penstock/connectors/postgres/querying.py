@@ -9,6 +9,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from itertools import islice
 from operator import eq, itemgetter
+from time import monotonic
 from types import NoneType
 from typing import Any, TypeVar, overload
 from uuid import UUID
@@ -24,6 +25,12 @@ from penstock.engine.words.arguments import count_given
 from penstock.stream import Stream
 
 R = TypeVar("R")
+
+_QUICK = 0.1
+"""Seconds in which a batch is worked on if the next one may be under way.
+
+A server that waits for long until what it sends is read would come to its `statement_timeout`.
+"""
 
 Params = Sequence[Any] | Mapping[str, Any] | None
 
@@ -62,7 +69,8 @@ def query(
     A run sees the tables as they were when it began, in a transaction that only reads and lasts as long as the run.
     With `key` rows come in the order of the key, and the stream is resumable: it goes on behind the last key.
 
-    Backpressures by fetching no more than is asked for.
+    Backpressures by fetching no more than is asked for. The server works on the next `most` rows while those before are
+    worked on, if as many are asked for and the batch before those took less than 0.1 seconds.
 
     Args:
         conninfo: Where the server is, as libpq has it.
@@ -157,6 +165,8 @@ class Rows:
     def __init__(self, cursor: MovingCursor, columns: list[str], make: Callable[[Sequence[Any]], Any] | None) -> None:
         self._cursor = cursor
         self._more = 0
+        self._gave: float | None = None
+        """When the last rows were given, by the monotonic clock."""
         self.columns = columns
         self.make = make
 
@@ -166,8 +176,11 @@ class Rows:
 
     async def tuples(self, most: int, /) -> list[tuple[Any, ...]] | None:
         """Return the next rows as they are."""
+        quick = self._gave is not None and monotonic() - self._gave < _QUICK
         # A smaller batch would cost the server and us more than is gained by not waiting for it.
-        return await self._cursor.rows(most, most if self._more >= most else 0) or None
+        rows = await self._cursor.rows(most, most if quick and self._more >= most else 0)
+        self._gave = monotonic()
+        return rows or None
 
     async def fetch(self, most: int, /) -> list[Any] | None:
         """Return the next rows, at most so many."""
