@@ -189,6 +189,7 @@ class ReadingRun:
                 if len(got) > wanted:
                     raise RuntimeError(f"rule 1.1: {self._name}: fetch({wanted}) gave {len(got)} elements")
                 self._give(outlet, got)
+                got = None  # so that it is not held while the next ones are made
                 await lease.sleep(0)  # so that other tasks run as well where a fetch never waits
         except Exception as failure:  # noqa: BLE001  rule 1.4
             error = failure

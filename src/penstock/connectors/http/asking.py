@@ -100,18 +100,13 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
 class HttpAnswer:
     """An answer that was read to its end."""
 
-    headers: httpx.Headers
+    response: httpx.Response
     content: bytes
-    encoding: str | None
-    """What the server says that its text is written in."""
 
     @property
     def text(self) -> str:
         """Return the content as text, whatever it is."""
-        try:
-            return self.content.decode(self.encoding or "utf-8", "replace")
-        except LookupError:
-            return self.content.decode("utf-8", "replace")
+        return _whole(self.response, self.content).text
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +126,7 @@ class HttpCaller:
 
     async def ask(self, client: httpx.AsyncClient, at: httpx.URL) -> HttpAnswer:
         """Get an answer with all of its content."""
-        tries, url = 0, str(at)
+        tries = 0
         while True:
             tries += 1
             said: float | None = None
@@ -141,11 +136,11 @@ class HttpCaller:
                 reason, status = f"{type(error).__name__}: {error}".rstrip(": "), 0
             else:
                 if response.is_success:
-                    return HttpAnswer(response.headers, content, response.charset_encoding)
-                refuse_for_good(url, _whole(response, content))
+                    return HttpAnswer(response, content)
+                refuse_for_good(str(at), _whole(response, content))
                 reason, status = f"status {response.status_code} {response.reason_phrase}", response.status_code
                 said = retry_after(response.headers, datetime.now(UTC))
-            await self.pause(url, tries, reason, status, said)
+            await self.pause(str(at), tries, reason, status, said)
 
     async def pause(self, url: str, tries: int, reason: str, status: int, said: float | None = None) -> None:
         """Wait before the next try, or fail if there is none."""
@@ -161,7 +156,7 @@ class HttpCaller:
         await self.retry.wait(tries, said)
 
     async def _answer(self, client: httpx.AsyncClient, url: httpx.URL) -> tuple[httpx.Response, bytes]:
-        async with client.stream("GET", url, headers=[*self.headers]) as response:
+        async with client.stream("GET", url, headers=[*self.headers] or None) as response:
             chunks, size = list[bytes](), 0
             async for chunk in response.aiter_bytes():
                 chunks.append(chunk)

@@ -36,7 +36,7 @@ class OpenPages:
                 raise ValueError(f"pages: a position is [address, count], got {after!r:.100}")
             url, count = after
         at = httpx.URL(url)
-        same_server(self.first, httpx.URL(self.first), at)
+        same_server(self.first, origin(httpx.URL(self.first)), at)
         return PageReader(self, self.caller.connect(), at, url, count)
 
     def elements(self, page: HttpPage) -> Sequence[Any]:
@@ -62,7 +62,7 @@ class PageReader:
     def __init__(self, options: OpenPages, client: httpx.AsyncClient, at: httpx.URL, url: str, count: int) -> None:
         self._options = options
         self._client = client
-        self._first = httpx.URL(options.first)
+        self._origin = origin(httpx.URL(options.first))
         self._following: tuple[httpx.URL, str] | None = (at, url)
         """The address of the next page, and how it is written in positions."""
         self._skip = count
@@ -75,13 +75,16 @@ class PageReader:
             if self._following is None:
                 return None
             await self._turn(*self._following)
-        at, self._at = self._at, min(self._at + most, len(self._page))
-        return self._page[at : self._at]
+        at, page = self._at, self._page
+        self._at = min(at + most, len(page))
+        if self._at == len(page):
+            self._page, self._at = (), 0  # it is not held while the next one is read
+        return page[at : at + most]
 
     async def _turn(self, at: httpx.URL, url: str) -> None:
         answer = await self._options.caller.ask(self._client, at)
         try:
-            page = HttpPage(url, answer.headers, json.loads(answer.content))
+            page = HttpPage(url, answer.response.headers, json.loads(answer.content))
         except ValueError as error:
             raise HttpError(f"pages: {url} is no JSON: {error}: {answer.text[:100]!r}", url) from error
         elements = self._options.elements(page)
@@ -96,7 +99,7 @@ class PageReader:
             return None
         at = httpx.URL(urljoin(page.url, given))
         following = str(at)
-        same_server(self._options.first, self._first, at)
+        same_server(self._options.first, self._origin, at)
         if following == page.url:
             raise HttpError(f"pages: the page behind {page.url} is that page again; next= must lead on", page.url)
         return at, following
@@ -113,9 +116,14 @@ def _place(url: str, number: int) -> Place:
     return [url, number]
 
 
-def same_server(first: str, ours: httpx.URL, theirs: httpx.URL) -> None:
+def origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    """Return which server an address is on."""
+    return url.scheme, url.host, url.port
+
+
+def same_server(first: str, ours: tuple[str, str, int | None], theirs: httpx.URL) -> None:
     """Refuse an address on another server, which would be sent the headers that are meant for this one."""
-    if (ours.scheme, ours.host, ours.port) != (theirs.scheme, theirs.host, theirs.port):
+    if ours != origin(theirs):
         raise HttpError(f"pages: the next page must be on the server of {first}, got {theirs}", str(theirs))
 
 
