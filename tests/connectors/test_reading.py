@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from penstock import Dropped, Sink, Stream, thread
-from penstock.connectors import reading
+from penstock.connectors import feeding, reading
 from penstock.run.carrying.committing import CommitError
 from penstock.testing import Probe, check_resumable
 from tests.connectors.server import WAIT, Connection, Server
@@ -48,6 +48,49 @@ def test_what_is_asked_for_while_a_fetch_waits_is_fetched_next() -> None:
     probe.request(1)
     probe.wait_for_end()
     assert server.asked == [2, 7, 1]
+
+
+class Ahead:
+    """A reader that notes what it is told of the demand behind each fetch."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[int, int]] = []
+        self._more = -1
+        self._next = 1
+
+    def ahead(self, more: int) -> None:
+        self._more = more
+
+    async def fetch(self, most: int) -> list[int]:
+        self.told.append((most, self._more))
+        first, self._next = self._next, self._next + most
+        return list(range(first, self._next))
+
+    async def close(self) -> None:
+        pass
+
+
+def test_a_reader_is_told_what_is_asked_for_behind_a_fetch() -> None:
+    reader = Ahead()
+
+    async def opened() -> Ahead:
+        return reader
+
+    probe = Probe[int](25)
+    feeding(opened, most=10).subscribe(probe)
+    assert probe.wait_for(25) == list(range(1, 26))
+    probe.cancel()
+    assert reader.told == [(10, 10), (10, 5), (5, 0)]
+
+
+def test_where_everything_is_asked_for_a_batch_may_be_ahead() -> None:
+    reader = Ahead()
+
+    async def opened() -> Ahead:
+        return reader
+
+    assert feeding(opened, most=10).take_while(lambda n: n <= 30).count().get() == 30
+    assert reader.told[:3] == [(10, 10)] * 3
 
 
 @BOTH

@@ -27,7 +27,11 @@ MOST = 1000
 
 
 class Reader(Protocol[P, T_co]):
-    """A connection of one run, which gives elements with their positions and is told what is done."""
+    """A connection of one run, which gives elements with their positions and is told what is done.
+
+    It may have a method `ahead(more)`, which is called before each fetch with the number of elements that are asked for
+    behind those of the fetch: so many it may ask the server for already, since later fetches ask for at least these.
+    """
 
     async def fetch(self, most: int, /) -> Sequence[tuple[P, T_co]] | None:
         """Return 1 to `most` pairs of a position and an element, waiting until there is one.

@@ -153,17 +153,21 @@ class ReadingRun:
             self._over = True
             self._close_when_over()
 
-    async def _demand(self) -> int:
-        """Wait until elements are asked for that are not here yet; return how many, and `most` at most."""
+    async def _demand(self) -> tuple[int, int]:
+        """Wait until elements are asked for that are not here yet; return how many, and how many behind those.
+
+        Both are `most` at most.
+        """
         outlet, lease = self._outlet, self._lease
         assert outlet is not None and lease is not None
         while True:
             self._waiting = lease.future()  # made before it is looked, so that no request is missed
-            asked = outlet.demand
-            wanted = self._most if asked >= UNBOUNDED else min(self._most, asked - len(outlet.queue))
+            with outlet.lock:  # so that none is counted as taken that is seen in the queue
+                asked, here = outlet.demand, len(outlet.queue)
+            wanted = self._most if asked >= UNBOUNDED else min(self._most, asked - here)
             if wanted > 0:
                 self._waiting = None
-                return wanted
+                return wanted, wanted if asked >= UNBOUNDED else min(self._most, asked - here - wanted)
             await self._waiting
 
     async def _fetch_all(self) -> None:
@@ -174,14 +178,18 @@ class ReadingRun:
             self._reader = await self._open()
             if self._ceded and hasattr(self._reader, "ceded"):
                 self._reader.ceded()
+            ahead = getattr(self._reader, "ahead", None)
             while True:
-                wanted = await self._demand()
+                wanted, more = await self._demand()
+                if ahead is not None:
+                    ahead(more)
                 got = await self._reader.fetch(wanted)
                 if got is None or outlet.closed:  # a reader may keep the cancel to itself
                     break
                 if len(got) > wanted:
                     raise RuntimeError(f"rule 1.1: {self._name}: fetch({wanted}) gave {len(got)} elements")
                 self._give(outlet, got)
+                got = None  # so that it is not held while the next ones are made
                 await lease.sleep(0)  # so that other tasks run as well where a fetch never waits
         except Exception as failure:  # noqa: BLE001  rule 1.4
             error = failure

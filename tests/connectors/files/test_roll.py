@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import subprocess
@@ -10,6 +11,7 @@ import textwrap
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,31 @@ def test_what_was_written_is_read(tmp_path: Path, ending: str, form: Any) -> Non
     assert (Stream.from_iterable(ROWS) | files.roll(path, form, rows=40, batch=20)).run().wait() == 100
     assert names(tmp_path) == [f"part-00{n}.{ending}" for n in (1, 2, 3)]
     assert list(files.folder(tmp_path, form, follow=False)) == ROWS
+
+
+def test_values_are_written_as_json_dumps_writes_them(tmp_path: Path) -> None:
+    class Named(str):
+        __slots__ = ()
+
+    values: list[Any] = [
+        1, 10**40, -0.0, 1e22, float("inf"), True, "a\n\u2028\ud800", Named("x"), [], (1, [None]),
+        {"a": {1: 2, None: 3, False: 4, 1.5: {}}},
+    ]  # fmt: skip
+    (Stream.from_iterable(values) | files.roll(tmp_path / "{number}", files.JsonLines(), batch=4)).run().wait()
+    (
+        Stream.from_iterable(values) | files.roll(tmp_path / "own-{number}", files.JsonLines(dumps=partial(json.dumps)))
+    ).run().wait()
+    assert (tmp_path / "1").read_text() == (tmp_path / "own-1").read_text() == "\n".join(map(json.dumps, values)) + "\n"
+
+
+def test_a_value_that_holds_itself_is_refused_and_is_forgotten(tmp_path: Path) -> None:
+    circle: list[Any] = []
+    circle.append(circle)
+    sink = files.roll(tmp_path / "{number}", files.JsonLines())
+    with pytest.raises(ValueError, match="Circular"):
+        (Stream.just(circle) | sink).run().wait()
+    circle[0] = 1
+    assert (Stream.just(circle) | sink).run().wait() == 1
 
 
 def test_a_file_rolls_by_its_size(tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
 from penstock import Sink
-from penstock.connectors.postgres import query
+from penstock.connectors.postgres import query, querying
 from penstock.connectors.postgres.querying import _OpenKeyed
-from penstock.testing import check_resumable
+from penstock.testing import Probe, check_resumable
 from tests.connectors.postgres.server import CONNECTIONS, Server
 
 NUMBERS = "select n, 'row ' || n as name from generate_series(1, 2500) n"
@@ -169,6 +169,92 @@ def test_fetches_what_is_asked_for(server: Server) -> None:
         assert [next(taken) for _ in range(5)] == [(n,) for n in range(1, 6)]
         last = server.value("select query from pg_stat_activity where application_name = 'penstock'")
     assert re.fullmatch('FETCH FORWARD ([1-9]|10) FROM "penstock"', last)
+
+
+SLEEPING = "select count(*) from pg_stat_activity where application_name = 'penstock' and wait_event = 'PgSleep'"
+
+
+def test_the_server_works_on_the_next_batch_while_this_one_is_worked_on(server: Server) -> None:
+    """The third batch is under way when the first row of the second is seen."""
+    text = "select n, case when n > 20 then pg_sleep(600) end from generate_series(1, 30) n"
+    seen: list[int] = []
+
+    def see(row: tuple[Any, ...]) -> None:
+        if row[0] == 11:
+            server.eventually(SLEEPING, 1)
+        seen.append(row[0])
+
+    run = (query(server.conninfo, text, most=10) | Sink.for_each(see)).run()
+    server.eventually(SLEEPING, 1)
+    run.cancel()
+    server.eventually(CONNECTIONS, 0)
+    assert seen == list(range(1, len(seen) + 1))
+
+
+@pytest.mark.parametrize(("took", "state"), [(0.01, "active"), (0.2, "idle in transaction")])
+def test_a_slow_run_has_nothing_under_way(
+    server: Server, monkeypatch: pytest.MonkeyPatch, took: float, state: str
+) -> None:
+    """A server that waits until somebody reads what it sends would come to its statement_timeout."""
+    now = [0.0]
+    monkeypatch.setattr(querying, "monotonic", lambda: now[0])
+    text = "select case when n > 20 then pg_sleep(600) end from generate_series(1, 30) n"
+
+    async def read() -> None:
+        reader = await querying._OpenQuery(server.conninfo, text, None, None)()
+        try:
+            for _ in range(2):
+                reader.ahead(10)
+                assert len(await reader.fetch(10) or ()) == 10
+                now[0] += took
+            server.eventually("select state from pg_stat_activity where application_name = 'penstock'", state)
+        finally:
+            await reader.close()
+
+    asyncio.run(read())
+    server.eventually(CONNECTIONS, 0)
+
+
+def test_nothing_is_fetched_ahead_of_demand(server: Server) -> None:
+    """A row behind those that are asked for would divide by zero."""
+    text = "select 1 / (20 - n) from generate_series(1, 30) n"
+    probe = Probe[Any](19)
+    query(server.conninfo, text, most=10).subscribe(probe)
+    assert len(probe.wait_for(19)) == 19
+    probe.request(1)
+    probe.wait_for_end()
+    assert isinstance(probe.error, psycopg.errors.DivisionByZero)
+
+
+def test_a_failure_of_the_next_batch_comes_behind_this_one(server: Server) -> None:
+    got: list[Any] = []
+    text = "select n, 1 / (15 - n) from generate_series(1, 30) n"
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        list(query(server.conninfo, text, most=5).tap(got.append))
+    assert [row[0] for row in got] == list(range(1, 11))
+    server.eventually(CONNECTIONS, 0)
+
+
+def test_rows_may_be_left_while_others_are_under_way(server: Server) -> None:
+    rows = query(server.conninfo, "select n from generate_series(1, 100000) n", most=10)
+    assert rows.take_while(lambda row: row[0] < 15).count().get() == 14
+    server.eventually(CONNECTIONS, 0)
+
+
+def test_rows_that_are_larger_than_the_buffers_come_whole(server: Server) -> None:
+    text = "select n, repeat(chr(64 + n), 1000000) from generate_series(1, 6) n"
+    rows = list(query(server.conninfo, text, most=2))
+    assert [(n, len(value), value[-1]) for n, value in rows] == [(n, 1_000_000, chr(64 + n)) for n in range(1, 7)]
+
+
+def test_a_connection_that_the_server_ends_is_a_clear_error(server: Server) -> None:
+    end = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'penstock'"
+    with query(server.conninfo, "select n, pg_sleep(0) from generate_series(1, 1000) n").limit_rate(10).open() as rows:
+        taken = iter(rows)
+        assert next(taken)[0] == 1
+        assert server.value(end) is True
+        with pytest.raises(psycopg.OperationalError, match=r"terminat|closed"):
+            list(taken)
 
 
 @pytest.mark.proves("postgres.query", "cancel", "the connection is released")

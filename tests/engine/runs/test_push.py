@@ -272,6 +272,99 @@ def test_none_and_a_second_subscription_are_refused() -> None:
         run.on_next(None)
 
 
+# Stages of which nothing comes before the end read elements that come together in one loop.
+
+
+def folding(make: Make, given: list[Any]) -> tuple[PushRun, ManualPublisher[int], Plain]:
+    subscriber = Plain(1)
+    run = pushed(segment_of(make), subscriber)
+    assert run is not None
+    upstream: ManualPublisher[int] = ManualPublisher()
+    upstream.subscribe(run)
+    assert run.fold is not None
+    run.on_chunk(given)
+    return run, upstream, subscriber
+
+
+@pytest.mark.parametrize(
+    ("make", "result"),
+    [
+        (lambda stream: stream.count(), 6),
+        (lambda stream: stream.map(lambda n: n + 1).filter(lambda n: n % 2).reduce(lambda a, b: a + b), 9),
+        (lambda stream: stream.to_list().map(len), 6),
+        (lambda stream: stream.take(2).count(), 2),
+        (lambda stream: stream.filter(lambda n: n % 2).take(2).to_list(), [1, 3]),
+        (lambda stream: stream.take_while(lambda n: n < 4).last(), 3),
+    ],
+)
+def test_elements_that_come_together_are_folded(make: Make, result: Any) -> None:
+    given = [0, 1, 2, 3, 4, 5]
+    run, _, subscriber = folding(make, given)
+    run.on_complete()
+    assert subscriber.signals == [result, "complete"]
+    assert given == [0, 1, 2, 3, 4, 5]  # they are the source's
+
+
+def test_a_stage_that_has_enough_reads_no_more_of_what_came_together() -> None:
+    seen: list[int] = []
+    _, upstream, subscriber = folding(lambda stream: stream.tap(seen.append).take(2).count(), [1, 2, 3])
+    assert seen == [1, 2]
+    assert upstream.cancelled
+    assert subscriber.signals == [2, "complete"]
+
+
+def test_a_cancel_ends_the_loop_behind_the_element_that_is_worked_on() -> None:
+    seen: list[int] = []
+    runs: list[Any] = []
+
+    def see(n: int) -> None:
+        seen.append(n)
+        if n == 2:
+            runs[0].cancel()
+
+    subscriber = Plain(1)
+    run = pushed(segment_of(lambda stream: stream.tap(see).count()), subscriber)
+    assert run is not None
+    runs.append(run)
+    upstream: ManualPublisher[int] = ManualPublisher()
+    upstream.subscribe(run)
+    run.on_chunk([1, 2, 3])
+    run.on_chunk([4])
+    assert seen == [1, 2]
+    assert upstream.cancelled
+    assert subscriber.signals == []
+
+
+def test_an_illegal_request_ends_the_loop_as_well() -> None:
+    seen: list[int] = []
+    subscriber = Plain(1)
+
+    def see(n: int) -> None:
+        seen.append(n)
+        assert subscriber.subscription is not None
+        subscriber.subscription.request(0)
+
+    run = pushed(segment_of(lambda stream: stream.tap(see).count()), subscriber)
+    assert run is not None
+    upstream: ManualPublisher[int] = ManualPublisher()
+    upstream.subscribe(run)
+    run.on_chunk([1, 2, 3])
+    assert seen == [1]
+    assert [type(signal) for signal in subscriber.signals] == [ValueError]
+
+
+def inverse(n: int) -> int:
+    return 1 // n
+
+
+def test_a_failure_in_the_loop_names_its_step() -> None:
+    _, upstream, subscriber = folding(lambda stream: stream.map(inverse).count(), [1, 0, 2])
+    (error,) = subscriber.signals
+    assert isinstance(error, ZeroDivisionError)
+    assert [note.partition(",")[0] for note in error.__notes__] == ["in map(inverse)"]
+    assert upstream.cancelled
+
+
 # Elements that lie ready come in chunks to who takes them.
 
 

@@ -12,6 +12,7 @@ from email.utils import parsedate_to_datetime
 
 import httpx
 
+from penstock.connectors.http.trust import trusted
 from penstock.errors import PenstockError
 
 LARGEST = 64 * 1024 * 1024
@@ -96,6 +97,19 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """An answer that was read to its end."""
+
+    response: httpx.Response
+    content: bytes
+
+    @property
+    def text(self) -> str:
+        """Return the content as text, whatever it is."""
+        return _whole(self.response, self.content).text
+
+
+@dataclass(frozen=True, slots=True)
 class HttpCaller:
     """How requests are made: with which client, headers and patience; a value, as all that a stream is made of."""
 
@@ -106,25 +120,27 @@ class HttpCaller:
 
     def connect(self) -> httpx.AsyncClient:
         """Make the client of a run."""
-        return httpx.AsyncClient(timeout=self.timeout) if self.client is None else self.client()
+        if self.client is not None:
+            return self.client()
+        return httpx.AsyncClient(timeout=self.timeout, verify=trusted())
 
-    async def ask(self, client: httpx.AsyncClient, url: str) -> httpx.Response:
+    async def ask(self, client: httpx.AsyncClient, at: httpx.URL) -> HttpAnswer:
         """Get an answer with all of its content."""
         tries = 0
         while True:
             tries += 1
             said: float | None = None
             try:
-                response = await self._answer(client, url)
+                response, content = await self._answer(client, at)
             except httpx.TransportError as error:
                 reason, status = f"{type(error).__name__}: {error}".rstrip(": "), 0
             else:
                 if response.is_success:
-                    return response
-                refuse_for_good(url, response)
+                    return HttpAnswer(response, content)
+                refuse_for_good(str(at), _whole(response, content))
                 reason, status = f"status {response.status_code} {response.reason_phrase}", response.status_code
                 said = retry_after(response.headers, datetime.now(UTC))
-            await self.pause(url, tries, reason, status, said)
+            await self.pause(str(at), tries, reason, status, said)
 
     async def pause(self, url: str, tries: int, reason: str, status: int, said: float | None = None) -> None:
         """Wait before the next try, or fail if there is none."""
@@ -139,20 +155,26 @@ class HttpCaller:
             )
         await self.retry.wait(tries, said)
 
-    async def _answer(self, client: httpx.AsyncClient, url: str) -> httpx.Response:
-        async with client.stream("GET", url, headers=[*self.headers]) as response:
-            data = bytearray()
+    async def _answer(self, client: httpx.AsyncClient, url: httpx.URL) -> tuple[httpx.Response, bytes]:
+        async with client.stream("GET", url, headers=[*self.headers] or None) as response:
+            chunks, size = list[bytes](), 0
             async for chunk in response.aiter_bytes():
-                data += chunk
-                if len(data) > LARGEST:
-                    raise HttpError(f"http: {url} answers with more than {LARGEST} bytes; ask for smaller pages", url)
-            plain = [
-                (k, v) for k, v in response.headers.multi_items() if k not in ("content-encoding", "content-length")
-            ]
-            return httpx.Response(
-                response.status_code, headers=plain, content=bytes(data), request=response.request,
-                extensions={"reason_phrase": response.extensions.get("reason_phrase", b"")},
-            )  # fmt: skip
+                chunks.append(chunk)
+                size += len(chunk)
+                if size > LARGEST:
+                    said = f"http: {url} answers with more than {LARGEST} bytes; ask for smaller pages"
+                    raise HttpError(said, str(url))
+            return response, b"".join(chunks)
+
+
+def _whole(response: httpx.Response, content: bytes) -> httpx.Response:
+    """Return an answer that was read piece by piece as one that has its content."""
+    left_out = ("content-encoding", "content-length")
+    return httpx.Response(
+        response.status_code, headers=[pair for pair in response.headers.multi_items() if pair[0] not in left_out],
+        content=content, request=response.request,
+        extensions={"reason_phrase": response.extensions.get("reason_phrase", b"")},
+    )  # fmt: skip
 
 
 def refuse_for_good(url: str, response: httpx.Response) -> None:
@@ -167,4 +189,4 @@ def refuse_for_good(url: str, response: httpx.Response) -> None:
     raise HttpError(f"http: {url} is refused with status {status} {response.reason_phrase}: {said!r}", url, status)
 
 
-__all__ = ["HttpCaller", "HttpError", "Tries", "refuse_for_good", "retry_after", "without_login"]
+__all__ = ["HttpAnswer", "HttpCaller", "HttpError", "Tries", "refuse_for_good", "retry_after", "without_login"]

@@ -8,6 +8,9 @@ from typing import Any
 
 import httpx
 
+_LINK = re.compile(r"<([^>]*)>([^<]*)")
+_NEXT = re.compile(r';\s*rel="?(?:[^";,]*\s)?next(?:\s[^";,]*)?"?\s*(?:[;,]|$)', re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class HttpPage:
@@ -29,8 +32,8 @@ class ByLink:
     """
 
     def __call__(self, page: HttpPage) -> str | None:
-        for target, rest in re.findall(r"<([^>]*)>([^<]*)", page.headers.get("link", "")):
-            if re.search(r';\s*rel="?(?:[^";,]*\s)?next(?:\s[^";,]*)?"?\s*(?:[;,]|$)', rest, re.IGNORECASE):
+        for target, rest in _LINK.findall(page.headers.get("link", "")):
+            if _NEXT.search(rest):
                 return str(target)
         return None
 

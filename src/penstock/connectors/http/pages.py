@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import repeat
+from operator import is_
 from typing import Any
+from urllib.parse import urljoin
 
 import httpx
 
@@ -31,8 +35,9 @@ class OpenPages:
             if not isinstance(after, list) or len(after) != 2 or not isinstance(after[0], str):
                 raise ValueError(f"pages: a position is [address, count], got {after!r:.100}")
             url, count = after
-        same_server(self.first, url)
-        return PageReader(self, self.caller.connect(), url, count)
+        at = httpx.URL(url)
+        same_server(self.first, origin(httpx.URL(self.first)), at)
+        return PageReader(self, self.caller.connect(), at, url, count)
 
     def elements(self, page: HttpPage) -> Sequence[Any]:
         """Return the elements of a page."""
@@ -44,7 +49,7 @@ class OpenPages:
             raise HttpError(
                 f"pages: {page.url}: {where} must be a list, got {found!r:.100}; {names}; say items=", page.url
             )
-        if None in found:
+        if any(map(is_, found, repeat(None))):
             raise HttpError(
                 f"pages: {page.url}: null is not an element (rule 2.13); say items= to leave it out", page.url
             )
@@ -54,10 +59,12 @@ class OpenPages:
 class PageReader:
     """The pages of one run: a page is asked for when all of the one before was given and more is asked for."""
 
-    def __init__(self, options: OpenPages, client: httpx.AsyncClient, url: str, count: int) -> None:
+    def __init__(self, options: OpenPages, client: httpx.AsyncClient, at: httpx.URL, url: str, count: int) -> None:
         self._options = options
         self._client = client
-        self._url: str | None = url
+        self._origin = origin(httpx.URL(options.first))
+        self._following: tuple[httpx.URL, str] | None = (at, url)
+        """The address of the next page, and how it is written in positions."""
         self._skip = count
         self._page: Sequence[tuple[Place, Any]] = ()
         self._at = 0
@@ -65,28 +72,37 @@ class PageReader:
     async def fetch(self, most: int, /) -> Sequence[tuple[Place, Any]] | None:
         """Give of the page that is here, or ask for the next."""
         while self._at >= len(self._page):
-            if self._url is None:
+            if self._following is None:
                 return None
-            await self._turn(self._url)
-        at, self._at = self._at, min(self._at + most, len(self._page))
-        return self._page[at : self._at]
+            await self._turn(*self._following)
+        at, page = self._at, self._page
+        self._at = min(at + most, len(page))
+        if self._at == len(page):
+            self._page, self._at = (), 0  # it is not held while the next one is read
+        return page[at : at + most]
 
-    async def _turn(self, url: str) -> None:
-        response = await self._options.caller.ask(self._client, url)
+    async def _turn(self, at: httpx.URL, url: str) -> None:
+        answer = await self._options.caller.ask(self._client, at)
         try:
-            page = HttpPage(url, response.headers, response.json())
+            page = HttpPage(url, answer.response.headers, json.loads(answer.content))
         except ValueError as error:
-            raise HttpError(f"pages: {url} is no JSON: {error}: {response.text[:100]!r}", url) from error
+            raise HttpError(f"pages: {url} is no JSON: {error}: {answer.text[:100]!r}", url) from error
         elements = self._options.elements(page)
-        following = self._options.next(page)
-        if following is not None:
-            following = str(httpx.URL(url).join(following))
-            same_server(self._options.first, following)
-            if following == url:
-                raise HttpError(f"pages: the page behind {url} is that page again; next= must lead on", url)
+        self._following = self._behind(page)
         self._page = Positioned(elements, MadeWhenRead(partial(_place, url), range(1, len(elements) + 1)))
         self._at, self._skip = min(self._skip, len(elements)), 0
-        self._url = following
+
+    def _behind(self, page: HttpPage) -> tuple[httpx.URL, str] | None:
+        """Return the address of the page behind a page."""
+        given = self._options.next(page)
+        if given is None:
+            return None
+        at = httpx.URL(urljoin(page.url, given))
+        following = str(at)
+        same_server(self._options.first, self._origin, at)
+        if following == page.url:
+            raise HttpError(f"pages: the page behind {page.url} is that page again; next= must lead on", page.url)
+        return at, following
 
     async def commit(self, position: Place, /) -> None:
         """Do nothing: the server does not ask, and the checkpoint of the run keeps the position."""
@@ -100,11 +116,15 @@ def _place(url: str, number: int) -> Place:
     return [url, number]
 
 
-def same_server(first: str, url: str) -> None:
+def origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    """Return which server an address is on."""
+    return url.scheme, url.host, url.port
+
+
+def same_server(first: str, ours: tuple[str, str, int | None], theirs: httpx.URL) -> None:
     """Refuse an address on another server, which would be sent the headers that are meant for this one."""
-    ours, theirs = httpx.URL(first), httpx.URL(url)
-    if (ours.scheme, ours.host, ours.port) != (theirs.scheme, theirs.host, theirs.port):
-        raise HttpError(f"pages: the next page must be on the server of {first}, got {url}", url)
+    if ours != origin(theirs):
+        raise HttpError(f"pages: the next page must be on the server of {first}, got {theirs}", str(theirs))
 
 
 __all__ = ["OpenPages", "PageReader"]

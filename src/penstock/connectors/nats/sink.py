@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, Generic, TypeVar
 
 from nats.aio.msg import Msg
@@ -32,13 +33,8 @@ RESEND = 5.0
 """Seconds without a confirmation after which messages are published again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """What is published for one element."""
-
-    subject: str
-    data: bytes
-    headers: dict[str, str] | None
+Letter = tuple[str, bytes, dict[str, str] | None]
+"""What is published for one element: the subject, the data and the headers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +70,31 @@ class OpenPublisher(Generic[T]):
                 await link.close()
         return publisher
 
-    def letter(self, element: T) -> Letter:
-        """Return what is published for an element."""
+    def letters(self, batch: list[T]) -> Iterable[Letter]:
+        """Return what is published for elements; where only the data differs, nothing is made for each of them."""
+        subject, more = self.subject, (self.message_id, self.headers, self.stream)
+        if isinstance(subject, str) and more == (None, None, None):
+            found: list[Any] = batch if self.data is None else list(map(self.data, batch))
+            if {*map(type, found)} == {bytes}:
+                return zip(repeat(subject), found, repeat(None))
+            return [(subject, self._bytes(data), None) for data in found]
+        return map(self._letter, batch)
+
+    def _letter(self, element: T) -> Letter:
         subject = self.subject if isinstance(self.subject, str) else self.subject(element)
-        data: Any = element if self.data is None else self.data(element)
-        if not isinstance(data, bytes | bytearray | memoryview):
-            cure = "give data=, a function that makes bytes of one" if self.data is None else "let data make bytes"
-            raise TypeError(f"nats: a message must be bytes, got {data!r:.100}; {cure}")
+        data = self._bytes(element if self.data is None else self.data(element))
         headers = {} if self.headers is None else dict(self.headers(element))
         if self.message_id is not None:
             headers["Nats-Msg-Id"] = self.message_id(element)
         if self.stream is not None:
             headers["Nats-Expected-Stream"] = self.stream
-        return Letter(subject, bytes(data), headers or None)
+        return subject, data, headers or None
+
+    def _bytes(self, data: Any) -> bytes:
+        if not isinstance(data, bytes | bytearray | memoryview):
+            cure = "give data=, a function that makes bytes of one" if self.data is None else "let data make bytes"
+            raise TypeError(f"nats: a message must be bytes, got {data!r:.100}; {cure}")
+        return bytes(data)
 
 
 class ConfirmedPublisher(Generic[T]):
@@ -97,9 +105,10 @@ class ConfirmedPublisher(Generic[T]):
         self._options = options
         self._inbox = link.client.new_inbox()
         self._subscription: Subscription | None = None
-        self._waiting: dict[int, Letter] = {}
+        self._waiting: dict[str, Letter] = {}
+        """What is not confirmed, by the subject that it is confirmed on."""
         self._number = 0
-        self._unheard: Letter | None = None
+        self._unheard: str | None = None
         self._refused: str | None = None
         self._changed = asyncio.Event()
         link.watch(self._changed.set)
@@ -112,9 +121,8 @@ class ConfirmedPublisher(Generic[T]):
 
     async def write(self, batch: list[T], /) -> None:
         """Publish a batch, and return when the server has confirmed all of it."""
-        self._waiting = {}
-        for number, element in enumerate(batch, self._number):
-            self._waiting[number] = self._options.letter(element)
+        letters = enumerate(self._options.letters(batch), self._number)
+        self._waiting = {f"{self._inbox}.{number}": letter for number, letter in letters}
         self._number += len(batch)
         left, since = len(batch), asyncio.get_running_loop().time()
         await self._publish()
@@ -152,43 +160,50 @@ class ConfirmedPublisher(Generic[T]):
     async def _publish(self) -> None:
         await self._link.here()
         client = self._link.client
-        for number, letter in list(self._waiting.items()):
-            try:
-                await client.publish(letter.subject, letter.data, f"{self._inbox}.{number}", letter.headers)
-            except MaxPayloadError:
-                raise ValueError(
-                    f"nats: a message of {len(letter.data)} bytes for {letter.subject!r} is above the server's limit of"
-                    f" {client.max_payload} bytes"
-                ) from None
-            except OutboundBufferLimitError:
-                self._changed.set()  # the connection is away: all that is not confirmed goes out when it is back
-                return
+        publish = client.publish
+        subject, data = "", b""
+        try:
+            for reply, (subject, data, headers) in list(self._waiting.items()):
+                await publish(subject, data, reply, headers)
+        except MaxPayloadError:
+            raise ValueError(
+                f"nats: a message of {len(data)} bytes for {subject!r} is above the server's limit of"
+                f" {client.max_payload} bytes"
+            ) from None
+        except OutboundBufferLimitError:
+            self._changed.set()  # the connection is away: all that is not confirmed goes out when it is back
 
     async def _confirmed(self, answer: Msg) -> None:
-        number = int(answer.subject[len(self._inbox) + 1 :])
-        letter = self._waiting.get(number)
-        if letter is None:
-            return  # it was published twice, and confirmed twice
+        waiting, reply = self._waiting, answer.subject
+        if not answer.headers and b'"error"' not in answer.data:
+            if waiting.pop(reply, None) is not None and not waiting:
+                self._changed.set()
+        elif reply in waiting:  # else it was published twice, and confirmed before
+            self._told(answer, reply)
+
+    def _told(self, answer: Msg, reply: str) -> None:
+        """Take an answer that may be a refusal."""
+        subject = self._waiting[reply][0]
         if answer.headers and answer.headers.get("Status") == "503":
-            self._unheard = letter
-        elif b'"error"' in answer.data and "error" in (told := json.loads(answer.data)):  # or a stream of that name
-            self._refused = f"{told['error'].get('description', told)} (subject {letter.subject!r})"
+            self._unheard = subject
+        elif "error" in (told := json.loads(answer.data)):  # or a stream of that name
+            self._refused = f"{told['error'].get('description', told)} (subject {subject!r})"
         else:
-            del self._waiting[number]
+            del self._waiting[reply]
             if self._waiting:
                 return
         self._changed.set()
 
-    async def _look_for_a_stream(self, letter: Letter) -> None:
+    async def _look_for_a_stream(self, subject: str) -> None:
         """Refuse a subject that no stream takes; where there is one, the server was not ready yet."""
         asked = self._link.jetstream
         try:
             await self._link.patiently(
-                f"the question for {letter.subject!r}", lambda: asked.find_stream_name_by_subject(letter.subject)
+                f"the question for {subject!r}", lambda: asked.find_stream_name_by_subject(subject)
             )
         except NotFoundError:
             raise LookupError(
-                f"nats: no stream on {self._link.address.shown} takes subject {letter.subject!r}; make one with this"
+                f"nats: no stream on {self._link.address.shown} takes subject {subject!r}; make one with this"
                 " subject, or publish to another"
             ) from None
         await asyncio.sleep(PAUSE)

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
+from itertools import islice
+from operator import eq, itemgetter
+from time import monotonic
+from types import NoneType
 from typing import Any, TypeVar, overload
 from uuid import UUID
 
-from psycopg import AsyncServerCursor, Error, sql
+from psycopg import sql
 from psycopg.errors import UndefinedColumn
 from psycopg.rows import AsyncRowFactory
 
-from penstock.connectors.postgres.connecting import Connection, connect, conninfo_given, name_of, names_of
+from penstock.connectors.postgres.connecting import connect, conninfo_given, name_of, names_of
+from penstock.connectors.postgres.moving import MovingCursor
 from penstock.connectors.reading import MOST, Positioned, feeding, reading
 from penstock.engine.words.arguments import count_given
 from penstock.stream import Stream
 
 R = TypeVar("R")
+
+_QUICK = 0.1
+"""Seconds in which a batch is worked on if the next one may be under way.
+
+A server that waits for long until what it sends is read would come to its `statement_timeout`.
+"""
 
 Params = Sequence[Any] | Mapping[str, Any] | None
 
@@ -58,7 +69,8 @@ def query(
     A run sees the tables as they were when it began, in a transaction that only reads and lasts as long as the run.
     With `key` rows come in the order of the key, and the stream is resumable: it goes on behind the last key.
 
-    Backpressures by fetching no more than is asked for.
+    Backpressures by fetching no more than is asked for. The server works on the next `most` rows while those before are
+    worked on, if as many are asked for and the batch before those took less than 0.1 seconds.
 
     Args:
         conninfo: Where the server is, as libpq has it.
@@ -141,35 +153,33 @@ async def _opened(conninfo: str, text: bytes, params: Params, row_factory: Async
         cursor = await stack.enter_async_context(connection.cursor("penstock"))
         await cursor.execute(text, params)
         make = None if row_factory is None else row_factory(cursor)
+        moving = MovingCursor(connection, cursor)
+        columns = [column.name for column in cursor.description or ()]
         stack.pop_all()
-    return Rows(connection, cursor, make)
+    return Rows(moving, columns, make)
 
 
 class Rows:
-    """The cursor of one run."""
+    """The rows of one run."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        cursor: AsyncServerCursor[tuple[Any, ...]],
-        make: Callable[[Sequence[Any]], Any] | None,
-    ) -> None:
-        self._connection = connection
+    def __init__(self, cursor: MovingCursor, columns: list[str], make: Callable[[Sequence[Any]], Any] | None) -> None:
         self._cursor = cursor
+        self._more = 0
+        self._gave: float | None = None
+        """When the last rows were given, by the monotonic clock."""
+        self.columns = columns
         self.make = make
-        self._at_end = False
 
-    @property
-    def columns(self) -> list[str]:
-        """Return the names of the columns."""
-        return [column.name for column in self._cursor.description or ()]
+    def ahead(self, more: int, /) -> None:
+        """Be told how many rows behind those of the next fetch are asked for already."""
+        self._more = more
 
     async def tuples(self, most: int, /) -> list[tuple[Any, ...]] | None:
         """Return the next rows as they are."""
-        if self._at_end:
-            return None
-        rows = await self._cursor.fetchmany(most)
-        self._at_end = len(rows) < most
+        quick = self._gave is not None and monotonic() - self._gave < _QUICK
+        # A smaller batch would cost the server and us more than is gained by not waiting for it.
+        rows = await self._cursor.rows(most, most if quick and self._more >= most else 0)
+        self._gave = monotonic()
         return rows or None
 
     async def fetch(self, most: int, /) -> list[Any] | None:
@@ -179,9 +189,7 @@ class Rows:
 
     async def close(self) -> None:
         """Let go of the cursor and the connection."""
-        with suppress(Error):  # a connection that is lost has no cursor any more
-            await self._cursor.close()
-        await self._connection.close()
+        await self._cursor.close()
 
 
 class KeyedRows:
@@ -193,6 +201,10 @@ class KeyedRows:
         self._places = [rows.columns.index(key) for key in keys]
         self._last: Any = None
 
+    def ahead(self, more: int, /) -> None:
+        """Be told how many rows behind those of the next fetch are asked for already."""
+        self._rows.ahead(more)
+
     async def fetch(self, most: int, /) -> Positioned[Any, Any] | None:
         """Return the next rows with their keys, at most so many."""
         rows = await self._rows.tuples(most)
@@ -200,23 +212,22 @@ class KeyedRows:
             return None
         places, make = self._places, self._rows.make
         if len(places) == 1:
-            place = places[0]
-            values: list[Any] = [row[place] for row in rows]
-            self._check(values)
+            values: list[Any] = list(map(itemgetter(places[0]), rows))
             kinds = {*map(type, values)}
+            self._check(values, has_null=NoneType in kinds)
             positions = values if kinds <= _PLAIN else [_position(self._keys[0], value) for value in values]
         else:
-            values = [tuple([row[place] for place in places]) for row in rows]
-            self._check(values)
+            values = list(map(itemgetter(*places), rows))
+            self._check(values, has_null=any(None in value for value in values))
             positions = [[_position(*pair) for pair in zip(self._keys, each, strict=True)] for each in values]
         return Positioned(rows if make is None else list(map(make, rows)), positions)
 
-    def _check(self, values: list[Any]) -> None:
+    def _check(self, values: list[Any], *, has_null: bool) -> None:
         """Refuse a key that two rows have, or none: behind such a position a row would be lost."""
         said = ", ".join(self._keys)
-        if None in values or (len(self._places) > 1 and any(None in value for value in values)):
+        if has_null:
             raise ValueError(f"query: a row has NULL for {said}, which is no place in an order; leave such rows out")
-        if self._last in values[:1] or any(map(_equal, values, values[1:])):
+        if self._last in values[:1] or any(map(eq, values, islice(values, 1, None))):
             raise ValueError(f"query: two rows have the same {said}; a key has each value once, so add columns to it")
         self._last = values[-1]
 
@@ -229,10 +240,6 @@ class KeyedRows:
 
 
 _PLAIN = frozenset({int, str, float})
-
-
-def _equal(one: Any, other: Any) -> bool:
-    return bool(one == other)
 
 
 def _position(key: str, value: Any) -> Any:

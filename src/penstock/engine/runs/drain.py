@@ -22,7 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, islice, repeat
+from operator import is_
 from threading import Lock
 from typing import Any
 
@@ -189,7 +190,7 @@ class DrainRun(Part):
             if not elements:
                 self._finish(None)
                 return True
-            if READY[type(ready)] and any(element is None for element in elements):
+            if READY[type(ready)] and any(map(is_, elements, repeat(None))):
                 self._ready = None  # the loop knows what to say to that
                 rest = chain(elements, ready)
                 self._iterator = self._loop = self._segment.open(partial(_given, rest), gate)

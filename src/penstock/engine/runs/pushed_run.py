@@ -27,8 +27,9 @@ class PushRun(Part):
     """The subscriber of a joint and the subscription of what follows it."""
 
     __slots__ = (
-        "_arrived", "_asked", "_busy", "_counts", "_last", "_lock", "_over", "_push", "_refusal", "_segment", "_stands",
-        "_stop", "_subscriber", "_tails", "_unbounded", "_upstream", "chunk", "deliver", "height", "push_many",
+        "_arrived", "_asked", "_busy", "_counts", "_folded", "_last", "_lock", "_over", "_push", "_refusal", "_segment",
+        "_stands", "_stop", "_subscriber", "_tails", "_unbounded", "_upstream", "chunk", "deliver", "fold", "height",
+        "push_many",
     )  # fmt: skip
 
     def __init__(self, segment: Segment, subscriber: Subscriber[Any], *, counts: bool = False) -> None:
@@ -54,6 +55,10 @@ class PushRun(Part):
         self._push: Callable[[Any], Any] = nobody
         self.push_many: Callable[[Any], Any] = nobody
         """The same for elements that come together; a listener has another, since they are counted already."""
+        self.fold: Callable[[list[Any]], None] | None = None
+        """A loop over elements that come together, where nothing comes of them before the end."""
+        self._folded: list[Any] = []
+        """The elements that it reads; it is emptied to end it."""
         self._tails: Callable[[], Iterator[Any]] = tuple  # type: ignore[assignment]
         self._stands: Callable[[], dict[int, int]] = dict
 
@@ -120,21 +125,25 @@ class PushRun(Part):
     def on_chunk(self, elements: list[Any], /) -> None:
         """Push several elements through, one after the other, until the run is over."""
         self._busy = True
-        push, deliver = self.push_many, self.deliver
-        self.chunk = chunk = iter(elements)
         left_out = 0
         pushing, returned = True, False
         try:
-            for element in chunk if not self._stop else ():
-                made = push(element)
-                if made is STARVED:
-                    left_out += 1
-                else:
-                    pushing = False
-                    deliver(made)
-                    pushing = True
-                if self._stop:
-                    break
+            if self.fold is not None:
+                self._fold(self.fold, elements)
+                left_out = len(elements)
+            else:
+                push, deliver = self.push_many, self.deliver
+                self.chunk = chunk = iter(elements)
+                for element in chunk if not self._stop else ():
+                    made = push(element)
+                    if made is STARVED:
+                        left_out += 1
+                    else:
+                        pushing = False
+                        deliver(made)
+                        pushing = True
+                    if self._stop:
+                        break
             returned = True
         except Exception as error:  # noqa: BLE001  rules 1.4 and 2.13
             returned = True
@@ -149,6 +158,14 @@ class PushRun(Part):
                 self._go_on()
         elif left_out and not self._unbounded and self._upstream is not None:
             self._upstream.request(left_out)
+
+    def _fold(self, fold: Callable[[list[Any]], None], elements: list[Any]) -> None:
+        """Have the loop read elements, from a list of its own: it ends where that is emptied."""
+        self._folded = own = [*elements]
+        if self._stop:  # looked at behind that, so that no cancel is missed
+            own.clear()
+        fold(own)
+        own.clear()
 
     def _go_on(self) -> None:
         """End behind the last element, or ask for more if nothing is owed."""
@@ -194,6 +211,7 @@ class PushRun(Part):
         with self._lock:
             again, self._over = self._over, True
             self._stop = True
+            self._folded.clear()
             self._refusal = None  # rule 1.8: an error that waits for a delivery is not signalled any more
         if not again:
             upstream = self._upstream
@@ -219,6 +237,7 @@ class PushRun(Part):
         subscriber = self._subscriber
         self._subscriber = self._upstream = None
         self.deliver = self._push = self.push_many = nobody
+        self.fold, self._folded = None, []
         self._tails, self._stands = tuple, dict  # type: ignore[assignment]
         assert subscriber is not None
         return subscriber
@@ -256,6 +275,7 @@ class PushRun(Part):
                 return
             upstream = self._upstream  # before the one who delivers lets go of it
             self._over = self._stop = True
+            self._folded.clear()
             self._refusal = error
         if upstream is not None:
             upstream.cancel()

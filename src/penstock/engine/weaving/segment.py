@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 from penstock.engine.weaving import weave
 from penstock.engine.weaving.blame import Where, blame
-from penstock.engine.weaving.weave_push import PushWeaver
+from penstock.engine.weaving.weave_push import FoldWeaver, PushWeaver, lets_nothing_pass
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.several import PLAIN, items_of
@@ -91,6 +91,7 @@ class Delivers(Protocol):
 
     deliver: Callable[[Any], None]
     push_many: Callable[[Any], Any]
+    fold: Callable[[list[Any]], None] | None
     chunk: Iterator[Any]
 
     def last(self) -> None:
@@ -105,7 +106,7 @@ class Segment:
     """The stages between two places where signals matter, which are opened as one iterator."""
 
     __slots__ = (
-        "_plans", "_trace", "calls", "capped", "ends", "expands", "first", "gathers", "headed", "never_asks",
+        "_plans", "_trace", "calls", "capped", "ends", "expands", "first", "folds", "gathers", "headed", "never_asks",
         "stages", "tailed", "total", "uncounted",
     )  # fmt: skip
 
@@ -128,6 +129,8 @@ class Segment:
         """Whether a stage adds elements after those of upstream."""
         self.ends = False
         """Whether a stage may have enough before upstream has ended."""
+        self.folds = False
+        """Whether a stage makes nothing of an element before the end."""
         self.calls = False
         """Whether a user's function is called when a run begins."""
         self.capped = False
@@ -142,6 +145,7 @@ class Segment:
             self.headed = self.headed or body.head is not None
             self.tailed = self.tailed or body.tail is not None
             self.ends = self.ends or body.ends is not None
+            self.folds = self.folds or lets_nothing_pass(body)
             self.calls = self.calls or body.calls_first
             if cap is not None:
                 self.capped = True
@@ -190,9 +194,16 @@ class Segment:
         """Know of a source that is delivered as it is, past the loop."""
 
     def open_pushed(self, run: Delivers) -> Pushed:
-        """Open one run as a function of one element, a generator of what follows, and what tells the room there is."""
-        ((function, where, fields),) = self._plans.get(("push", False)) or self._plan("push", PushWeaver)
-        return function(where, run.last, *fields)  # type: ignore[no-any-return]
+        """Open one run as a function of one element, a generator of what follows, and what tells the room there is.
+
+        Where nothing comes of elements before the end, the run gets a function of several besides.
+        """
+        weaver = FoldWeaver if self.folds else PushWeaver
+        ((function, where, fields),) = self._plans.get(("push", False)) or self._plan("push", weaver)
+        if not self.folds:
+            return function(where, run.last, *fields)  # type: ignore[no-any-return]
+        run.fold, *opened = function(where, run.last, *fields)
+        return tuple(opened)
 
     def open_form(
         self, form: weave.Form, source: Callable[[LoopGate | None], Any], gate: LoopGate | None, *, clean: bool = False

@@ -17,6 +17,15 @@ can be pushed through a function. For `map(f)`, `filter(p)`, `take(2)`:
         def tails(): ...                          # a generator of what follows when nothing more is read
         def stands(): return {2: s2_left}         # how many elements each stage still takes, or lacks for its next one
         return push, tails, stands
+
+Where a stage lets no element pass (`count`, `reduce`), nothing is delivered before the end. `FoldWeaver` adds a loop
+over elements that come together, which takes a quarter of the time of as many calls:
+
+        def fold(chunk):
+            nonlocal s0_total
+            try:
+                for v in chunk: s0_total += 1
+            except Exception as error: ...
 """
 
 from __future__ import annotations
@@ -126,3 +135,61 @@ class PushWeaver(Weaver):
         names = "".join(f", {name}" for name in self.fields.values())
         self.lines[0] = f"def run({self.arguments}{names}):"
         return "\n".join(self.lines)
+
+
+class FoldWeaver(PushWeaver):
+    """The writer of a segment of which nothing comes before the end, with a loop over several elements besides."""
+
+    def __init__(self, bodies: Sequence[Body], form: Form) -> None:
+        super().__init__(bodies, form)
+        self.folding = False
+        """Whether the loop over several elements is being written."""
+
+    def leave(self, ends: list[str], owner: int) -> None:
+        """Go on with the next element, if another is wanted."""
+        if not self.folding:
+            super().leave(ends, owner)
+            return
+        if ends:
+            self.line(f"if {' or '.join(ends)}:", owner)
+            self.line("    last()", owner)
+            self.line("    return", owner)
+        self.line("continue", owner)
+
+    def stops(self, owner: int) -> None:
+        """Say that this element was one too many."""
+        if not self.folding:
+            super().stops(owner)
+            return
+        self.line("last()", owner)
+        self.line("return", owner)
+
+    def fold(self) -> None:
+        """Write what becomes of several elements."""
+        self.folding = True
+        self.line("for v in chunk:")
+        self.depth += 1
+        ends = self.ends(0)
+        for index, body in enumerate(self.bodies):
+            self.statements(index, ends)
+            self.passed(index)
+            if lets_nothing_pass(body):
+                break
+        self.depth -= 1
+        self.folding = False
+
+    def functions(self) -> None:
+        """Write the functions of one element and of several."""
+        super().functions()
+        self.function("fold", "chunk", [], self.fold)
+
+    def write(self) -> str:
+        """Write the whole function, which returns one more, and return its text."""
+        super().write()
+        self.lines[-1] = self.lines[-1].replace("return push,", "return fold, push,")
+        return "\n".join(self.lines)
+
+
+def lets_nothing_pass(body: Body) -> bool:
+    """Tell whether a stage makes nothing of an element before the end."""
+    return body.each is None and body.lines[-1:] == ((0, "skip"),)
