@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
+from penstock.engine.grounds.cold_paths import too_late
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.weaving.blame import operator_name
 from penstock.engine.words.demand import UNBOUNDED, add
-from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import Part, chunks_of, height_of
 from penstock.operators.resumable import OpenedRun, Resumable, element_of, positioned
 from penstock.run.carrying.marks import Carried, SourceMarks
@@ -187,7 +187,7 @@ class _EntranceRun(Part):
 
     def on_error(self, error: Exception, /) -> None:
         if self._over:
-            drop("an error came after the end or the cancel", error)
+            too_late(error)
             return
         self._over = True
         self._downstream.on_error(error)
