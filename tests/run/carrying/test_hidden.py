@@ -36,6 +36,16 @@ def test_branches_of_a_source_that_is_made_when_the_run_begins() -> None:
     assert source.last == 100
 
 
+def test_a_thousand_streams_that_are_made_inside_each_other_are_told_too() -> None:
+    source = Ledger(3)
+
+    def made(left: int) -> Stream[Any]:
+        return Stream.defer(lambda: made(left - 1)) if left else source.stream()
+
+    assert (made(2000) | Sink.for_each(str)).run().wait(WAIT) == 3
+    assert source.last == 3
+
+
 def test_what_defer_makes_is_made_once_whatever_it_is() -> None:
     made: list[int] = []
 
