@@ -11,20 +11,21 @@ from penstock.engine.places.loop_end import wind_up
 def test_what_is_started_to_close_something_comes_to_its_end() -> None:
     loop = asyncio.new_event_loop()
     closed: list[str] = []
+    tasks: list[Any] = []
 
     async def close(what: str) -> None:
         await asyncio.sleep(0)
         closed.append(what)
 
     def later(what: str) -> None:
-        loop.call_soon(lambda: loop.create_task(close(what)))
+        loop.call_soon(lambda: tasks.append(loop.create_task(close(what))))
 
     async def leave() -> None:
         raise SystemExit("enough")
 
     def left(task: Any) -> None:
         task.exception()
-        loop.create_task(close("at once"))
+        tasks.append(loop.create_task(close("at once")))
         later("later")
 
     task = loop.create_task(leave())
