@@ -93,6 +93,48 @@ def test_stages_that_pass_elements_on_need_no_marks() -> None:
     assert not is_straight(numbers(), Sink.foreach_batch(print, 2))
 
 
+def picky(number: int) -> int:
+    if number == 5:
+        raise ValueError("no five")
+    return number
+
+
+TAKEN: dict[str, Callable[[Stream[int], list[int]], object]] = {
+    "straight": lambda numbers, seen: (numbers | Sink.for_each(seen.append)).run().wait(WAIT),
+    "marked": lambda numbers, seen: (numbers.flat_map(lambda n: [n]) | Sink.for_each(seen.append)).run().wait(WAIT),
+    "a loop": lambda numbers, seen: seen.extend(numbers),
+    "pushed": lambda numbers, seen: seen.extend(numbers.map(lambda n: n)),
+    "fed": lambda numbers, seen: seen.extend(numbers.flat_map(lambda n: [n])),
+    "another thread": lambda numbers, seen: seen.extend(numbers.publish_on(thread())),
+}
+
+
+@pytest.mark.parametrize("use", TAKEN)
+def test_an_element_that_cannot_be_made_is_an_error_behind_those_before(use: str) -> None:
+    class Picky(Chunks):
+        async def fetch(self, most: int, /) -> Any:
+            numbers = await super().fetch(most)
+            return numbers and Positioned(MadeWhenRead(picky, [n for n, _ in numbers]), [n for n, _ in numbers])
+
+    seen: list[int] = []
+    with pytest.raises(ValueError, match="no five"):
+        TAKEN[use](Picky(9).stream(), seen)
+    assert seen == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("use", TAKEN)
+def test_none_is_no_element_however_it_comes(use: str) -> None:
+    class Holey(Chunks):
+        async def fetch(self, most: int, /) -> Any:
+            numbers = await super().fetch(most)
+            return numbers and Positioned([None if n == 5 else n for n, _ in numbers], [n for n, _ in numbers])
+
+    seen: list[int] = []
+    with pytest.raises(TypeError, match="None is not an element"):
+        TAKEN[use](Holey(9).stream(), seen)
+    assert seen == [1, 2, 3, 4]
+
+
 USES: dict[str, Callable[[Stream[int], Callable[[int], int]], Any]] = {
     "straight": lambda numbers, fn: numbers | Sink.for_each(fn),
     "marked": lambda numbers, fn: numbers.flat_map(lambda n: [n]) | Sink.for_each(fn),
