@@ -172,3 +172,19 @@ def test_a_value_of_an_asynchronous_iterator_that_is_called_aclose_is_no_method(
 
     assert list(Stream.from_async_iterable(Ticks())) == [2, 1, 0]
     assert list(Stream.using(object, lambda _: Ticks(), bool)) == [2, 1, 0]
+
+
+def test_a_function_is_called_and_asked_for_nothing_else() -> None:
+    class Switches:
+        """A function whose names mean something else than the engine's."""
+
+        def __call__(self, number: int) -> Stream[int]:
+            return Stream.just(number, number * 10)
+
+        def takes(self, element: object) -> None:
+            raise AssertionError("not the engine's to call")
+
+        drops = takes
+
+    assert list(Stream.just(1).switch_map(Switches())) == [1, 10]
+    assert list(Stream.just(1, 2).concat_map(Switches())) == [1, 10, 2, 20]

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from penstock import Stream, SystemClock, VirtualClock, thread
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.testing import ManualPublisher, check_joint, marble, subscribed, timeline
+from penstock.operators.buffer_timeout import BufferTimeout
+from penstock.testing import ManualPublisher, Probe, check_joint, marble, subscribed, timeline
 
 
 def model(count: int) -> Any:
@@ -150,3 +151,39 @@ def test_refuses_wrong_arguments(options: dict[str, Any], kind: type[Exception],
     with pytest.raises(kind) as refusal:
         Stream.range(3).buffer_timeout(**options)
     assert str(refusal.value) == message
+
+
+def test_a_list_is_not_forgotten_if_the_alarm_was_set_late_for_the_one_before() -> None:
+    clock = VirtualClock()
+    probe: Probe[Any] = Probe()
+    run: Any = BufferTimeout(2, 1.0, clock).open(probe)
+    source: ManualPublisher[int] = ManualPublisher()
+    source.subscribe(run)
+    probe.request(UNBOUNDED)
+    set_alarm, emit_late = run.alarm.set, run._set_again
+
+    class Alarm:
+        """An alarm that another thread sets first: it has brought the rest of the list, and one of the next."""
+
+        close, call_off = run.alarm.close, run.alarm.call_off
+
+        def set(self, seconds: float, number: int) -> None:
+            run.alarm, before = real, run.alarm
+            assert before is self
+            run.on_next(3)
+            run.on_next(4)
+            set_alarm(seconds, number)
+
+    def late() -> None:
+        """Bring an element behind those that were emitted, and stop before the alarm is set for it."""
+        run._set_again = emit_late
+        run.on_next(2)
+        run.alarm = Alarm()
+        emit_late()
+
+    real, run._set_again = run.alarm, late
+    run.on_next(1)
+    clock.advance(1)
+    assert probe.elements == [[1], [2, 3]]
+    clock.advance(2)
+    assert probe.elements == [[1], [2, 3], [4]]

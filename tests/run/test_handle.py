@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
+from typing import Any
 
 import pytest
 
-from penstock import EmptyError, Progress, RunCancelledError, Sink, Stream, VirtualClock, flow
+from penstock import EmptyError, Progress, RunCancelledError, Sink, Stream, VirtualClock, branch, flow, thread
+from penstock.errors import InterruptionError
 from penstock.run import InProcess, Run
+from tests.engine.parts import noop
+from tests.engine.watch import left_alive
 
 WAIT = 30
 
@@ -29,6 +33,49 @@ def test_a_failure_is_raised_as_it_is() -> None:
         run.wait(WAIT)
     assert caught.value is error
     assert repr(run) == "Run(failed: KeyError('lost'))"
+
+
+def leave(n: int) -> int:
+    if n == 3:
+        raise SystemExit("enough")
+    return n
+
+
+def leave_in_close() -> None:
+    raise SystemExit("enough")
+
+
+@pytest.mark.parametrize(
+    "pipeline",
+    [
+        Stream.range(9).map(leave) | Sink.to_list(),
+        Stream.range(9) | Sink.for_each(leave),
+        Stream.range(9).do_finally(noop).map(leave) | Sink.count(),
+        Stream.range(9).flat_map(lambda n: Stream.just(leave(n)), concurrency=2) | Sink.count(),
+        Stream.range(9).publish_on(thread()).map(leave) | Sink.count(),
+        Stream.range(9).parallel(2, lambda numbers: numbers.map(leave), executor=thread()) | Sink.count(),
+        Stream.range(9) | branch(Sink.count(), Sink.for_each(leave)),
+        Stream.defer(leave_in_close) | Sink.count(),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_interruption_ends_a_run(pipeline: Any) -> None:
+    before, ended = set(threading.enumerate()), threading.Event()
+    run = pipeline.run()
+    run.on_done(ended.set)
+    with pytest.raises(InterruptionError, match=r"^the stream was interrupted by SystemExit\('enough'\)$"):
+        run.wait(WAIT)
+    assert ended.wait(WAIT)
+    assert left_alive(before) == []
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_run_has_ended_also_if_its_end_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, controls = set(threading.enumerate()), InProcess((Stream.range(5) | Sink.count())._chain)
+    monkeypatch.setattr(controls, "close", leave_in_close)
+    assert Run(controls).wait(WAIT) == 5
+    assert left_alive(before) == []
 
 
 def test_a_sink_without_a_result_is_an_error() -> None:

@@ -40,6 +40,8 @@ class _Nothing:
 
 
 _NOTHING = _Nothing()
+_LOOK = 1.0
+"""Seconds after which who waits for the close looks whether the event loop is still there."""
 
 
 class ReadingRun:
@@ -106,9 +108,11 @@ class ReadingRun:
 
     def wait(self) -> None:
         """Block until it is closed, and raise what a commit failed with after the elements had ended."""
-        if self._lease is not None and self._lease.here:
+        lease = self._lease
+        if lease is not None and lease.here:
             return  # it would wait for itself
-        self._closed.wait()
+        while not self._closed.wait(_LOOK) and lease is not None and not lease.closed:
+            pass  # a loop that has ended closes nothing any more
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
@@ -213,11 +217,14 @@ class ReadingRun:
     def _fetched(self, task: Task) -> None:
         """Be told that the fetching has ended, by itself, by a cancel or with the loop."""
         self._task = None
+        loop_ends = not task.cancelled() and task.exception() is not None  # by a KeyboardInterrupt or its like
         if not self._over:
             self._over = True
             assert self._outlet is not None
             if not self._outlet.closed:
+                loop_ends = True
                 self._outlet.complete(RuntimeError(f"{self._name}: the event loop ended before the stream did"))
+        self._left = self._left or loop_ends  # nothing can be told any more, and there is no later to close it
         self._close_when_over()
 
     def _commit_next(self) -> None:

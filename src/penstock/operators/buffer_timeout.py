@@ -139,10 +139,12 @@ class _BufferTimeoutRun(Timed):
 
     def rang(self, number: int) -> None:
         with self.lock:
-            self._late = self._late or self._number == number
+            of_this = self._number == number  # else another thread has set it for a list that was emitted meanwhile
+            self._late = self._late or of_this
             emits = self._emit_if_late()
-        if emits:
+        if emits or not of_this:
             self._set_again()
+        if emits:
             self.outlet.wake()
 
     def ended(self, error: Exception | None) -> None:

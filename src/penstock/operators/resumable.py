@@ -124,6 +124,36 @@ def positioned(pairs: Sequence[Any]) -> Positioned[Any, Any] | None:
     return Positioned(elements, _Firsts(pairs)) if len(elements) == len(pairs) else None
 
 
+def made(pairs: Sequence[Any], *, bare: bool = False) -> Positioned[Any, Any] | None:
+    """Return the same with lists of elements and positions; None also if one of them is None, or cannot be had.
+
+    Positions that nobody wants, since the elements go on `bare`, are not looked at.
+    """
+    try:
+        found = positioned(pairs)
+        if found is None:
+            return None
+        elements, positions = list(found.elements), found.positions if bare else list(found.positions)
+    except Exception:  # noqa: BLE001  it is raised again behind those before
+        return None
+    kinds = {*map(type, elements), *map(type, () if bare else positions)}
+    return None if type(None) in kinds else Positioned(elements, positions)
+
+
+def each(pairs: Sequence[Any], take: Callable[[Any], None], fail: Callable[[Exception], None]) -> None:
+    """Hand on one pair after the other, and after those the error of one that cannot be had."""
+    rest = iter(pairs)
+    while True:
+        try:
+            pair = next(rest)
+        except StopIteration:
+            return
+        except Exception as error:  # noqa: BLE001  rule 1.4: not that of the subscriber
+            fail(error)
+            return
+        take(pair)
+
+
 @dataclass(frozen=True, slots=True)
 class Opened(Generic[T]):
     """What `open_from` may return in the place of elements, where one connection gives them and is told what is done.
@@ -334,14 +364,12 @@ class _BareRun(Part):
             self._downstream.on_next(element)
 
     def _all(self, pairs: Sequence[Any], /) -> None:
-        found = positioned(pairs)
-        elements = [] if found is None else [element for element in found.elements if element is not None]
-        if len(elements) == len(pairs):
+        found = made(pairs, bare=True)
+        if found is not None:
             assert self._deliver_all is not None
-            self._deliver_all(elements)
+            self._deliver_all(found.elements)  # type: ignore[arg-type]
         else:
-            for pair in pairs:  # those before the one that is no pair come first
-                self.on_next(pair)
+            each(pairs, self.on_next, lambda error: self._refuse(blamed(error, self._source, self._source.open_from)))
 
     def _refuse(self, error: Exception) -> None:
         self._over = True

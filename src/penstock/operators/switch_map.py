@@ -24,6 +24,18 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 
+class LeavingFunction:
+    """A function of penstock's own that is told what becomes of elements, since streams are left behind with some."""
+
+    def takes(self, element: Any) -> Any:
+        """Return what an element becomes that a publisher has given."""
+        raise NotImplementedError
+
+    def drops(self, element: Any) -> None:
+        """Be told of an element that a publisher gave when another one had become the newest."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True)
 class SwitchMap(Joint[A, B]):
     """Emit the elements of the publisher or iterable that the function returns for the newest element.
@@ -94,10 +106,7 @@ class _SwitchMapRun(Part):
         self._half = (step.prefetch + 1) // 2
         self._upstream: Subscription | None = None
         self._done = self._begun = self._failed = False
-        self._takes = getattr(step.fn, "takes", None)
-        """What an element becomes that a publisher has given here, if that is not itself."""
-        self._drops = getattr(step.fn, "drops", None)
-        """What is told of an element that a publisher gave when another one had become the newest."""
+        self._told = step.fn if isinstance(step.fn, LeavingFunction) else None
         self.newest: _Inner | None = None
         self._outlet: Outlet[Any] = Outlet(downstream)
         self._outlet.on_request = self._requested
@@ -167,8 +176,8 @@ class _SwitchMapRun(Part):
         subscription.request(more)
 
     def arrived(self, inner: _Inner, element: Any) -> None:
-        if self._takes is not None:
-            element = self._takes(element)
+        if self._told is not None:
+            element = self._told.takes(element)
         with self._outlet.lock:
             taken = inner is self.newest and not self._outlet.closed
             if taken:
@@ -177,8 +186,8 @@ class _SwitchMapRun(Part):
             left = not taken and not self._outlet.closed and not self._failed
         if taken:
             self._outlet.wake()
-        elif left and self._drops is not None:
-            self._drops(element)
+        elif left and self._told is not None:
+            self._told.drops(element)
 
     def _taken(self, _: int) -> None:
         newest = self.newest

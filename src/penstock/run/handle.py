@@ -10,6 +10,7 @@ from functools import partial
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from penstock.engine.grounds.cold_paths import interruption
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock
 from penstock.engine.places.event_loops import (
     AnyLoop,
@@ -319,7 +320,15 @@ class Run(Generic[R]):
             self._controls.start(self._settle)
         except Exception as error:  # noqa: BLE001  a caller that waits gets it
             self._settle(None, error)
-        self._settled.wait()
+        except BaseException as error:
+            if self._settle(None, interruption(error)):  # it passes, and a caller that waits is told
+                self._controls.cancel()
+            raise
+        finally:
+            self._settled.wait()
+            self._close()
+
+    def _close(self) -> None:
         last = None
         try:
             last = replace(self._controls.progress(), elapsed=self.clock.now() - self._began, done=True)
@@ -328,8 +337,13 @@ class Run(Generic[R]):
             self._error = self._error or error  # no caller that waits has been told of an outcome yet
         except Exception as error:  # noqa: BLE001  the outcome is known
             drop("run: it did not end cleanly", error)
+        finally:
+            self._tell(last or Progress(done=True))
+
+    def _tell(self, last: Progress) -> None:
+        """Tell all who wait that it has ended."""
         with self._lock:
-            self._last = last or Progress(done=True)
+            self._last = last
             self._done.set()
             waiting, self._on_done = self._on_done, []
         for fn in waiting:

@@ -440,3 +440,23 @@ def test_a_source_that_cannot_be_opened_is_named_although_chunks_are_taken() -> 
     assert repr(probe.error) == "LookupError('gone')"
     assert [note.partition(",")[0] for note in probe.error.__notes__] == ["in the source"]  # type: ignore[union-attr]
     assert not isinstance(probe.error, ProtocolError)
+
+
+@pytest.mark.parametrize("name", PUSHED)
+def test_a_subscription_that_comes_after_the_end_is_cancelled(name: str) -> None:
+    class Silent:
+        asked = cancelled = 0
+
+        def request(self, _: int, /) -> None:
+            self.asked += 1
+
+        def cancel(self) -> None:
+            self.cancelled += 1
+
+    run = pushed(segment_of(PUSHED[name]), Plain(9))
+    assert run is not None
+    run.on_subscribe(Silent())
+    run.on_complete()
+    late = Silent()
+    run.on_subscribe(late)
+    assert (late.asked, late.cancelled) == (0, 1)

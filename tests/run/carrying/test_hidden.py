@@ -36,6 +36,16 @@ def test_branches_of_a_source_that_is_made_when_the_run_begins() -> None:
     assert source.last == 100
 
 
+def test_a_thousand_streams_that_are_made_inside_each_other_are_told_too() -> None:
+    source = Ledger(3)
+
+    def made(left: int) -> Stream[Any]:
+        return Stream.defer(lambda: made(left - 1)) if left else source.stream()
+
+    assert (made(2000) | Sink.for_each(str)).run().wait(WAIT) == 3
+    assert source.last == 3
+
+
 def test_what_defer_makes_is_made_once_whatever_it_is() -> None:
     made: list[int] = []
 
@@ -120,6 +130,29 @@ def test_a_loop_in_a_function_of_a_run_tells_nothing_and_is_not_refused() -> Non
 
     run = (Stream.just(1).map(looped).map_async(looped_async) | Sink.to_list()).run()
     assert run.wait(WAIT) == [5050]
+    assert source.told == []
+
+
+LATER: dict[str, Use] = {
+    "concat": lambda stream: Stream.just(0).concat(stream),
+    "concat_map": lambda stream: Stream.just(1, 2).concat_map(lambda _: stream),
+    "repeat": lambda stream: stream.repeat(2),
+    "retry": lambda stream: stream.concat(Stream.defer(lambda: 1 / 0)).retry(2).on_error_complete(),
+    "switch_if_empty": lambda stream: Stream.defer(lambda: iter(())).switch_if_empty(stream),
+}
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_a_loop_is_not_refused_what_it_subscribes_to_later(name: str) -> None:
+    source = Ledger(3)
+    loops: Any = LATER[name](source.stream())
+    found = list(loops)
+
+    async def looped_async(_: int) -> bool:
+        return [number async for number in loops] == found
+
+    run = (Stream.just(1).map(lambda _: list(loops) == found).map_async(looped_async) | Sink.to_list()).run()
+    assert run.wait(WAIT) == [True]
     assert source.told == []
 
 

@@ -179,6 +179,21 @@ def test_two_branches_commit_everything_at_the_end() -> None:
     assert source.last == 50
 
 
+def test_a_row_of_stages_that_is_too_long_for_one_loop_is_carried_as_well() -> None:
+    source = Ledger(9)
+    numbers = source.stream()
+    for _ in range(300):
+        numbers = numbers.map(lambda n: n + 1)
+    seen: list[int] = []
+    run = (numbers.take(5).map(lambda n: n // (n != 304)) | Sink.for_each(seen.append)).run()
+    with pytest.raises(ZeroDivisionError) as caught:
+        run.wait(WAIT)
+    assert caught.value.__notes__[0].startswith("in map(test_a_row_of_stages")
+    assert "step 302 of 304" in caught.value.__notes__[0]
+    assert seen == [301, 302, 303]
+    assert source.last == 3
+
+
 def test_a_failure_leaves_the_failing_element_and_all_behind_it() -> None:
     source = Ledger(10)
     with pytest.raises(ZeroDivisionError):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from penstock import Recorder, Sink, Stream, observe
+from penstock import Recorder, Sink, Stream, observe, thread
 from penstock.connectors import Positioned, reading
 from penstock.operators.resumable import MadeWhenRead
 from penstock.run.branches import valved
@@ -19,11 +19,11 @@ from penstock.run.carrying.committing import Committing
 from penstock.run.carrying.straight import _Intake, _StraightRun
 from penstock.run.valve import Valve
 from penstock.testing import VerificationError, check_commits
-from tests.engine.watch import dropped, no_thread_is_left
+from tests.engine.watch import dropped, left_alive, loop_apart, no_thread_is_left
 from tests.operators.catalogue import ENTRIES
 from tests.run.carrying.ledger import WAIT, Ledger
 
-__all__ = ["dropped", "no_thread_is_left"]
+__all__ = ["dropped", "loop_apart", "no_thread_is_left"]
 
 Use = Callable[[Stream[Any]], Stream[Any]]
 
@@ -91,6 +91,73 @@ def test_stages_that_pass_elements_on_need_no_marks() -> None:
     assert not is_straight(numbers(), Sink.to_list())
     assert not is_straight(numbers(), Sink.first())
     assert not is_straight(numbers(), Sink.foreach_batch(print, 2))
+
+
+def picky(number: int) -> int:
+    if number == 5:
+        raise ValueError("no five")
+    return number
+
+
+TAKEN: dict[str, Callable[[Stream[int], list[int]], object]] = {
+    "straight": lambda numbers, seen: (numbers | Sink.for_each(seen.append)).run().wait(WAIT),
+    "marked": lambda numbers, seen: (numbers.flat_map(lambda n: [n]) | Sink.for_each(seen.append)).run().wait(WAIT),
+    "a loop": lambda numbers, seen: seen.extend(numbers),
+    "pushed": lambda numbers, seen: seen.extend(numbers.map(lambda n: n)),
+    "fed": lambda numbers, seen: seen.extend(numbers.flat_map(lambda n: [n])),
+    "another thread": lambda numbers, seen: seen.extend(numbers.publish_on(thread())),
+}
+
+
+@pytest.mark.parametrize("use", TAKEN)
+def test_an_element_that_cannot_be_made_is_an_error_behind_those_before(use: str) -> None:
+    class Picky(Chunks):
+        async def fetch(self, most: int, /) -> Any:
+            numbers = await super().fetch(most)
+            return numbers and Positioned(MadeWhenRead(picky, [n for n, _ in numbers]), [n for n, _ in numbers])
+
+    seen: list[int] = []
+    with pytest.raises(ValueError, match="no five"):
+        TAKEN[use](Picky(9).stream(), seen)
+    assert seen == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("use", TAKEN)
+def test_none_is_no_element_however_it_comes(use: str) -> None:
+    class Holey(Chunks):
+        async def fetch(self, most: int, /) -> Any:
+            numbers = await super().fetch(most)
+            return numbers and Positioned([None if n == 5 else n for n, _ in numbers], [n for n, _ in numbers])
+
+    seen: list[int] = []
+    with pytest.raises(TypeError, match="None is not an element"):
+        TAKEN[use](Holey(9).stream(), seen)
+    assert seen == [1, 2, 3, 4]
+
+
+USES: dict[str, Callable[[Stream[int], Callable[[int], int]], Any]] = {
+    "straight": lambda numbers, fn: numbers | Sink.for_each(fn),
+    "marked": lambda numbers, fn: numbers.flat_map(lambda n: [n]) | Sink.for_each(fn),
+    "on a thread": lambda numbers, fn: numbers.publish_on(thread()).map(fn) | Sink.count(),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("size", [4, 8, 40])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.usefixtures("loop_apart")
+def test_an_interruption_commits_no_more_and_leaves_nothing_waiting(use: str, size: int) -> None:
+    before, source = set(threading.enumerate()), Chunks(40, [size])
+
+    def leave(number: int) -> int:
+        if number == 7:
+            raise SystemExit("enough")
+        return number
+
+    with pytest.raises(Exception, match=r"SystemExit\('enough'\)|the event loop ended before"):
+        USES[use](source.stream(), leave).run().wait(WAIT)
+    assert source.last < 7
+    assert left_alive(before) == []
 
 
 @FORMS

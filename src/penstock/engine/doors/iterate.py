@@ -15,7 +15,7 @@ from typing import Any
 from penstock.engine.grounds.cold_paths import too_late
 from penstock.engine.grounds.outlet import accepts, element_or_raise
 from penstock.engine.places.event_loops import AnyLoop, Future, blocking, loop_here, running, spawning
-from penstock.engine.places.telling import untold
+from penstock.engine.places.telling import refusing, untold
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect, pull, pull_async
 from penstock.engine.watching.observe import observed
@@ -33,10 +33,10 @@ class Inbox(Part):
     """A queue of what a subscription delivers, until the loop takes it; `waiting` says that the loop waits for it."""
 
     __slots__ = (
-        "_ahead", "_half", "_waits", "_window", "closed", "done", "error", "queue", "subscription", "waiting", "wake",
+        "_ahead", "_half", "_window", "closed", "done", "error", "queue", "subscription", "waiting", "wake",
     )  # fmt: skip
 
-    def __init__(self, window: int, wake: Callable[[], None], *, waits: bool = False) -> None:
+    def __init__(self, window: int, wake: Callable[[], None]) -> None:
         self.queue: deque[Any] = deque()
         self.waiting = False
         self.done = False
@@ -46,7 +46,6 @@ class Inbox(Part):
         self._window = window
         self._half = (window + 1) // 2
         self._ahead = False
-        self._waits = waits
         self.closed = False
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
@@ -116,18 +115,27 @@ class Inbox(Part):
     def ask(self, count: int) -> None:
         """Ask for elements."""
         subscription = self.subscription
-        if self.done or subscription is None:
-            return
-        if self._waits and (busy() or running()):  # this thread is going to wait for what it asks for
-            with blocking():
-                subscription.request(count)
-        else:
+        if not self.done and subscription is not None:
             subscription.request(count)
 
     def cancel(self) -> None:
         self.closed = True
         if self.subscription is not None:
             self.subscription.cancel()
+
+
+class _ForInbox(Inbox):
+    """The inbox of a `for` loop, on a thread that is going to wait for what it asks for."""
+
+    __slots__ = ()
+
+    def ask(self, count: int) -> None:
+        """Ask for elements; a stream that is subscribed only now belongs to the loop like those before."""
+        if busy() or running() or refusing():
+            with blocking(), untold():
+                super().ask(count)
+        else:
+            super().ask(count)
 
 
 def iterate(chain: Chain, window: int = WINDOW) -> Iterator[Any]:
@@ -139,7 +147,7 @@ def iterate(chain: Chain, window: int = WINDOW) -> Iterator[Any]:
 
 def _wait_for(chain: Chain, window: int) -> Iterator[Any]:
     arrived = Event()
-    inbox = Inbox(window, arrived.set, waits=True)
+    inbox = _ForInbox(window, arrived.set)
     try:
         with blocking(), untold():
             connect(chain, inbox)
@@ -207,11 +215,22 @@ class LoopInbox(Inbox):
             await self._future
 
 
+class _AsyncForInbox(LoopInbox):
+    """The inbox of an `async for` loop."""
+
+    __slots__ = ()
+
+    def ask(self, count: int) -> None:
+        """Ask for elements; a stream that is subscribed only now belongs to the loop like those before."""
+        with untold():
+            super().ask(count)
+
+
 async def _await_for(chain: Chain, window: int) -> AsyncIterator[Any]:
     loop = loop_here()
     if loop is None:
         raise RuntimeError("async for: no event loop is running here to wait on")
-    inbox = LoopInbox(window, loop)
+    inbox = _AsyncForInbox(window, loop)
     tasks: set[Any] = set()
     try:
         with spawning(tasks), untold():

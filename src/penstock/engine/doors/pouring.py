@@ -200,15 +200,17 @@ class _PourAsyncRun(AsyncRun):
         if begin is not None:
             await begin()
         inbox.ask(1)
-        while not inbox.done or inbox.queue:
+        while not self._gate.over and (inbox.queue or not inbox.done):
             for element in inbox.taken():
                 wanted = await self._basin.put(element)
                 if not wanted:
                     return count
                 count += wanted
                 if self._gate.over:
-                    return count  # cancelled meanwhile; a basin may keep the cancel to itself
+                    return count
             await inbox.comes()
+        if self._gate.over:
+            return count  # cancelled meanwhile; a basin may keep the cancel to itself
         try:
             await self._basin.end(inbox.error)
         except Exception as failure:

@@ -95,14 +95,14 @@ class AsyncWork(Part):
         self._waiting: dict[Hashable, deque[_Job]] = {}
         self._tasks: set[Task] = set()
         self._unfinished = 0
-        self._upstream = UpstreamWindow(2 * step.concurrency, 1)
+        self._upstream = UpstreamWindow(2 * step.concurrency)
         self._stopped = False
         self._closed = False
         self._admitting = False
         self._flushing = False
         self._outlet: Outlet[Any] = Outlet(downstream)
         self._outlet.on_request = self._begin
-        self._outlet.on_taken = self._upstream.credit
+        self._outlet.on_taken = self._upstream.request  # for each, since others are left out on the loop meanwhile
         self._outlet.on_cancel = self._upstream.cancel
         self._outlet.on_close = self._close
         self._outlet.also_held = lambda: len(self._arrivals) + self._unfinished
@@ -250,7 +250,7 @@ class AsyncWork(Part):
         # Delivering makes room, and upstream may fill it at once: admit all of that together.
         self._admitting = True
         if left_out:
-            self._upstream.credit(left_out)
+            self._upstream.request(left_out)
         self._outlet.wake()
         self._admit()
 

@@ -62,14 +62,14 @@ class Upstream:
 
 
 class UpstreamWindow(Upstream):
-    """An upstream that is asked for a window of elements once, and again when a part of them was taken."""
+    """An upstream that is asked for a window of elements once, and again when half of them was taken."""
 
-    __slots__ = ("_part", "_size", "_taken", "begun")
+    __slots__ = ("_half", "_size", "_taken", "begun")
 
-    def __init__(self, size: int, part: int | None = None) -> None:
+    def __init__(self, size: int) -> None:
         super().__init__()
         self._size = size
-        self._part = (size + 1) // 2 if part is None else part
+        self._half = (size + 1) // 2
         self._taken = 0
         self.begun = False
 
@@ -82,8 +82,8 @@ class UpstreamWindow(Upstream):
             self.request(self._size)
 
     def credit(self, count: int) -> None:
-        """Ask for more once enough was taken."""
+        """Ask for more once half of them was taken; one thread at a time."""
         self._taken += count
-        if self._taken >= self._part:
+        if self._taken >= self._half:
             taken, self._taken = self._taken, 0
             self.request(taken)

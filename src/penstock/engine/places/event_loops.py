@@ -123,6 +123,11 @@ class AnyLoop(Protocol):
         """Tell whether it is this very loop that runs the caller, and not one before or after it on the same thread."""
         ...
 
+    @property
+    def closed(self) -> bool:
+        """Tell whether the loop has ended, so that nothing can be called there any more."""
+        ...
+
     def call(self, fn: Callable[[], object], /) -> None:
         """Call `fn` on the loop, after what is on its way there already; from any thread."""
         ...
@@ -185,6 +190,11 @@ class AsyncioLoop:
     def current(self) -> bool:
         """Tell whether it is this very loop that runs the caller."""
         return _asyncio_loop() is self.loop
+
+    @property
+    def closed(self) -> bool:
+        """Tell whether the loop has ended."""
+        return self.loop.is_closed()
 
     def call(self, fn: Callable[[], object], /) -> None:
         """Call `fn` on the loop, after what is on its way there already."""

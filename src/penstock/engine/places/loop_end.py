@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import asyncio
 
+TURNS = 4
+"""How many turns of a loop without a task mean that none will come: a task that has ended may have made a call, and
+that one another, which starts a task to close something."""
+
 
 def wind_up(loop: asyncio.AbstractEventLoop) -> None:
-    """Cancel the tasks of a loop that has stopped, wait for them, and close it."""
+    """Cancel the tasks of a loop that has stopped, wait for them and for those that they leave behind, and close it."""
     import asyncio  # noqa: PLC0415  the core does not load it
 
-    async def end(tasks: set[asyncio.Task[Any]]) -> None:
-        await asyncio.gather(*tasks, return_exceptions=True)
+    async def end() -> None:
+        idle = 0
+        while idle < TURNS:
+            tasks = asyncio.all_tasks() - {asyncio.current_task()}
+            idle = 0 if tasks else idle + 1
+            await (asyncio.gather(*tasks, return_exceptions=True) if tasks else asyncio.sleep(0))
         await loop.shutdown_asyncgens()
 
     try:
-        pending = asyncio.all_tasks(loop)
-        for task in pending:
+        for task in asyncio.all_tasks(loop):
             task.cancel()
-        ending = loop.create_task(end(pending))
+        ending = loop.create_task(end())
         while not ending.done():
             with suppress(KeyboardInterrupt, SystemExit):  # each of another task or call stops the loop once more
                 loop.run_until_complete(ending)

@@ -28,6 +28,11 @@ def hidden_here(source: Any) -> Exception | None:
     return None if refusal is None else refusal(source)
 
 
+def refusing() -> bool:
+    """Tell whether such sources are refused in this context."""
+    return _refusal.get() is not None
+
+
 class untold:  # noqa: N801  reads as a word: `with untold():`
     """A context manager: what is opened inside of it is told nothing, as is known."""
 
@@ -41,4 +46,4 @@ class untold:  # noqa: N801  reads as a word: `with untold():`
             _refusal.reset(self._token)
 
 
-__all__ = ["Refusal", "hidden_here", "refuse_hidden", "untold"]
+__all__ = ["Refusal", "hidden_here", "refuse_hidden", "refusing", "untold"]

@@ -173,6 +173,15 @@ class TrioLoop:
         """Tell whether it is this very run that the caller is in."""
         return self.here
 
+    @property
+    def closed(self) -> bool:
+        """Tell whether the run of trio has ended."""
+        try:
+            self._calls.token.run_sync_soon(bool)
+        except trio.RunFinishedError:
+            return True
+        return False
+
     def call(self, fn: Call, /) -> None:
         """Call `fn` on the loop, after what is on its way there already."""
         self._calls.add(self._context, fn)

@@ -110,6 +110,8 @@ class AsyncRun(DrainRun):
             if todo:
                 iterator = self._segment.open_async(opener, self._gate)
                 async for element in iterator:
+                    if self._gate.over:
+                        break  # a source may keep the cancel to itself
                     if not todo:  # this one came when the end was looked for
                         todo = await self._take_demand()
                         if not todo:

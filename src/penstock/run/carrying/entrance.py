@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
+from penstock.engine.grounds.cold_paths import too_late
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.weaving.blame import operator_name
+from penstock.engine.weaving.segment import no_element
 from penstock.engine.words.demand import UNBOUNDED, add
-from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import Part, chunks_of, height_of
-from penstock.operators.resumable import OpenedRun, Resumable, element_of, positioned
+from penstock.operators.resumable import OpenedRun, Resumable, each, element_of, made
 from penstock.run.carrying.marks import Carried, SourceMarks
 from penstock.run.carrying.waiting import WaitingWatch
 from penstock.run.resumption import Position, Resumption
@@ -127,6 +128,8 @@ class _EntranceRun(Part):
             return  # rule 2.8
         try:
             element = element_of(pair)
+            if element is None:
+                raise no_element()
             mark = self._marks.enter(pair[0])
             with self._lock:
                 self._coming -= 1
@@ -142,10 +145,9 @@ class _EntranceRun(Part):
         if self._over:
             return  # rule 2.8
         marks = self._marks
-        found = positioned(pairs)
+        found = made(pairs)
         if found is None:
-            for pair in pairs:  # the elements before the one that is no pair come first
-                self.on_next(pair)
+            each(pairs, self.on_next, self._refuse)  # the elements before the one that is no pair come first
             return
         try:
             entered = marks.enter_all(found.positions)
@@ -187,7 +189,7 @@ class _EntranceRun(Part):
 
     def on_error(self, error: Exception, /) -> None:
         if self._over:
-            drop("an error came after the end or the cancel", error)
+            too_late(error)
             return
         self._over = True
         self._downstream.on_error(error)

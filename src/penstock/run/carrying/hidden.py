@@ -28,16 +28,16 @@ def made_first(chain: Chain) -> Chain:
         if inner is source.stream:
             return chain
         return Chain(replace(source, stream=inner), chain.steps, chain.places)
-    if not isinstance(source, Defer):
-        return chain
-    try:
-        given = source.make()
-    except Exception as error:  # noqa: BLE001  it is raised again where the stream would have been made
-        return Chain(replace(source, make=Called(source.make, None, error)), chain.steps, chain.places)
-    made = chain_of(given)
-    if made is None:
-        return Chain(replace(source, make=Called(source.make, given)), chain.steps, chain.places)
-    return made_first(Chain(made.source, (*made.steps, *chain.steps)))
+    while isinstance(source, Defer):  # one may give another, a thousand times
+        try:
+            given = source.make()
+        except Exception as error:  # noqa: BLE001  it is raised again where the stream would have been made
+            return Chain(replace(source, make=Called(source.make, None, error)), chain.steps, chain.places)
+        made = chain_of(given)
+        if made is None:
+            return Chain(replace(source, make=Called(source.make, given)), chain.steps, chain.places)
+        source, chain = made.source, Chain(made.source, (*made.steps, *chain.steps))
+    return chain
 
 
 def refuse_what_is_hidden() -> None:

@@ -41,7 +41,7 @@ from penstock.operators.on_error_resume import OnErrorResume
 from penstock.operators.on_error_return import OnErrorReturn
 from penstock.operators.parallel import Parallel
 from penstock.operators.publish_on import PublishOn
-from penstock.operators.switch_map import SwitchMap
+from penstock.operators.switch_map import LeavingFunction, SwitchMap
 from penstock.operators.tap import TapSignals
 from penstock.operators.throttle import Throttle
 from penstock.operators.timeout import Timeout
@@ -111,7 +111,7 @@ def _of_both(element: Carried, inner: Carried) -> Carried:
     return joined(inner.value, (made, inner))
 
 
-class _Latest(_Inner):
+class _Latest(_Inner, LeavingFunction):
     """The same where the stream of an element is left when the next one comes."""
 
     def __init__(self, fn: Callable[[Any], Any], lift: LiftChain) -> None:

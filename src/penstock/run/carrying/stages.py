@@ -21,6 +21,7 @@ from penstock.engine.runs.wiring import pull
 from penstock.engine.weaving.blame import describe, note_on, place_of
 from penstock.engine.weaving.segment import STARVED, Segment
 from penstock.engine.weaving.stepping import SteppingRun
+from penstock.engine.weaving.weave import pieces
 from penstock.engine.weaving.weave_push import PushWeaver
 from penstock.operators.buffer import Buffer
 from penstock.operators.flat_map import FlatMap
@@ -59,9 +60,10 @@ def lifted_stages(
     passing: list[Stage[Any, Any]] = []
 
     def flush(stop: int) -> None:
-        if passing:
-            made.append(PassingStages(tuple(passing), first + stop - len(passing), total))
-            passing.clear()
+        before = first + stop - len(passing)
+        for start, end in pieces([stage.body for stage in passing]) if passing else ():  # which fit into one loop each
+            made.append(PassingStages(tuple(passing[start:end]), before + start, total))
+        passing.clear()
 
     for at, stage in enumerate(stages):
         body = stage.body

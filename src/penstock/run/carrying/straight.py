@@ -181,6 +181,8 @@ class _StraightRun(FedRun):
         make: Callable[[Any], Any] | None = None
         if type(elements) is MadeWhenRead:
             make, elements = elements.make, elements.items
+        elif type(elements) is not list:
+            make, elements = elements.__getitem__, range(count)  # which may fail behind those before
         if type(elements) is not list:
             elements = list(elements)  # whose iterator knows how many are left
         at = 0
