@@ -139,6 +139,36 @@ def test_commits_that_wait_for_one_another_are_told_as_one() -> None:
     assert server.told[-1] == 40
 
 
+def test_a_commit_that_took_long_is_followed_by_a_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.connectors.reading_run.LONGEST_REST", float(WAIT))
+    monkeypatch.setattr("penstock.connectors.reading_run.REST", 1e9)
+    server = Server(1000)
+    server.committing = threading.Event()
+    ends = threading.Event()
+
+    def take(number: int) -> None:
+        server.committing.set()  # type: ignore[union-attr]
+        if number == 1000:
+            assert ends.wait(WAIT)
+
+    run = (server.stream(most=10, window=400) | Sink.for_each(take)).run()
+    ends.set()
+    assert run.wait(WAIT) == 1000
+    assert server.told[-1] == 1000  # the last one does not rest
+    assert len(server.told) <= 7  # all others do, until half of the window has come since
+
+
+def test_a_rest_ends_by_itself() -> None:
+    server = Server(None)
+    server.most = lambda n: 1
+    server.gate = threading.Event()
+    server.gate.set()
+    run = (server.stream() | Sink.for_each(str)).run()
+    wait_until(lambda: len(server.told) > 3)
+    run.cancel()
+    assert server.closed.wait(WAIT)
+
+
 @BOTH
 def test_an_open_that_raises_fails_the_stream(kind: str) -> None:
     server = Server(5, open=LOST)
