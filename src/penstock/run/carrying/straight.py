@@ -140,7 +140,7 @@ class _StraightRun(FedRun):
         with valve.lock:
             if valve.closed or self._done:
                 return  # rule 2.8, or the publisher had not yet heard of the end
-            valve.rows += count
+            valve.count(count)
             self._queue.append(given)  # type: ignore[arg-type]
             self._intake.came(count)
         self._wake(count)
@@ -166,21 +166,23 @@ class _StraightRun(FedRun):
         queue = self._queue
         while True:
             while queue:
-                self._going = going = queue.popleft()  # type: ignore[assignment]
+                self._going = queue.popleft()  # type: ignore[assignment]
                 self._reached = 0
-                yield from self._pieces(going)  # type: ignore[arg-type]
-                self._going = None
+                yield from self._pieces()
+                self._going = None  # nothing holds it then while the next is fetched
                 self._book.tell()
                 self._intake.ask()
             if self._done and self._error is None:
                 return  # a failure is no end: the loop's tails must not follow it
             yield _HUNGRY
 
-    def _pieces(self, going: Positioned[Any, Any]) -> Iterator[Iterable[Any]]:
+    def _pieces(self) -> Iterator[Iterable[Any]]:
+        going = self._going
+        assert going is not None
         elements, count = going.elements, len(going)
-        make: Callable[[Any], Any] | None = None
+        made_of: Callable[[Iterable[Any]], Iterable[Any]] = iter
         if type(elements) is MadeWhenRead:
-            make, elements = elements.make, elements.items
+            made_of, elements = elements.made_of, elements.items
         if type(elements) is not list:
             elements = list(elements)  # whose iterator knows how many are left
         at = 0
@@ -189,7 +191,7 @@ class _StraightRun(FedRun):
             self._piece_at, self._went = at, len(piece)
             self._chunk = iter(piece)
             began = monotonic()
-            yield self._chunk if make is None else map(make, self._chunk)
+            yield made_of(self._chunk)
             now = monotonic()  # the loop is done with all of it, since it asks for more
             at += self._went
             self._settle(self._went, whole=at == count or now - self._book.told > OFTEN)
