@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from penstock import Stream, SystemClock, VirtualClock, thread
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.testing import ManualPublisher, check_joint, marble, subscribed, timeline
+from penstock.testing import ManualPublisher, Probe, check_joint, marble, subscribed, timeline
 
 
 def model(count: int) -> Any:
@@ -150,3 +151,43 @@ def test_refuses_wrong_arguments(options: dict[str, Any], kind: type[Exception],
     with pytest.raises(kind) as refusal:
         Stream.range(3).buffer_timeout(**options)
     assert str(refusal.value) == message
+
+
+def test_a_list_whose_time_is_up_in_the_middle_of_an_iteration() -> None:
+    clock = VirtualClock()
+
+    def numbers() -> Iterator[int]:
+        for number in range(8):
+            yield number
+            clock.advance(1)
+
+    lists = Stream.from_iterable(numbers()).buffer_timeout(100, 3.5, clock=clock)
+    probe = subscribed(lists.map(lambda some: (clock.now(), some)), UNBOUNDED)
+    assert probe.elements == [(3.5, [0, 1, 2, 3]), (7.5, [4, 5, 6, 7])]
+    assert probe.completed
+
+
+def test_a_failure_in_the_middle_of_an_iteration_comes_behind_what_was_held() -> None:
+    def numbers() -> Iterator[int]:
+        yield from range(5)
+        raise LookupError("five")
+
+    probe = subscribed(Stream.from_iterable(numbers()).buffer_timeout(3, 60, clock=VirtualClock()), UNBOUNDED)
+    assert probe.elements == [[0, 1, 2], [3, 4]]
+    assert isinstance(probe.error, LookupError)
+
+
+def test_a_cancel_in_the_middle_of_an_iteration_is_seen_with_the_next_element() -> None:
+    made: list[int] = []
+
+    def make(number: int) -> int:
+        made.append(number)
+        if number == 7:
+            probe.cancel()
+        return number
+
+    probe = Probe[list[int]]()
+    Stream.range(100).map(make).buffer_timeout(50, 60, clock=VirtualClock()).subscribe(probe)
+    probe.request(1)
+    assert made == list(range(8))
+    assert probe.elements == []
