@@ -5,6 +5,10 @@ from the first request on. It is closed when the elements have ended, or were ca
 was read may be committed long after the last element was handed on. A commit that comes while another one is under way
 waits, and only the newest of those that wait is told. Where commits take long, the next one rests as well, unless half
 of the window has come since or nothing more will.
+
+No more than the window is uncommitted, and not only undone: while a commit waits or is under way, no more is fetched
+than there is room for until it has come to its end. Otherwise all that was told is committed, and what is under way is
+counted by those who tell.
 """
 
 from __future__ import annotations
@@ -79,8 +83,13 @@ class ReadingRun:
         self._waiting: Future | None = None
         self._committing: Task | None = None
         self._position: Any = _NOTHING
-        self._half = window // 2
-        """How many elements may come between two commits while the second one rests."""
+        self._window = window
+        self._reached = self._reaching = 0
+        """How many elements there are up to the position that waits, and up to the next one."""
+        self._committed_count: int | None = None
+        """How many elements are committed for sure; None where it is not told how many there are up to a position."""
+        self._pressed = False
+        """Whether a fetch waits for a commit, so that it does not rest."""
         self._came = self._came_before = 0
         """How many elements have come, and how many had when the last commit was begun."""
         self._rests_until = 0.0
@@ -103,10 +112,16 @@ class ReadingRun:
         self._deliver = chunks_of(downstream)
         outlet.open()
 
+    def reaches(self, count: int, /) -> None:
+        """Know how many elements there are up to the position that is committed next."""
+        self._reaching = count
+        if self._committed_count is None:
+            self._committed_count = 0
+
     def commit(self, position: Any, /) -> None:
         """Have the reader told that everything up to a position is done; does not wait for it."""
         with self._lock:
-            self._position = position
+            self._position, self._reached = position, self._reaching
         if not self._stirred:  # else the loop is about to look
             self._stirred = True
             self._call(self._commit_next)
@@ -179,10 +194,19 @@ class ReadingRun:
             self._waiting = lease.future()  # made before it is looked, so that no request is missed
             asked = outlet.demand
             wanted = self._most if asked >= UNBOUNDED else min(self._most, asked - len(outlet.queue))
-            if wanted > 0:
+            if wanted > 0 and self._must_wait(wanted):
+                self._commit_next()
+            elif wanted > 0:
                 self._waiting = None
                 return wanted
             await self._waiting
+
+    def _must_wait(self, wanted: int) -> bool:
+        """Tell whether so many more elements have to wait for a commit, which will come to its end."""
+        sure = self._committed_count
+        commits = self._committing is not None or self._position is not _NOTHING
+        self._pressed = commits and sure is not None and self._came + wanted - sure > self._window
+        return self._pressed
 
     async def _fetch_all(self) -> None:
         outlet, lease = self._outlet, self._lease
@@ -252,18 +276,24 @@ class ReadingRun:
         while self._position is not _NOTHING and not self._rests():
             with self._lock:  # so that one that comes meanwhile is not taken for the one before
                 position, self._position = self._position, _NOTHING
+                reached = self._reached
             self._came_before = self._came
             began = lease.time()
             await self._reader.commit(position)
             ended = lease.time()
             self._rests_until = ended + min(REST * (ended - began), LONGEST_REST)
+            if self._committed_count is not None:
+                self._committed_count = reached
+            self._wake()
 
     def _rests(self) -> bool:
         """Tell whether the next commit waits because the last one took long; it is begun when the rest is over."""
         lease = self._lease
         assert lease is not None
         left = self._rests_until - lease.time()
-        if left <= 0 or self._came - self._came_before > self._half or (self._over and self._left):
+        if left <= 0 or self._pressed or self._came - self._came_before > self._window // 2:
+            return False
+        if self._over and self._left:
             return False
         if self._resting is None:
             self._resting = lease.spawn(_pass(lease.sleep(left)))
@@ -286,6 +316,7 @@ class ReadingRun:
                 outlet.fail_now(failure)
         elif self._position is not _NOTHING:
             self._commit_next()
+        self._wake()  # a fetch may have waited for it
         self._close_when_over()
 
     def _close_when_over(self) -> None:

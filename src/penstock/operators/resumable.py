@@ -147,6 +147,8 @@ class Opened(Generic[T]):
     """Lets go of the connection, behind the last commit; called once, from any thread, and does not wait."""
     wait: Callable[[], object] | None = None
     """Blocks until it is closed, and raises what a commit failed with that was told after the elements had ended."""
+    reaches: Callable[[int], object] | None = None
+    """Is told, before a commit, how many of the elements there are up to its position; called as that is."""
     cede: Callable[[], Callable[[], Any]] | None = None
     """Leaves it to a sink to tell what is done, together with what it writes; gives what returns the connection."""
 
@@ -172,11 +174,15 @@ class OpenedRun:
         for each in to_close:
             _closed(each)
 
-    def commit(self, position: Any) -> None:
-        """Tell the source that everything up to a position is done."""
-        tell = next((each.commit for each in self._opened), self._source.commit)
-        if tell is not None and not self._ceded:
-            tell(position)
+    def commit(self, position: Any, count: int | None = None) -> None:
+        """Tell the source that everything up to a position is done, which may be known to be so many elements."""
+        opened = next(iter(self._opened), None)
+        tell = self._source.commit if opened is None else opened.commit
+        if tell is None or self._ceded:
+            return
+        if opened is not None and opened.reaches is not None and count is not None:
+            opened.reaches(count)
+        tell(position)
 
     def cede(self) -> None:
         """Leave it to a sink to tell what is done; before anything is opened."""

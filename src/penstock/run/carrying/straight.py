@@ -86,7 +86,7 @@ class StraightSource(Source[Any]):
 class _StraightRun(FedRun):
     """The loop of the stages, fed with what the source gives; see the module."""
 
-    __slots__ = ("_book", "_going", "_intake", "_piece_at", "_reached", "_size", "_valve", "_went")
+    __slots__ = ("_book", "_finished", "_going", "_intake", "_piece_at", "_reached", "_size", "_valve", "_went")
 
     def __init__(self, marks: SourceMarks, valve: Valve, chain: Chain, downstream: Subscriber[Any]) -> None:
         super().__init__(chain.segment(0, len(chain.steps)), downstream)
@@ -103,6 +103,8 @@ class _StraightRun(FedRun):
         """How many of what has come together are known to be done, by their position."""
         self._size = 1
         """How many elements the next piece has at most."""
+        self._finished = 0
+        """How many elements are done."""
 
     # From the source.
 
@@ -206,13 +208,14 @@ class _StraightRun(FedRun):
         """Know what of the last piece is done; where it is not told, the position is not asked for."""
         self._went = 0
         self._intake.done(done)
+        self._finished += done
         reached = self._piece_at + done
         if whole and reached > self._reached and self._going is not None:
             self._reached = reached
             position = self._going.positions[reached - 1]
             if position is None:
                 raise TypeError("resumable: None is the beginning and no position")
-            self._book.reach(position)
+            self._book.reach(position, self._finished)
 
     def _leave(self) -> None:
         """Know that the loop reads nothing more, and is done with all that it has read."""
