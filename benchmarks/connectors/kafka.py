@@ -3,8 +3,9 @@
     python -m benchmarks.connectors.kafka
 
 Both run in turn against one broker. By hand means the shortest loop that does the same: the reader takes the value of
-each message, keeps the offsets and commits them for each batch, as a member of a group; the writer waits for the
-confirmation of each batch.
+each message, keeps the offsets and commits them for each batch, as a member of a group, hears of a commit that fails
+and waits for the last one; the writer waits for the confirmation of each batch, and has one request under way at a
+time, without which records change their order when a request is sent again.
 """
 
 from __future__ import annotations
@@ -25,12 +26,19 @@ from tests.connectors.kafka.server import OLD, OPTIONS, Broker
 
 COUNT = 1_000_000
 BATCH = 1000
-ROUNDS = 3
+ROUNDS = 7
 
 
 def read_by_hand(servers: str, topic: str, group: str) -> int:
     """Sum the values of a topic with the client alone, committing each batch."""
+    failures: list[object] = []
+
+    def committed(error: object, _: object) -> None:
+        if error is not None:
+            failures.append(error)
+
     own: dict[str, Any] = {"bootstrap.servers": servers, "group.id": group, "enable.auto.commit": False}
+    own |= {"on_commit": committed}
     own |= {"queued.min.messages": HELD, "queued.max.messages.kbytes": HELD_KBYTES, "fetch.queue.backoff.ms": 10}
     consumer = Consumer({**OPTIONS, **own, "fetch.wait.max.ms": 20, "auto.offset.reset": "earliest"})
     consumer.subscribe([topic])
@@ -44,8 +52,10 @@ def read_by_hand(servers: str, topic: str, group: str) -> int:
                 taken += 1
         given = [TopicPartition(topic, number, offset) for number, offset in offsets.items()]
         if given:
-            consumer.commit(offsets=given, asynchronous=True)
+            consumer.commit(offsets=given, asynchronous=taken < COUNT)
     consumer.close()
+    if failures:
+        raise RuntimeError(f"{len(failures)} commits have failed")
     return total
 
 
@@ -70,6 +80,7 @@ def write_by_hand(servers: str, topic: str, _: str) -> int:
         failures.append(error)
 
     own: dict[str, Any] = {"bootstrap.servers": servers, "acks": "all", "linger.ms": 5}
+    own |= {"max.in.flight.requests.per.connection": 1}
     producer = Producer({**OLD, **own, "delivery.report.only.error": True, "on_delivery": failed})
     for first in range(0, COUNT, BATCH):
         for n in range(first, first + BATCH):

@@ -182,6 +182,75 @@ def test_commits_that_wait_for_one_another_are_told_as_one() -> None:
     assert server.told[-1] == 40
 
 
+def test_a_commit_that_took_long_is_followed_by_a_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.connectors.reading_run.LONGEST_REST", float(WAIT))
+    monkeypatch.setattr("penstock.connectors.reading_run.REST", 1e9)
+    server = Server(1000)
+    server.committing = threading.Event()
+    ends = threading.Event()
+
+    def take(number: int) -> None:
+        server.committing.set()  # type: ignore[union-attr]
+        if number == 1000:
+            assert ends.wait(WAIT)
+
+    run = (server.stream(most=10, window=400) | Sink.for_each(take)).run()
+    ends.set()
+    assert run.wait(WAIT) == 1000
+    assert server.told[-1] == 1000  # the last one does not rest
+    assert len(server.told) <= 7  # all others do, until half of the window has come since
+
+
+@pytest.mark.parametrize("behind", ["straight", "on a thread", "in batches"])
+def test_no_more_than_the_window_is_uncommitted_however_long_a_commit_takes(behind: str) -> None:
+    server = Server(3000)
+    ahead: list[int] = []
+
+    class Slow(Connection):
+        async def commit(self, position: int) -> None:
+            await asyncio.sleep(0.003)
+            await super().commit(position)
+
+    async def slow(after: int | None) -> Connection:
+        return Slow(server, after or 0)
+
+    def take(number: int) -> None:
+        ahead.append(number - max(server.told, default=0))
+
+    stream = reading(slow, most=30, window=100)
+    ends = {
+        "straight": stream | Sink.for_each(take),
+        "on a thread": stream.publish_on(thread()) | Sink.for_each(take),
+        "in batches": stream | Sink.foreach_batch(lambda some: [take(number) for number in some], 7, 0.001),
+    }
+    ends[behind].run().wait(WAIT)
+    assert len(ahead) == 3000
+    assert max(ahead) <= 100
+    assert server.told[-1] == 3000
+
+
+def test_a_commit_that_hangs_holds_up_what_is_beyond_the_window() -> None:
+    server = Server(None)
+    server.committing = threading.Event()
+    run = (server.stream(most=10, window=100) | Sink.for_each(str)).run()
+    wait_until(lambda: sum(server.asked) == 100)
+    server.committing.set()
+    wait_until(lambda: sum(server.asked) > 1000)
+    run.cancel()
+    assert server.closed.wait(WAIT)
+
+
+def test_a_rest_ends_by_itself() -> None:
+    server = Server(None)
+    server.most = lambda n: 1
+    server.gate = threading.Event()
+    server.gate.set()
+    run = (server.stream() | Sink.for_each(str)).run()
+    wait_until(lambda: len(server.told) > 3)
+    run.cancel()
+    assert server.closed.wait(WAIT)
+
+
 @BOTH
 def test_an_open_that_raises_fails_the_stream(kind: str) -> None:
     server = Server(5, open=LOST)

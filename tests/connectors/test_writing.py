@@ -119,6 +119,39 @@ def test_a_batch_that_is_not_full_is_written_when_its_time_has_come() -> None:
     assert [number for batch in table.batches for number in batch] == [1, 2]
 
 
+def test_the_next_batch_is_collected_while_one_is_written_and_no_more() -> None:
+    table = Table()
+    table.gate = threading.Event()
+    made: list[int] = []
+
+    def make(number: int) -> int:
+        made.append(number)
+        return number
+
+    run = (Stream.range(20).map(make) | writing(table.open, size=3)).run()
+    assert table.waits.wait(WAIT)
+    wait_until(lambda: len(made) == 6)
+    table.gate.set()
+    assert run.wait(WAIT) == 20
+    assert [len(batch) for batch in table.batches] == [3] * 6 + [2]
+
+
+def test_a_failure_while_one_is_written_comes_behind_it() -> None:
+    table = Table()
+    table.gate = threading.Event()
+
+    def make(number: int) -> int:
+        if number == 4:
+            table.gate.set()  # type: ignore[union-attr]
+            raise LOST
+        return number
+
+    with pytest.raises(ConnectionError):
+        (Stream.range(20).map(make) | writing(table.open, size=3)).run().wait(WAIT)
+    assert table.batches[0] == [0, 1, 2]
+    assert table.closed.wait(WAIT)
+
+
 def test_a_written_batch_is_done() -> None:
     source, table = Ledger(9), Table()
     assert (source.stream() | writing(table.open, size=3, seconds=None)).run().wait(WAIT) == 9

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -187,3 +188,43 @@ def test_a_list_is_not_forgotten_if_the_alarm_was_set_late_for_the_one_before() 
     assert probe.elements == [[1], [2, 3]]
     clock.advance(2)
     assert probe.elements == [[1], [2, 3], [4]]
+
+
+def test_a_list_whose_time_is_up_in_the_middle_of_an_iteration() -> None:
+    clock = VirtualClock()
+
+    def numbers() -> Iterator[int]:
+        for number in range(8):
+            yield number
+            clock.advance(1)
+
+    lists = Stream.from_iterable(numbers()).buffer_timeout(100, 3.5, clock=clock)
+    probe = subscribed(lists.map(lambda some: (clock.now(), some)), UNBOUNDED)
+    assert probe.elements == [(3.5, [0, 1, 2, 3]), (7.5, [4, 5, 6, 7])]
+    assert probe.completed
+
+
+def test_a_failure_in_the_middle_of_an_iteration_comes_behind_what_was_held() -> None:
+    def numbers() -> Iterator[int]:
+        yield from range(5)
+        raise LookupError("five")
+
+    probe = subscribed(Stream.from_iterable(numbers()).buffer_timeout(3, 60, clock=VirtualClock()), UNBOUNDED)
+    assert probe.elements == [[0, 1, 2], [3, 4]]
+    assert isinstance(probe.error, LookupError)
+
+
+def test_a_cancel_in_the_middle_of_an_iteration_is_seen_with_the_next_element() -> None:
+    made: list[int] = []
+
+    def make(number: int) -> int:
+        made.append(number)
+        if number == 7:
+            probe.cancel()
+        return number
+
+    probe = Probe[list[int]]()
+    Stream.range(100).map(make).buffer_timeout(50, 60, clock=VirtualClock()).subscribe(probe)
+    probe.request(1)
+    assert made == list(range(8))
+    assert probe.elements == []

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
+from penstock import Stream
 from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.wiring import connect
 from penstock.run import Valve, Valved
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
@@ -53,3 +57,29 @@ def test_what_has_come_before_the_closing_waits_for_demand():
     assert probe.elements == [0, 1, 2]
     assert probe.completed
     assert valve.rows == 3
+
+
+@pytest.mark.parametrize(
+    "items", [range(5, 50, 3), tuple(range(15)), bytes(range(1, 16)), list(range(15)), "abcdefghijklmno"]
+)
+def test_what_is_iterated_is_counted_and_closed_between_two_elements(items: Any):
+    valve, probe = Valve(), Probe[Any]()
+    connect(Chain(Valved(Stream.from_iterable(items)._chain, valve)), probe)
+    probe.request(4)
+    assert valve.rows in {4, 5}
+    probe.request(2)
+    assert probe.elements == list(items)[:6]
+    valve.close()
+    probe.request(99)
+    assert probe.elements == list(items)[: len(probe.elements)]
+    assert len(probe.elements) == valve.rows < 8
+    assert probe.completed
+
+
+def test_a_valve_that_is_closed_lets_nothing_in():
+    valve, probe = Valve(), Probe[int](request=9)
+    valve.close()
+    connect(Chain(Valved(Stream.range(9)._chain, valve)), probe)
+    assert probe.elements == []
+    assert probe.completed
+    assert valve.rows == 0

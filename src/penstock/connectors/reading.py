@@ -101,7 +101,7 @@ def reading(
     """
     async_function_given("reading", "open", open)
     count_given("reading", "most", most, 1)
-    return Stream(Chain(Resumable(_Reading(open, most), opens=True, window=window, notes=notes)))
+    return Stream(Chain(Resumable(_Reading(open, most, window), opens=True, window=window, notes=notes)))
 
 
 def feeding(
@@ -132,10 +132,11 @@ class _Reading:
 
     open: Callable[[Any], Awaitable[Any]]
     most: int
+    window: int
 
     def __call__(self, after: Any) -> Opened[Any]:
-        run = ReadingRun("reading", lambda: self.open(after), self.most, pairs=True)
-        return Opened(Stream(Chain(_Fetched(run))), run.commit, run.close, run.wait, run.cede)
+        run = ReadingRun("reading", lambda: self.open(after), self.most, pairs=True, window=self.window)
+        return Opened(Stream(Chain(_Fetched(run))), run.commit, run.close, run.wait, run.reaches, run.cede)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -164,6 +164,9 @@ def _nothing() -> None:
 class _WritingBasin:
     """The writer of one run, opened with the first batch."""
 
+    ahead: ClassVar[bool] = True
+    """The next batch is collected while one is written."""
+
     def __init__(self, open: Callable[[], Awaitable[Any]]) -> None:  # noqa: A002
         self._open = open
         self._writer: Any = None

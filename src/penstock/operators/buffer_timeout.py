@@ -7,7 +7,7 @@ Marble: a.buffer_timeout(3, 2, clock=clock) over (123)-4----5-|
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -15,6 +15,7 @@ from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.grounds.timed import Timed
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.words.arguments import count_given
+from penstock.engine.words.part import Basket
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Holding, Joint, MakeWaiting, Results, Tie
 
@@ -75,6 +76,9 @@ class _BufferTimeoutRun(Timed):
     The list is one for the whole run. Elements are put behind it by upstream's signals, which are serial, without the
     lock; they are taken from its front under the lock. A thread that has taken some looks afterwards whether others
     have come meanwhile, and sets the alarm for them: upstream sets it only for an element that it sees alone.
+
+    Between the first and the last element of a list there is nothing to look at, so it is also a basket. Elements that
+    there was room for count as arrived from the start, so that too few are asked for and not too many.
     """
 
     def __init__(self, step: BufferTimeout[Any], downstream: Subscriber[Any]) -> None:
@@ -92,6 +96,12 @@ class _BufferTimeoutRun(Timed):
         """How many elements the lists in the queue have."""
         self._late = False
         """Whether the time of the list was up while downstream asked for nothing."""
+        self._room = self._put_before = 0
+        """How many elements there was room for, and how many had been held or taken before."""
+        self._emitted = 0
+        """How many elements are in the lists that were made."""
+        self.stop: list[None] = []
+        """Not empty when some were taken since there was room: then the alarm may have to be set."""
         self.outlet.also_held = lambda: len(self._items)
 
     def on_next(self, element: Any, /) -> None:
@@ -128,6 +138,36 @@ class _BufferTimeoutRun(Timed):
         if self._arrived >= self._asked:
             self.ask()
 
+    def basket(self) -> Basket:
+        """Return itself."""
+        return self
+
+    @property
+    def put(self) -> Callable[[Any], object]:
+        """Return what holds one more."""
+        return self._items.append
+
+    def room(self, most: int, /) -> int:
+        """Return how many elements only have to be held: those between the first and the last of a list."""
+        self.stop.clear()  # before it is looked
+        with self.lock:
+            held = len(self._items)
+            self._put_before = self._emitted + held
+        room = self._room = min(most, max(self._count - held - 1, 0)) if held and not self.upstream.over else 0
+        self._arrived += room
+        return room
+
+    def filled(self) -> int:
+        """Take note of how many were put in."""
+        with self.lock:
+            count = self._emitted + len(self._items) - self._put_before
+        self._arrived -= self._room - count
+        if self.stop:
+            self._set_again()
+        if self._arrived >= self._asked:
+            self.ask()
+        return count
+
     def _full(self) -> None:
         with self.lock:
             full = len(self._items) >= self._count  # else its time was up meanwhile
@@ -155,9 +195,12 @@ class _BufferTimeoutRun(Timed):
 
     def _emit(self) -> None:
         """Queue the list that is held; under the lock."""
+        if not self.stop:
+            self.stop.append(None)  # first, so that an element that is put in behind those is seen
         count = len(self._items)
         items = self._items[:count]
         del self._items[:count]
+        self._emitted += count
         self._number += 1
         self._late = False
         self._sizes.append(count)
@@ -205,4 +248,5 @@ class _BufferTimeoutRun(Timed):
 
     def closed(self) -> None:
         self.alarm.close()
+        self.stop.append(None)
         self._items = []

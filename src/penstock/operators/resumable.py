@@ -40,19 +40,27 @@ class MadeWhenRead(Sequence[T]):
 
     make: Callable[[Any], T]
     items: Sequence[Any]
+    make_each: Callable[[Iterable[Any]], Iterator[T]] | None = None
+    """Does the same for many items in less time, still each when it is read; a generator function for one."""
 
     def __len__(self) -> int:
         return len(self.items)
 
     def __iter__(self) -> Iterator[T]:
-        return map(self.make, self.items)
+        return self.made_of(self.items)
+
+    def made_of(self, items: Iterable[Any]) -> Iterator[T]:
+        """Return the elements of items, which are read one by one."""
+        return map(self.make, items) if self.make_each is None else self.make_each(items)
 
     @overload
     def __getitem__(self, at: int) -> T: ...
     @overload
     def __getitem__(self, at: slice) -> MadeWhenRead[T]: ...
     def __getitem__(self, at: int | slice) -> T | MadeWhenRead[T]:
-        return MadeWhenRead(self.make, self.items[at]) if isinstance(at, slice) else self.make(self.items[at])
+        if isinstance(at, slice):
+            return MadeWhenRead(self.make, self.items[at], self.make_each)
+        return self.make(self.items[at])
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +177,8 @@ class Opened(Generic[T]):
     """Lets go of the connection, behind the last commit; called once, from any thread, and does not wait."""
     wait: Callable[[], object] | None = None
     """Blocks until it is closed, and raises what a commit failed with that was told after the elements had ended."""
+    reaches: Callable[[int], object] | None = None
+    """Is told, before a commit, how many of the elements there are up to its position; called as that is."""
     cede: Callable[[], Callable[[], Any]] | None = None
     """Leaves it to a sink to tell what is done, together with what it writes; gives what returns the connection."""
 
@@ -194,11 +204,15 @@ class OpenedRun:
         for each in to_close:
             _closed(each)
 
-    def commit(self, position: Any) -> None:
-        """Tell the source that everything up to a position is done."""
-        tell = next((each.commit for each in self._opened), self._source.commit)
-        if tell is not None and not self._ceded:
-            tell(position)
+    def commit(self, position: Any, count: int | None = None) -> None:
+        """Tell the source that everything up to a position is done, which may be known to be so many elements."""
+        opened = next(iter(self._opened), None)
+        tell = self._source.commit if opened is None else opened.commit
+        if tell is None or self._ceded:
+            return
+        if opened is not None and opened.reaches is not None and count is not None:
+            opened.reaches(count)
+        tell(position)
 
     def cede(self) -> None:
         """Leave it to a sink to tell what is done; before anything is opened."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import length_hint
 from threading import Lock
 from typing import Any
 
@@ -16,19 +17,32 @@ from penstock.engine.words.part import Part
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Opener, Source
 
+_KNOWN = frozenset(map(type, (iter(range(0)), iter(()), iter(b""))))
+"""Iterators over what never changes; they know how much is left, and can be told to be at the end."""
+
 
 class Valve:
     """A valve that counts the elements of one run's source, and ends it when told."""
 
-    __slots__ = ("_taps", "closed", "lock", "rows")
+    __slots__ = ("_counted", "_read", "_taps", "closed", "lock")
 
     def __init__(self) -> None:
         self.lock = Lock()
         """Held where an element passes, so that it passes whole, and is counted, or not at all."""
         self._taps: list[_Tap] = []
         self.closed = False
-        self.rows = 0
-        """Elements that have passed."""
+        self._counted = 0
+        self._read: list[tuple[Any, int]] = []
+        """Iterators that are read as they are, with the number of their elements."""
+
+    @property
+    def rows(self) -> int:
+        """Return how many elements have passed; one that another thread reads just as it is closed may be left out."""
+        return self._counted + sum([length - length_hint(iterator) for iterator, length in self._read])
+
+    def count(self, rows: int) -> None:
+        """Count elements that pass; while the lock is held, or by the one thread that passes any."""
+        self._counted += rows
 
     @property
     def demand(self) -> int:
@@ -41,6 +55,10 @@ class Valve:
         with self.lock:
             self.closed = True
             taps = list(self._taps)
+            for iterator, length in self._read:
+                self._counted += length - length_hint(iterator)
+                iterator.__setstate__(length)  # so that it is used up
+            self._read = []
         for tap in taps:
             tap.close()
 
@@ -57,11 +75,20 @@ class Valve:
 
     def watch(self, iterator: Iterator[Any]) -> Iterator[Any]:
         """Iterate until the end or until the valve is closed."""
+        if type(iterator) not in _KNOWN:
+            return self._watched(iterator)
+        with self.lock:  # it knows how far it was read, so nothing is done for each element
+            if self.closed:
+                return iter(())
+            self._read = [*self._read, (iterator, length_hint(iterator))]
+        return iterator
+
+    def _watched(self, iterator: Iterator[Any]) -> Iterator[Any]:
         try:
             if self.closed:
                 return
             for element in iterator:
-                self.rows += 1
+                self._counted += 1
                 yield element
                 if self.closed:
                     return
@@ -101,7 +128,7 @@ class _Tap(Part):
         with valve.lock:
             if valve.closed:
                 return  # the publisher had not yet heard of the end (rule 2.8)
-            valve.rows += len(elements)
+            valve.count(len(elements))
             self._outlet.queue.extend(elements)
         self._outlet.wake()
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice, repeat
+from operator import length_hint
 from threading import Event
 from typing import Any
 
@@ -209,20 +212,25 @@ class TopicWriter:
         self._failures = 0
         self._failure = None
         deadline = time.monotonic() + self._how.timeout + 5.0  # the client gives up first, and says why
-        produce, topic = self._producer.produce, self._how.topic
-        for element in batch:
-            if topic is not None and type(element) is bytes:  # nothing to look up: the short way
-                try:
-                    produce(topic, element)
-                except BufferError:
-                    self._send(element, deadline)
-            else:
-                self._send(element, deadline)
+        topic, begun = self._how.topic, 0
+        if topic is not None and type(batch) is list and {*map(type, batch)} == {bytes}:  # nothing to look up for any
+            begun = self._send_values(topic, batch)
+        for element in islice(batch, begun, None):
+            self._send(element, deadline)
         while (open_ones := self._producer.flush(SLICE)) and not self._left.is_set() and time.monotonic() < deadline:
             if self._complaints.refusal is not None:
                 self._producer.purge()
         if open_ones or self._failures:
             raise self._unconfirmed(open_ones + self._failures, len(batch))
+
+    def _send_values(self, topic: str, values: list[Any]) -> int:
+        """Hand values to the client until its queue is full; return how many it has taken."""
+        left = iter(values)
+        try:
+            deque(map(self._producer.produce, repeat(topic), left), 0)
+        except BufferError:
+            return len(values) - length_hint(left) - 1  # the last one that was read was not taken
+        return len(values)
 
     def _send(self, element: Record | bytes, deadline: float) -> None:
         target: Any = self._how.topic

@@ -2,7 +2,9 @@
 
 The client lets one call in at a time: a commit beside a call that waits for messages waits as long, and one beside the
 callback of a rebalance until that has returned. So commits are asked for from any thread and made on the consumer's:
-between two calls, and while a partition that is to go waits for what was given of it.
+between two calls, and while a partition that is to go waits for what was given of it. One that is asked for while
+messages are taken is sent with the next call for them, and the answer comes in one after that, so that nothing waits
+for the brokers; where no such call follows, or the answer is an error, it is made again and waited for.
 
 `take(n)` asks the client for n messages at most. Behind it the client fetches ahead, within the bounds of
 `ConsumerSettings`. While none are asked for, `idle` pauses the partitions and goes on polling: a member of a group that
@@ -29,9 +31,14 @@ from penstock.connectors.kafka.link import LOGGER, BrokerLink, Complaints, missi
 from penstock.connectors.kafka.positions import Place
 
 Start = Literal["earliest", "latest"]
+Committed = Callable[[KafkaError | None, list[TopicPartition]], None]
 
 WAIT = 0.1
 """Seconds that a call waits for a message; a cancel waits as long at most."""
+AT_ONCE = 600
+"""How many messages are taken in one call at most. Python looks for garbage when 700 objects more than before are there
+(`gc.get_threshold`), and messages that come and go together in smaller numbers never make it look: that would take a
+tenth of the time of reading, and more where a program has many objects."""
 IDLE = 1.0
 """Seconds without a demand after which the partitions are paused."""
 COMMIT_SECONDS = 30.0
@@ -53,8 +60,8 @@ class ConsumerSettings:
     held_kbytes: int
     handover: float = HANDOVER
 
-    def consumer(self, complaints: Complaints) -> Consumer:
-        """Make a consumer; it has not connected yet."""
+    def consumer(self, complaints: Complaints, committed: Committed | None = None) -> Consumer:
+        """Make a consumer, which tells what becomes of commits that are not waited for; it has not connected yet."""
         own: dict[str, Any] = {
             "group.id": self.group or "penstock",  # the client wants a name even where no group is joined
             "enable.auto.commit": False,
@@ -65,6 +72,8 @@ class ConsumerSettings:
             "queued.max.messages.kbytes": self.held_kbytes,
             "fetch.queue.backoff.ms": 10,  # the client waits for 1 s when its queue was full, which halts a fast run
         }
+        if committed is not None:
+            own["on_commit"] = committed
         if not self.live:
             own["fetch.wait.max.ms"] = 20  # a broker answers so late that there is no more
         return Consumer(self.link.config(own, complaints), logger=LOGGER)
@@ -79,6 +88,16 @@ class ConsumerSettings:
 
 def _nothing(_: list[Place]) -> None:
     pass
+
+
+@dataclass(slots=True)
+class _SentCommit:
+    """A commit that is on its way to the brokers."""
+
+    offsets: dict[Place, int]
+    asked: list[Future[None]]
+    """Who is told that it has come."""
+    failed: bool = False
 
 
 class KafkaIntake:
@@ -111,13 +130,14 @@ class KafkaIntake:
         self._moved = True
         """Whether that may have changed."""
         self._commits: SimpleQueue[tuple[Mapping[Place, int], Future[None]]] = SimpleQueue()
+        self._sent: _SentCommit | None = None
         self.ledger = DoneOffsets()
 
     def open(self, topics: tuple[str, ...], places: tuple[Place, ...], after: Mapping[Place, int]) -> None:
         """Connect, and read from topics or from partitions; without a group, all partitions of the topics."""
         self._after = dict(after)
         reading = self.how
-        self._consumer = reading.consumer(self._complaints)
+        self._consumer = reading.consumer(self._complaints, self._answered)
         there = topics_there(self._consumer, reading.link, self._complaints, self.stopping)
         for topic in (*topics, *(topic for topic, _ in places)):
             if not topic.startswith("^") and topic not in there:
@@ -208,24 +228,26 @@ class KafkaIntake:
         if self._failure is not None:
             raise self._failure
         self._asked = time.monotonic()
+        self._send_asked()
         if self._paused:
             self._paused = False
             self._consumer.resume(self._consumer.assignment())
         if self._stash:
             found, self._stash = self._stash[:most], self._stash[most:]
             return found
-        return self._polled(most, wait)
+        return self._polled(min(most, AT_ONCE), wait)
 
     def _polled(self, most: int, wait: float) -> list[Message]:
-        # A call for many waits until it has them all, so the first is waited for alone.
-        found: list[Message] = self._consumer.consume(1, wait)
-        if found and most > 1:
-            found += self._consumer.consume(most - 1, 0)
+        found: list[Message] = self._consumer.consume(most, 0)
+        if not found and wait:  # a call for many waits until it has them all, so the first is waited for alone
+            found = self._consumer.consume(1, wait)
+            if found and most > 1:
+                found += self._consumer.consume(most - 1, 0)
         if self._moved:  # not when it is needed: the client answers no other thread while it calls back
             self._moved = False
             self._membership = self._consumer.consumer_group_metadata()
         good = found
-        if [error for error in map(Message.error, found) if error is not None]:
+        if any(map(Message.error, found)):
             good = [message for message in found if message.error() is None]
             for message in found:
                 error = message.error()
@@ -287,21 +309,70 @@ class KafkaIntake:
         return told
 
     def commit_asked(self, wait: float = 0.0) -> None:
-        """Make the commits that were asked for, waiting a little for the first."""
+        """Make the commits that were asked for, waiting a little for the first, and for the brokers."""
+        sent, self._sent = self._sent, None
+        if sent is not None:  # nobody will hear of it, or it has failed
+            self._settle(sent.offsets, sent.asked)
+            wait = 0.0
         try:
             while True:
                 offsets, told = self._commits.get(timeout=wait) if wait else self._commits.get_nowait()
                 wait = 0.0
-                if not told.set_running_or_notify_cancel():
-                    continue
-                try:
-                    self._commit(offsets)
-                except Exception as error:  # noqa: BLE001  told to the run
-                    told.set_exception(error)
-                else:
-                    told.set_result(None)
+                if told.set_running_or_notify_cancel():
+                    self._settle(offsets, [told])
         except Empty:
             return
+
+    def _settle(self, offsets: Mapping[Place, int], asked: list[Future[None]]) -> None:
+        """Commit offsets, wait for it, and tell those who have asked for it."""
+        failure: Exception | None = None
+        try:
+            self._commit(offsets)
+        except Exception as error:  # noqa: BLE001  told to the run
+            failure = error
+        for future in asked:
+            if failure is None:
+                future.set_result(None)
+            else:
+                future.set_exception(failure)
+
+    def _send_asked(self) -> None:
+        """Send the commits that were asked for as one; the answer comes while messages are taken."""
+        if self._sent is not None:
+            if self._sent.failed:
+                self.commit_asked()
+            return
+        if self._commits.empty():
+            return
+        offsets: dict[Place, int] = {}
+        asked: list[Future[None]] = []
+        while not self._commits.empty():  # taken from on this thread alone
+            more, told = self._commits.get()
+            if told.set_running_or_notify_cancel():
+                offsets.update(more)
+                asked.append(told)
+        found = self.ledger.done(offsets)
+        if not found or self.how.group is None:
+            self._settle(found, asked)
+            return
+        self._sent = _SentCommit(found, asked)
+        try:
+            self._consumer.commit(offsets=_given(found), asynchronous=True)
+        except KafkaException:
+            self.commit_asked()
+
+    def _answered(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
+        """Be told what became of a commit; called by the client, inside a call for messages."""
+        sent = self._sent
+        if sent is None or sent.offsets != {(one.topic, one.partition): one.offset for one in partitions}:
+            return  # it was made again meanwhile
+        if error is not None or any(one.error is not None for one in partitions):
+            sent.failed = True
+            return
+        self._sent = None
+        self.ledger.committed(sent.offsets)
+        for future in sent.asked:
+            future.set_result(None)
 
     def to_send(self, offsets: Mapping[Place, int]) -> tuple[dict[Place, int], Any]:
         """Return what of the offsets a transaction is to commit, and in whose name; from any thread.
@@ -323,9 +394,8 @@ class KafkaIntake:
         if not found:
             return
         if self.how.group is not None:
-            given = [TopicPartition(topic, number, offset) for (topic, number), offset in found.items()]
             try:
-                self._patiently(lambda: self._consumer.commit(offsets=given, asynchronous=False))
+                self._patiently(lambda: self._consumer.commit(offsets=_given(found), asynchronous=False))
             except KafkaException as error:
                 if error.args[0].code() in _STALE:
                     LOGGER.info("not ours any more: %s", error)  # the next holder reads it again
@@ -355,6 +425,10 @@ class KafkaIntake:
         self.commit_asked()
         if self._consumer is not None:
             self._consumer.close()
+
+
+def _given(offsets: Mapping[Place, int]) -> list[TopicPartition]:
+    return [TopicPartition(topic, number, offset) for (topic, number), offset in offsets.items()]
 
 
 __all__ = ["ConsumerSettings", "KafkaIntake", "Start"]

@@ -20,11 +20,11 @@ from confluent_kafka import Message
 
 from penstock.connectors.kafka.intake import ConsumerSettings, KafkaIntake, Start
 from penstock.connectors.kafka.positions import Place
-from penstock.connectors.kafka.record import Record
+from penstock.connectors.kafka.record import Record, record_of, records_of
 from penstock.connectors.kafka.topics import HELD, HELD_KBYTES, place_of, settled, topics_given
 from penstock.connectors.reading import MOST, feeding, reading
 from penstock.engine.words.arguments import count_given
-from penstock.operators.resumable import UNCOMMITTED
+from penstock.operators.resumable import UNCOMMITTED, MadeWhenRead, Positioned
 from penstock.stream import Stream
 
 QUEUE = 5000
@@ -336,7 +336,8 @@ class PartitionQueue:
                     raise self._failure
                 return None
             if found:
-                return [(message.offset() + 1, Record(message)) for message in found]
+                ends = [message.offset() + 1 for message in found]
+                return Positioned(MadeWhenRead(record_of, found, records_of), ends)
             assert rung is not None
             await rung.wait()
 

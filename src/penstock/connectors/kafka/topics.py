@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -23,7 +23,7 @@ from penstock.connectors.kafka.positions import (
     offsets_at,
     without,
 )
-from penstock.connectors.kafka.record import Record
+from penstock.connectors.kafka.record import Record, record_of, records_of
 from penstock.connectors.reading import MOST, reading
 from penstock.engine.words.arguments import count_given
 from penstock.operators.resumable import UNCOMMITTED, MadeWhenRead, Positioned
@@ -33,12 +33,15 @@ HELD = 10_000
 """How many records of a partition the client fetches ahead."""
 HELD_KBYTES = 16_384
 """How many kilobytes of records the client fetches ahead, of all partitions together."""
+LATE = 0.02
+"""Seconds that a commit waits for a fetch that takes it along."""
 OWN = {
     "bootstrap.servers": "give servers",
     "group.id": "give group",
     "enable.auto.commit": "offsets are committed when what was made of the records is done",
     "enable.auto.offset.store": "offsets are committed when what was made of the records is done",
     "auto.offset.reset": "give start",
+    "on_commit": "a commit that fails ends the run",
     "enable.partition.eof": "give live=False",
     "queued.min.messages": "give held",
     "queued.max.messages.kbytes": "give held_kbytes",
@@ -204,6 +207,13 @@ def place_of(message: Message) -> tuple[str | None, int | None]:
     return (message.topic(), message.partition())
 
 
+def runs_of(keys: list[Any]) -> Iterator[tuple[Any, int]]:
+    """Return each key with the number of times that it follows itself; most often there is but one."""
+    if keys.count(keys[0]) == len(keys):
+        return iter([(keys[0], len(keys))])
+    return ((key, len(list(run))) for key, run in groupby(keys))
+
+
 class ConsumingReader:
     """An intake on a separate thread, which is kept a member of its group while nothing is asked for."""
 
@@ -211,6 +221,7 @@ class ConsumingReader:
         self._intake = KafkaIntake(how, revoked=self._revoked)
         self._worker = ClientThread("penstock-kafka")
         self._minding: asyncio.Task[None] | None = None
+        self._fetching = False
 
     async def open(self, topics: tuple[str, ...], places: tuple[Place, ...], after: Mapping[Place, int]) -> None:
         """Connect."""
@@ -239,10 +250,26 @@ class ConsumingReader:
         finally:
             self._worker.end()
 
+    async def fetch(self, most: int, /) -> Sequence[tuple[Any, Record]] | None:
+        """Return up to so many records with their positions."""
+        self._fetching = True
+        try:
+            return await self._worker.do(self._take, most)
+        finally:
+            self._fetching = False
+
+    def _take(self, most: int) -> Sequence[tuple[Any, Record]] | None:
+        raise NotImplementedError
+
     async def _commit(self, offsets: Mapping[Place, int]) -> None:
         told = self._intake.ask_commit(offsets)
-        self._worker.soon(self._intake.commit_asked)  # if that is not done before, in a rebalance
-        await asyncio.wrap_future(told)
+        # The next fetch takes it along; this one is for the case that there is none.
+        wait = LATE if self._fetching else 0.0
+        late = asyncio.get_running_loop().call_later(wait, self._worker.soon, self._intake.commit_asked)
+        try:
+            await asyncio.wrap_future(told)
+        finally:
+            late.cancel()
 
     def _revoked(self, places: list[Place]) -> None:
         pass
@@ -279,10 +306,6 @@ class TopicsReader(ConsumingReader):
         self._key: Any = place_of if self._topic is None else Message.partition  # which takes a fraction of the time
         self._before = before
 
-    async def fetch(self, most: int, /) -> Sequence[tuple[Position, Record]] | None:
-        """Return up to so many records with their positions."""
-        return await self._worker.do(self._take, most)
-
     def _take(self, most: int) -> Sequence[tuple[Position, Record]] | None:
         messages = self._intake.take(most)
         if not messages:
@@ -290,15 +313,16 @@ class TopicsReader(ConsumingReader):
         places = RecordPlaces(messages)
         before = self._before
         given: Any = messages  # what was read has a topic, a partition and an offset
-        for key, run in groupby(given, self._key):
+        begin = 0
+        for key, count in runs_of(list(map(self._key, messages))):
             topic, number = key if self._topic is None else (self._topic, key)
-            found = list(run)
-            first, end = found[0].offset(), found[-1].offset() + 1
-            self._intake.ledger.gave((topic, number), first, end)
-            places.add(len(found), before, topic, number)
+            end = given[begin + count - 1].offset() + 1
+            self._intake.ledger.gave((topic, number), given[begin].offset(), end)
+            places.add(count, before, topic, number)
             before = merged(before, topic, number, end)
+            begin += count
         self._before = before
-        return Positioned(MadeWhenRead(Record, messages), places)
+        return Positioned(MadeWhenRead(record_of, messages, records_of), places)
 
     def _revoked(self, places: list[Place]) -> None:
         self._before = without(self._before, set(places))
@@ -319,10 +343,6 @@ class OnePartitionReader(ConsumingReader):
         self._place = place
         self._expected = dense_from
 
-    async def fetch(self, most: int, /) -> Sequence[tuple[int, Record]] | None:
-        """Return up to so many records with their positions."""
-        return await self._worker.do(self._take, most)
-
     def _take(self, most: int) -> Sequence[tuple[int, Record]] | None:
         messages = self._intake.take(most)
         if not messages:
@@ -333,7 +353,7 @@ class OnePartitionReader(ConsumingReader):
             self._refuse_gaps(self._expected, ends)
             self._expected = ends[-1]
         self._intake.ledger.gave(self._place, ends[0] - 1, ends[-1])
-        return Positioned(MadeWhenRead(Record, messages), ends)
+        return Positioned(MadeWhenRead(record_of, messages, records_of), ends)
 
     def _refuse_gaps(self, expected: int, ends: list[int]) -> None:
         if ends[-1] == expected + len(ends):

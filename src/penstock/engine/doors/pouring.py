@@ -6,8 +6,9 @@ ended. `left` is called once at the very end, however that came, also by a cance
 perhaps while `put` is under way, which it must not wait for. An asynchronous basin may have a coroutine `begin`, which
 is awaited before anything is asked for.
 
-A task asks for one element at a time, and for the next one when that has been taken. A thread has up to AHEAD elements
-waiting for it, so that not every one of them has to wake it.
+A task asks for one element at a time, and for the next one when that has been taken, or, where the basin says so
+(`ahead`), while it waits for that to be taken. A thread has up to AHEAD elements waiting for it, so that not every one
+of them has to wake it.
 """
 
 from __future__ import annotations
@@ -195,19 +196,24 @@ class _PourAsyncRun(AsyncRun):
         yield count
 
     async def _count(self) -> int:
-        inbox, count = self.inbox, 0
+        inbox, queue, count = self.inbox, self.inbox.queue, 0
+        ahead = getattr(self._basin, "ahead", False)
         begin = getattr(self._basin, "begin", None)
         if begin is not None:
             await begin()
         inbox.ask(1)
-        while not self._gate.over and (inbox.queue or not inbox.done):
-            for element in inbox.taken():
-                wanted = await self._basin.put(element)
+        while not self._gate.over and (queue or not inbox.done):
+            while queue:
+                if ahead:
+                    inbox.loop.call(self._ask)  # when the basin has begun to wait, so that it does not wait for this
+                wanted = await self._basin.put(queue.popleft())
                 if not wanted:
                     return count
                 count += wanted
                 if self._gate.over:
                     return count
+                if not ahead:
+                    inbox.ask(1)
             await inbox.comes()
         if self._gate.over:
             return count  # cancelled meanwhile; a basin may keep the cancel to itself
@@ -220,6 +226,9 @@ class _PourAsyncRun(AsyncRun):
         if inbox.error is not None:
             raise inbox.error
         return count
+
+    def _ask(self) -> None:
+        self.inbox.ask(1)
 
     def _end(self, failure: Exception | None) -> None:
         super()._end(failure)

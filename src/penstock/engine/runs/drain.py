@@ -31,7 +31,7 @@ from penstock.engine.grounds.cold_paths import interruption, left_alone, rejecte
 from penstock.engine.weaving.segment import STARVED, Segment, close
 from penstock.engine.words.demand import UNBOUNDED, add, legal
 from penstock.engine.words.dropped import drop
-from penstock.engine.words.part import Part, chunks_of
+from penstock.engine.words.part import Basket, Part, basket_of, chunks_of
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import LoopGate, Opener
 
@@ -61,8 +61,8 @@ class DrainRun(Part):
     """A subscription to an iterated source: it delivers what was asked for, closes the source and signals the end."""
 
     __slots__ = (
-        "_demand", "_draining", "_failure", "_gate", "_held", "_iterator", "_lock", "_loop", "_opener", "_ready",
-        "_segment", "_subscriber",
+        "_basket", "_demand", "_draining", "_failure", "_gate", "_held", "_iterator", "_lock", "_loop", "_opener",
+        "_ready", "_segment", "_stop", "_subscriber",
     )  # fmt: skip
 
     def __init__(self, segment: Segment, opener: Opener[Any], size: int | None, subscriber: Subscriber[Any]) -> None:
@@ -80,6 +80,9 @@ class DrainRun(Part):
         self._loop: Iterator[Any] | None = None
         self._iterator: Iterator[Any] | None = None
         self._subscriber: Subscriber[Any] | None = subscriber
+        self._basket = basket_of(subscriber)
+        self._stop: list[None] | None = None
+        """What a loop looks at that puts elements into a basket, and at no other gate."""
 
     def start(self) -> None:
         """Signal `on_subscribe`, then serve the demand it left behind."""
@@ -114,6 +117,8 @@ class DrainRun(Part):
             self._gate.over = True
             self._failure = failure
             if self._draining:
+                if self._stop is not None:
+                    self._stop.append(None)
                 return
             self._draining = True
         self._stopped()
@@ -162,6 +167,8 @@ class DrainRun(Part):
         on_next = subscriber.on_next
         iterator = self._iterator
         assert iterator is not None
+        if self._basket is not None:
+            return self._fill(self._basket, iterator, todo)
         try:
             for element in iterator:
                 if element is STARVED:
@@ -180,6 +187,51 @@ class DrainRun(Part):
             return True
         self._finish(None)
         return True
+
+    def _fill(self, basket: Basket, iterator: Iterator[Any], todo: int) -> bool:
+        """Deliver up to `todo` elements, where most of them need no signal; tell whether the drain is over."""
+        gate, put = self._gate, basket.put
+        stop = self._stop = basket.stop
+        assert self._subscriber is not None
+        on_next = self._subscriber.on_next
+        while todo:
+            room = basket.room(todo)
+            if gate.over:  # looked at behind that, which empties `stop`
+                if room:
+                    basket.filled()
+                return False
+            element: Any = None
+            put_in, failure = 0, None
+            try:
+                if not room:
+                    element = next(iterator, _END)
+                for element in islice(iterator, room):
+                    if element is STARVED:
+                        break
+                    put(element)
+                    if stop:
+                        break
+            except Exception as error:  # noqa: BLE001  rule 1.4: whatever it is, it is signalled
+                failure = error
+            if room:
+                put_in = basket.filled()
+                if put_in < room and not stop and element is not STARVED:
+                    element = _END  # there was nothing else to end the loop
+            if failure is not None or element is _END:
+                self._finish(failure)
+                return True
+            todo -= put_in
+            if element is STARVED:
+                return self._starved(todo)
+            if not room:
+                try:
+                    on_next(element)
+                except Exception as error:  # noqa: BLE001  rule 2.13
+                    self._abandon()
+                    rejected("on_next", error)
+                    return True
+                todo -= 1
+        return False
 
     def _deliver_chunks(self, ready: Iterator[Any], todo: int) -> bool:
         """Deliver elements that lie ready, several at a time."""
@@ -292,7 +344,7 @@ class DrainRun(Part):
         subscriber, self._subscriber = self._subscriber, None
         loop, self._loop, self._iterator, self._opener = self._loop, None, None, None
         self._gate.let_go()
-        self._ready = None
+        self._ready = self._basket = self._stop = None
         try:
             close(loop)
         except Exception as error:  # noqa: BLE001  the end has been decided already

@@ -50,7 +50,7 @@ class SourceRun:
         source = self.source
         if self._opening is not None:
             counted = isinstance(source, Resumable) and source.counted
-            self._opening.commit(position[0] if counted else position)
+            self._opening.commit(position[0] if counted else position, self.marks.telling)
         if self._keep is not None:
             self._keep(position)
 

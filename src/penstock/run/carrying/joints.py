@@ -212,6 +212,7 @@ class _CarriedAsyncBasin:
 
     def __init__(self, basin: AsyncBasin) -> None:
         self._basin: Any = basin
+        self.ahead: bool = getattr(basin, "ahead", False)
         self._held: list[SourceMark] = []
         if hasattr(self._basin, "on_durable"):
             self._basin.on_durable = self._let_go

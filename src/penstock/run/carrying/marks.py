@@ -81,6 +81,10 @@ class SourceMarks:
         self._closed = False
         self.told = 0.0
         """When the source was told last."""
+        self._cleared = 0
+        """How many elements there are up to the newest position."""
+        self.telling = 0
+        """How many elements there are up to the position that the source is told."""
         self.gathers = False
         """Whether elements are being handed over, so that what is done is told now and then, and at their end."""
         self.on_room: Callable[[], None] = _nothing
@@ -161,10 +165,11 @@ class SourceMarks:
             cleared = bool(self._marks) and not self._marks[0].left and self._clear()
         self._dropped(cleared)
 
-    def reach(self, position: Any) -> None:
-        """Know that everything up to a position is done, where elements carry no marks."""
+    def reach(self, position: Any, count: int) -> None:
+        """Know that everything up to a position is done, so many elements of the run; where they carry no marks."""
         with self._lock:
             self._position = self.reached = position
+            self._cleared = count
 
     def hold(self, mark: SourceMark, keeper: str) -> None:
         """Know that a step keeps an element that carries a mark until another one comes."""
@@ -201,6 +206,7 @@ class SourceMarks:
         last = marks[0]
         while marks and not marks[0].left:
             self._untold += 1  # first, so that it counts as one of the two
+            self._cleared += 1
             last = marks.popleft()
         self._position = self.reached = last.position
         return True
@@ -225,6 +231,7 @@ class SourceMarks:
                     return
                 position, self._position = self._position, None
                 told = self._untold
+                self.telling = self._cleared
                 self._telling = True
                 self._teller = get_ident()
             try:
@@ -266,7 +273,7 @@ class SourceMarks:
             for mark in self._marks:
                 mark.left = FORGOTTEN
             self._marks = deque()
-            self._entered = self._settled = 0
+            self._entered = self._settled = self._cleared = 0
 
     def finish(self) -> None:
         """Tell the source the last position, wait for another thread that is telling it, and tell it no more."""

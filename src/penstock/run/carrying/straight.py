@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import length_hint
 from threading import Lock
 from time import monotonic
@@ -86,7 +87,7 @@ class StraightSource(Source[Any]):
 class _StraightRun(FedRun):
     """The loop of the stages, fed with what the source gives; see the module."""
 
-    __slots__ = ("_book", "_going", "_intake", "_piece_at", "_reached", "_size", "_valve", "_went")
+    __slots__ = ("_book", "_finished", "_going", "_intake", "_piece_at", "_reached", "_size", "_valve", "_went")
 
     def __init__(self, marks: SourceMarks, valve: Valve, chain: Chain, downstream: Subscriber[Any]) -> None:
         super().__init__(chain.segment(0, len(chain.steps)), downstream)
@@ -103,6 +104,8 @@ class _StraightRun(FedRun):
         """How many of what has come together are known to be done, by their position."""
         self._size = 1
         """How many elements the next piece has at most."""
+        self._finished = 0
+        """How many elements are done."""
 
     # From the source.
 
@@ -140,7 +143,7 @@ class _StraightRun(FedRun):
         with valve.lock:
             if valve.closed or self._done:
                 return  # rule 2.8, or the publisher had not yet heard of the end
-            valve.rows += count
+            valve.count(count)
             self._queue.append(given)  # type: ignore[arg-type]
             self._intake.came(count)
         self._wake(count)
@@ -166,23 +169,25 @@ class _StraightRun(FedRun):
         queue = self._queue
         while True:
             while queue:
-                self._going = going = queue.popleft()  # type: ignore[assignment]
+                self._going = queue.popleft()  # type: ignore[assignment]
                 self._reached = 0
-                yield from self._pieces(going)  # type: ignore[arg-type]
-                self._going = None
+                yield from self._pieces()
+                self._going = None  # nothing holds it then while the next is fetched
                 self._book.tell()
                 self._intake.ask()
             if self._done and self._error is None:
                 return  # a failure is no end: the loop's tails must not follow it
             yield _HUNGRY
 
-    def _pieces(self, going: Positioned[Any, Any]) -> Iterator[Iterable[Any]]:
+    def _pieces(self) -> Iterator[Iterable[Any]]:
+        going = self._going
+        assert going is not None
         elements, count = going.elements, len(going)
-        make: Callable[[Any], Any] | None = None
+        made_of: Callable[[Iterable[Any]], Iterable[Any]] = iter
         if type(elements) is MadeWhenRead:
-            make, elements = elements.make, elements.items
+            made_of, elements = elements.made_of, elements.items
         elif type(elements) is not list:
-            make, elements = elements.__getitem__, range(count)  # which may fail behind those before
+            made_of, elements = partial(map, elements.__getitem__), range(count)  # which may fail behind those before
         if type(elements) is not list:
             elements = list(elements)  # whose iterator knows how many are left
         at = 0
@@ -191,7 +196,7 @@ class _StraightRun(FedRun):
             self._piece_at, self._went = at, len(piece)
             self._chunk = iter(piece)
             began = monotonic()
-            yield self._chunk if make is None else map(make, self._chunk)
+            yield made_of(self._chunk)
             now = monotonic()  # the loop is done with all of it, since it asks for more
             at += self._went
             self._settle(self._went, whole=at == count or now - self._book.told > OFTEN)
@@ -206,13 +211,14 @@ class _StraightRun(FedRun):
         """Know what of the last piece is done; where it is not told, the position is not asked for."""
         self._went = 0
         self._intake.done(done)
+        self._finished += done
         reached = self._piece_at + done
         if whole and reached > self._reached and self._going is not None:
             self._reached = reached
             position = self._going.positions[reached - 1]
             if position is None:
                 raise TypeError("resumable: None is the beginning and no position")
-            self._book.reach(position)
+            self._book.reach(position, self._finished)
 
     def _leave(self) -> None:
         """Know that the loop reads nothing more, and is done with all that it has read."""
