@@ -269,19 +269,23 @@ def test_a_run_that_is_stopped_in_the_middle_is_done_with_all_that_it_took(insid
 
 
 def test_a_run_that_waits_for_its_source_is_stopped() -> None:
-    waits = threading.Event()
+    waits, taken = threading.Event(), threading.Event()
+
+    def take(number: int) -> None:
+        if number == 7:
+            taken.set()
 
     class Silent(Chunks):
         async def fetch(self, most: int, /) -> Sequence[tuple[int, int]] | None:
-
             if self.given == 7:
                 waits.set()
                 await asyncio.sleep(WAIT)
             return await super().fetch(most)
 
     source = Silent(10, [7])
-    run = (source.stream() | Sink.count()).run()
+    run = (source.stream() | Sink.for_each(take)).run()
     assert waits.wait(WAIT)
+    assert taken.wait(WAIT)  # what was fetched may still be before the valve, where a stop lets nothing in
     run.stop()
     assert run.wait(WAIT) == source.last == 7
 
