@@ -4,7 +4,8 @@ A basin is what one run pours into. `put` takes an element and tells whether the
 that is a cancel which comes from below, and the pipeline ends well with what was taken. `end` is told how the stream
 ended. `left` is called once at the very end, however that came, also by a cancel; then it comes from any thread and
 perhaps while `put` is under way, which it must not wait for. An asynchronous basin may have a coroutine `begin`, which
-is awaited before anything is asked for.
+is awaited before anything is asked for. One that works between two elements as well has a `failure`, None while there
+is none, and calls `on_failure` on the loop when there is one: the run fails with it at once.
 
 A task asks for one element at a time, and for the next one when that has been taken. A thread has up to AHEAD elements
 waiting for it, so that not every one of them has to wake it.
@@ -196,9 +197,12 @@ class _PourAsyncRun(AsyncRun):
 
     async def _count(self) -> int:
         inbox, count = self.inbox, 0
-        begin = getattr(self._basin, "begin", None)
+        may_have: Any = self._basin
+        begin = getattr(may_have, "begin", None)
         if begin is not None:
             await begin()
+        if hasattr(may_have, "on_failure"):
+            may_have.on_failure = inbox.stir
         inbox.ask(1)
         while not inbox.done or inbox.queue:
             for element in inbox.taken():
@@ -208,6 +212,9 @@ class _PourAsyncRun(AsyncRun):
                 count += wanted
                 if self._gate.over:
                     return count  # cancelled meanwhile; a basin may keep the cancel to itself
+            failure = getattr(may_have, "failure", None)
+            if failure is not None:
+                raise failure
             await inbox.comes()
         try:
             await self._basin.end(inbox.error)
