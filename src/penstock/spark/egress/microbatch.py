@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.words.dropped import drop
 from penstock.errors import PenstockError
+from penstock.spark.egress.at_work import AtWork
 from penstock.spark.egress.batch_write import Write, written
 from penstock.spark.egress.decoding import Decode
 from penstock.spark.egress.draining import stop_now
@@ -169,7 +170,7 @@ class _Run:
 
     def _requested(self, _: int) -> None:
         if self._started.acquire(blocking=False):  # never released: the first request starts the query
-            threading.Thread(target=self._run, name="penstock-query", daemon=True).start()
+            self._source.at_work.start("penstock-query", self._run)
         with self._changed:
             self._changed.notify_all()
 
@@ -182,8 +183,7 @@ class _Run:
         with self._changed:
             self._over = True
             self._changed.notify_all()
-        self._stopper = threading.Thread(target=self._stop, name="penstock-query-stop", daemon=True)
-        self._stopper.start()
+        self._stopper = self._source.at_work.start("penstock-query-stop", self._stop)
 
     def _closed(self) -> None:
         if self._stopper is None:  # else the session has to know of this run until its query has ended
@@ -340,6 +340,8 @@ class QuerySource(Source[Any]):
     """Spark's output mode."""
     shape: Callable[[DataFrame], DataFrame | None] | None = None
     """What is delivered of a micro-batch, where that is not the batch itself; None for nothing."""
+    at_work: AtWork = field(default_factory=AtWork, compare=False, repr=False)
+    """What works for all subscriptions."""
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Start a subscription; the query itself starts with the first request."""
