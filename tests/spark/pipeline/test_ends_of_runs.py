@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import functions as f
 
 from penstock import Dropped, RunCancelledError, Sink, Stream, branch, set_on_dropped
-from penstock.spark import Spark, entry, frame, spark_sink
+from penstock.spark import Spark, entry, frame, spark_sink, spark_source
 from penstock.spark.egress import microbatch
 from penstock.spark.pipeline import run as pipeline_run
 from penstock.spark.wire.gate import GateError
@@ -117,6 +117,43 @@ def test_a_failure_is_told_once_the_other_query_has_ended(
     assert active(spark) == before
 
 
+def test_a_query_that_is_slow_to_start_does_not_start_beside_the_next_run(
+    spark: Spark, numbers: Numbers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark would stop the query of the next run then, as both have one checkpoint."""
+    before, taken, let = active(spark), [], threading.Event()
+    start, calls = microbatch.start, iter(range(10))
+
+    def late(*given: Any) -> Any:
+        if next(calls) == 0:
+            let.wait(WAIT)
+        return start(*given)
+
+    def graph(expression: str) -> Any:
+        return numbers.stream() | branch(
+            frame(windows) | Sink.for_each(lambda row: taken.append(tuple(row))),
+            frame(lambda df: df.select(f.expr(expression))) | parquet(tmp_path / "out"),
+        )
+
+    monkeypatch.setattr(microbatch, "start", late)
+    run = graph("if(n = 300, raise_error('broken'), n) as n").run(spark, checkpoint=tmp_path / "checkpoint")
+    pause = threading.Event()
+    while run.failure is None:
+        pause.wait(0.05)
+    try:
+        with pytest.raises(TimeoutError):
+            run.wait(1)
+    finally:
+        let.set()
+    with pytest.raises(Exception, match="broken"):
+        run.wait(WAIT)
+    assert active(spark) == before
+    numbers.others.set()
+    graph("n").run(spark, checkpoint=tmp_path / "checkpoint").wait(WAIT)
+    assert sorted(taken) == [(minute, 60) for minute in range(10)]
+    assert spark.session.read.parquet(str(tmp_path / "out")).count() == ROWS
+
+
 def test_a_query_that_does_not_end_is_waited_for_only_so_long(
     spark: Spark, numbers: Numbers, slow: SlowStop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,3 +204,38 @@ def test_a_query_whose_streams_were_let_go_of_fails_and_makes_no_window_final(
     (numbers.stream() | frame(windows) | parquet(out)).run(spark, checkpoint=tmp_path / "checkpoint").wait(WAIT)
     found = sorted(tuple(row) for row in spark.session.read.parquet(str(out)).collect())
     assert found == [(minute, 60) for minute in range(10)]
+
+
+def test_a_stop_leaves_the_jobs_alone_that_make_a_query(spark: Spark, numbers: Numbers, tmp_path: Path) -> None:
+    begun, stopped, counted = threading.Event(), threading.Event(), []
+
+    def made(df: Any) -> Any:
+        begun.set()
+        assert stopped.wait(WAIT)
+        counted.extend(df.sparkSession.range(number).count() for number in range(20))
+        return df.writeStream.format("parquet").option("path", str(tmp_path / "out"))
+
+    run = (numbers.stream() | spark_sink(made)).run(spark, checkpoint=tmp_path / "checkpoint")
+    assert begun.wait(WAIT)
+    run.stop()
+    stopped.set()
+    assert run.wait(WAIT) == 0
+    assert counted == list(range(20))
+
+
+def test_a_run_that_is_cancelled_before_its_write_has_begun_writes_nothing(spark: Spark, tmp_path: Path) -> None:
+    begun, cancelled = threading.Event(), threading.Event()
+
+    def made(df: Any) -> Any:
+        begun.set()
+        assert cancelled.wait(WAIT)
+        return df.write.format("parquet").option("path", str(tmp_path / "out"))
+
+    slowly = f.udf(lambda n: threading.Event().wait(0.05) or n, "long")
+    run = (spark_source(lambda session: session.range(4000).select(slowly("id"))) | spark_sink(made)).run(spark)
+    assert begun.wait(WAIT)
+    run.cancel()
+    cancelled.set()
+    with pytest.raises(RunCancelledError):
+        run.wait(WAIT)
+    assert not (tmp_path / "out" / "_SUCCESS").exists()

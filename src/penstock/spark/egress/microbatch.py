@@ -201,6 +201,8 @@ class _Run:
             if source.checkpoint is not None:
                 writer = writer.option("checkpointLocation", source.checkpoint.location)
             trigger = source.trigger or default_trigger(source.frame)
+            if self._over:
+                return  # to start it would stop the query of another run that goes on from this checkpoint
             query = start(writer, trigger, source.frame, source.gate.ended)
             with self._changed:
                 self._query = query

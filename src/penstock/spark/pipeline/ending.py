@@ -180,8 +180,10 @@ class NativeEnd:
 
     def _ending(self, stop: Callable[[StreamingQuery], None]) -> None:
         try:
+            cancels = stop is stop_now or not self._frame.isStreaming  # else jobs that make the query go on
             while self._query is None and not self._ended.is_set():
-                self._context.cancelJobsWithTag(self._tag)  # a job may also begin after this: hence the loop
+                if cancels:
+                    self._context.cancelJobsWithTag(self._tag)  # a job may also begin after this: hence the loop
                 self._ended.wait(_LOOK)
             if self._query is not None:
                 stop(self._query)
@@ -205,6 +207,8 @@ class NativeEnd:
             if self._checkpoint is not None:
                 made = made.option("checkpointLocation", self._checkpoint.location)
             trigger = default_trigger(self._frame)
+            if self._cancelled:
+                return 0  # to start it would stop the query of another run that goes on from this checkpoint
             try:
                 made = start(made, trigger, self._frame, self._gate.ended)
             except AnalysisException as error:
