@@ -168,7 +168,8 @@ def test_a_query_that_does_not_end_is_waited_for_only_so_long(
             run.wait(WAIT)
     finally:
         set_on_dropped(before)
-    assert [each.what for each in dropped] == ["run: query 1 of 1 has not ended within 0.1 seconds"]
+    said = "run: it is over, and a query of it has not ended within 0.1 seconds"
+    assert [(each.what, each.element) for each in dropped] == [(said, "query 1 of 1")]
 
 
 def test_a_session_that_is_closed_makes_no_window_final(spark: Spark, numbers: Numbers, tmp_path: Path) -> None:

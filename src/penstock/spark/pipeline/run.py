@@ -292,7 +292,8 @@ class OnSpark:
         until = time.monotonic() + PATIENCE
         for number, work in enumerate(self._works, 1):
             if not work.at_work.wait(until - time.monotonic()):
-                drop(f"run: query {number} of {len(self._works)} has not ended within {PATIENCE:g} seconds", None, self)
+                which = f"query {number} of {len(self._works)}"
+                drop(f"run: it is over, and a query of it has not ended within {PATIENCE:g} seconds", None, which)
 
 
 def _links_of(spark: HeldSession) -> tuple[tuple[str, str], ...]:
