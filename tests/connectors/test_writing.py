@@ -208,6 +208,27 @@ def test_a_flush_that_raises_fails_the_run_and_nothing_is_done() -> None:
     assert table.words[-1] is LOST
 
 
+@pytest.mark.parametrize("commits", [True, False])
+def test_a_flush_that_raises_fails_a_run_of_which_nothing_else_comes(commits: bool) -> None:
+    source, table = Ledger(1), Table(holds=99, flush=LOST)
+    over = threading.Event()
+
+    def quiet(after: int | None = None) -> Iterator[Any]:
+        yield (1, 1) if commits else 1
+        over.wait(WAIT)  # a live source, of which nothing comes for hours
+
+    stream: Stream[int] = Stream.resumable(quiet, source.commit) if commits else Stream.defer(quiet)
+    run = (stream.subscribe_on(thread()) | writing(table.open_holding, size=1, seconds=None)).run()
+    try:
+        with pytest.raises(ConnectionError, match=r"^the server has gone"):
+            run.wait(WAIT / 2)
+    finally:
+        over.set()
+    assert source.told == []
+    assert table.closed.wait(WAIT)
+    assert table.words[-1] is LOST
+
+
 def test_the_end_waits_for_a_flush_that_is_under_way() -> None:
     source, table = Ledger(1), Table(holds=99)
     table.gate, table.gated = threading.Event(), {"flush"}

@@ -14,11 +14,11 @@ from tests.spark.served_rows import Server, SourceGoneError, numbers_from
 from tests.spark.test_killed_driver import killed
 
 ROWS = 1800
-WAIT = 300
+WAIT = 900
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(2400)
 def test_windows_and_a_join_of_two_sources_are_exact_in_two_sinks_across_kills(
     spark: Spark, few_partitions: None, tmp_path: Path
 ) -> None:
@@ -33,7 +33,7 @@ def test_windows_and_a_join_of_two_sources_are_exact_in_two_sinks_across_kills(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(2400)
 def test_they_are_exact_when_a_worker_is_killed_with_its_daemons(tmp_path: Path) -> None:
     seed = random.randrange(10**6)
     row = random.Random(seed).randrange(100, ROWS - 100)
@@ -49,7 +49,7 @@ def test_they_are_exact_when_a_worker_is_killed_with_its_daemons(tmp_path: Path)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(2400)
 def test_they_are_exact_when_the_process_of_the_sources_is_killed(
     spark: Spark, few_partitions: None, tmp_path: Path
 ) -> None:

@@ -58,6 +58,10 @@ class WaitingElements(Protocol):
     def __len__(self) -> int: ...
 
 
+def _nothing() -> None:
+    pass
+
+
 class TellingBasin:
     """The writer of one run, opened before the source is, and the elements that wait for it."""
 
@@ -69,7 +73,8 @@ class TellingBasin:
         self._loop: AnyLoop | None = None
         self._turn: LoopTurn | None = None
         self._ticking: Task | None = None
-        self._failure: Exception | None = None
+        self.failure: Exception | None = None
+        self.on_failure: Callable[[], None] = _nothing
         self._closed = False
 
     async def begin(self) -> None:
@@ -90,8 +95,8 @@ class TellingBasin:
     async def _write(self) -> None:
         assert self._turn is not None
         async with self._turn:
-            if self._failure is not None:
-                raise self._failure
+            if self.failure is not None:
+                raise self.failure
             taken = self._waiting.take()
             if taken is not None:
                 await self._writer.write_done(taken.values, self._waiting.reader, taken.position)
@@ -103,8 +108,9 @@ class TellingBasin:
             await loop.sleep(self._seconds)
             try:
                 await self._write()
-            except Exception as error:  # noqa: BLE001  the next batch, or the end, fails with it
-                self._failure = error
+            except Exception as error:  # noqa: BLE001  the run fails with it
+                self.failure = error
+                self.on_failure()
                 return
 
     async def end(self, error: Exception | None, /) -> None:
@@ -133,14 +139,14 @@ class TellingBasin:
 
     def left(self) -> Awaitable[None] | None:
         """Close the writer of a run that was cancelled or has failed here."""
-        return None if self._closed else closed_quietly(self._close(self._failure or asyncio.CancelledError()))
+        return None if self._closed else closed_quietly(self._close(self.failure or asyncio.CancelledError()))
 
 
 async def called_off(loop: AnyLoop | None, task: Task | None) -> None:
     """Cancel a task, if there is one, and wait until it is over."""
     if task is not None and loop is not None:
         over = loop.future()
-        task.add_done_callback(lambda _: over.set_result(None))
+        task.add_done_callback(lambda _: None if over.done() else over.set_result(None))
         task.cancel()
         await over
 

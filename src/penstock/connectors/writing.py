@@ -173,7 +173,8 @@ class _WritingBasin:
         self._loop: AnyLoop | None = None
         self._turn: LoopTurn | None = None
         self._flushing: Task | None = None
-        self._failure: Exception | None = None
+        self.failure: Exception | None = None
+        self.on_failure: Callable[[], None] = _nothing
         self._closed = False
         self._put_at = 0.0
         self.holds = False
@@ -190,8 +191,8 @@ class _WritingBasin:
             self._writer = await self._open()
         assert self._turn is not None and self._loop is not None
         async with self._turn:
-            if self._failure is not None:
-                raise self._failure
+            if self.failure is not None:
+                raise self.failure
             held = await self._writer.write(batch) is False
             self.holds = held
         self._put_at = self._loop.time()
@@ -209,8 +210,9 @@ class _WritingBasin:
                     await writer.flush()
                     self.holds = False
                     self.on_durable()
-        except Exception as error:  # noqa: BLE001  the next batch, or the end, fails with it
-            self._failure = error
+        except Exception as error:  # noqa: BLE001  the run fails with it
+            self.failure = error
+            self.on_failure()
         finally:
             self._flushing = None
 
@@ -219,10 +221,10 @@ class _WritingBasin:
         if self._turn is not None:
             async with self._turn:  # a flush that is under way comes to its end
                 pass
-        await self._close(error or self._failure)
+        await self._close(error or self.failure)
         if error is None:
-            if self._failure is not None:
-                raise self._failure
+            if self.failure is not None:
+                raise self.failure
             self.holds = False
             self.on_durable()
 
@@ -234,7 +236,7 @@ class _WritingBasin:
 
     def left(self) -> Awaitable[None] | None:
         """Close the writer of a run that was cancelled or has failed here."""
-        return None if self._closed else closed_quietly(self._close(self._failure or asyncio.CancelledError()))
+        return None if self._closed else closed_quietly(self._close(self.failure or asyncio.CancelledError()))
 
 
 __all__ = ["SIZE", "HoldingWriter", "TellingWriter", "Writer", "telling", "writing"]

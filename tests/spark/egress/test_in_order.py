@@ -12,7 +12,7 @@ from pyarrow import flight
 
 from penstock.spark import Spark
 from penstock.spark.egress.delivery import BatchSender
-from penstock.spark.egress.in_order import GRACE, OrderedDoor, batches_in_order
+from penstock.spark.egress.in_order import BEGINNING, GRACE, OrderedDoor, batches_in_order
 from penstock.spark.wire.gate import Gate
 
 SCHEMA = pa.schema([("n", pa.int64())])
@@ -129,6 +129,40 @@ def test_a_partition_without_a_task_holds_the_others_up_only_for_a_moment() -> N
         threading.Event().wait(0.01)
     assert door.take(0.0) is None
     at[0] = GRACE
+    assert numbers(door.take(0.0)) == [7]
+
+
+def test_a_task_that_is_slow_to_begin_is_not_overtaken() -> None:
+    at = [0.0]
+    door = OrderedDoor(lambda: at[0], held=2)
+    other, _ = door.begin(1, 2)
+    door.offer(other, 2, batch(10, 11))
+    assert door.take(0.0) is None
+    at[0] = 10 * BEGINNING
+    assert door.take(0.0) is None  # nothing stands still on a core that it might need
+    started(lambda: door.offer(other, 2, batch(12)))
+    while len(other.offers) < 2:
+        threading.Event().wait(0.01)
+    assert door.take(0.0) is None
+    at[0] += BEGINNING - GRACE
+    assert door.take(0.0) is None
+    state, _ = door.begin(0, 1)
+    assert door.take(0.0) is None
+    started(lambda: door.offer(state, 1, batch(0)))
+    assert numbers(door.take(WAIT)) == [0]
+    door.end(state, 1, finished=True)
+    assert numbers(door.take(WAIT)) == [10, 11]
+
+
+def test_a_task_that_does_not_begin_holds_the_others_up_not_for_ever() -> None:
+    at = [0.0]
+    door = OrderedDoor(lambda: at[0], held=0)
+    other, _ = door.begin(1, 2)
+    started(lambda: door.offer(other, 2, batch(7)))
+    while not other.offers:
+        threading.Event().wait(0.01)
+    assert door.take(0.0) is None
+    at[0] = BEGINNING
     assert numbers(door.take(0.0)) == [7]
 
 

@@ -15,6 +15,7 @@ from penstock.spark.ingest.frames import frame
 from penstock.spark.ingest.intake import IngestError, Intake
 from penstock.spark.ingest.letters import Rejected
 from penstock.spark.ingest.pace import Pace
+from penstock.spark.ingest.together import ENDED, Together
 from penstock.spark.wire import failure
 from penstock.spark.wire.schema import Schema, SchemaError
 
@@ -204,6 +205,45 @@ def test_rows_that_come_after_a_failure_of_ours_are_nobodys():
     publisher.send((3,))
     assert intake.poll(0, None, WAIT) == (0, True)
     intake.close()
+
+
+def test_a_query_that_is_let_go_of_is_no_end_of_its_stream():
+    publisher, intake = Told(), of(1000)
+    intake.start(publisher)
+    assert publisher.subscribed.wait(WAIT)
+    intake.close()
+    intake.on_complete()  # it had not yet heard of the cancel, and its last rows were not kept
+    assert not intake.over(0)
+    with pytest.raises(IngestError, match=r"^frame: the query was ended before its stream$"):
+        intake.poll(0, None, 0.0)
+    with pytest.raises(IngestError, match=r"^frame: the query was ended before its stream$"):
+        numbers(intake, 0, 10)
+
+
+def test_a_query_of_which_one_stream_is_let_go_of_does_not_end_with_the_other():
+    finished = []
+    together = Together(lambda: finished.append("now") or ENDED)
+    together.size = 2
+    publisher, left, right = Told(), of(1000), of(1000)
+    left.start(publisher)
+    right.start(Counted(0))
+    assert publisher.subscribed.wait(WAIT)
+    together.poll("left", left, 0, None, None, 0.0, waits=True)
+    together.poll("right", right, 0, None, None, 0.0, waits=True)
+    left.close()
+    with pytest.raises(IngestError, match=r"^frame: the query was ended before its streams$"):
+        together.poll("right", right, 0, None, None, WAIT, waits=True)
+    assert finished == []
+
+
+def test_a_publisher_that_is_being_asked_hears_of_the_end_at_once():
+    publisher, intake = Counted(10**9), of(1000)
+    inside = threading.Event()
+    publisher.on_request = lambda: inside.set() or publisher.cancelled.wait(WAIT)
+    intake.start(publisher)
+    assert inside.wait(WAIT)
+    intake.close()
+    assert publisher.cancelled.is_set()
 
 
 def test_rows_are_neither_lost_nor_repeated_however_threads_take_turns():

@@ -207,8 +207,12 @@ class LoopInbox(Inbox):
         if self._future is not None and not self._future.done():
             self._future.set_result(None)
 
+    def stir(self) -> None:
+        """Let the task that waits look around, although nothing has come; on the loop."""
+        self._release()
+
     async def comes(self) -> None:
-        """Wait for more, or for the end."""
+        """Wait for more, for the end, or to be stirred."""
         self._future = self.loop.future()
         self.waiting = True
         if not self.queue and not self.done:

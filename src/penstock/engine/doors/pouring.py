@@ -4,7 +4,8 @@ A basin is what one run pours into. `put` takes an element and tells whether the
 that is a cancel which comes from below, and the pipeline ends well with what was taken. `end` is told how the stream
 ended. `left` is called once at the very end, however that came, also by a cancel; then it comes from any thread and
 perhaps while `put` is under way, which it must not wait for. An asynchronous basin may have a coroutine `begin`, which
-is awaited before anything is asked for.
+is awaited before anything is asked for. One that works between two elements as well has a `failure`, None while there
+is none, and calls `on_failure` on the loop when there is one: the run fails with it at once.
 
 A task asks for one element at a time, and for the next one when that has been taken, or, where the basin says so
 (`ahead`), while it waits for that to be taken. A thread has up to AHEAD elements waiting for it, so that not every one
@@ -197,10 +198,13 @@ class _PourAsyncRun(AsyncRun):
 
     async def _count(self) -> int:
         inbox, queue, count = self.inbox, self.inbox.queue, 0
-        ahead = getattr(self._basin, "ahead", False)
-        begin = getattr(self._basin, "begin", None)
+        may_have: Any = self._basin
+        ahead = getattr(may_have, "ahead", False)
+        begin = getattr(may_have, "begin", None)
         if begin is not None:
             await begin()
+        if hasattr(may_have, "on_failure"):
+            may_have.on_failure = inbox.stir
         inbox.ask(1)
         while not self._gate.over and (queue or not inbox.done):
             while queue:
@@ -214,6 +218,9 @@ class _PourAsyncRun(AsyncRun):
                     return count
                 if not ahead:
                     inbox.ask(1)
+            failure = getattr(may_have, "failure", None)
+            if failure is not None:
+                raise failure
             await inbox.comes()
         if self._gate.over:
             return count  # cancelled meanwhile; a basin may keep the cancel to itself

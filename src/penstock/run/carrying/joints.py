@@ -207,6 +207,10 @@ class _CarriedBasin:
             Carried(None, tuple(self._held)).done()
 
 
+def _unheard() -> None:
+    pass
+
+
 class _CarriedAsyncBasin:
     """An asynchronous basin whose elements are done when it has taken them, or later if it holds them."""
 
@@ -216,6 +220,17 @@ class _CarriedAsyncBasin:
         self._held: list[SourceMark] = []
         if hasattr(self._basin, "on_durable"):
             self._basin.on_durable = self._let_go
+        self.on_failure: Callable[[], None] = _unheard
+        if hasattr(self._basin, "on_failure"):
+            self._basin.on_failure = self._failed
+
+    def _failed(self) -> None:
+        self.on_failure()  # which is said after this basin was made
+
+    @property
+    def failure(self) -> Exception | None:
+        found: Exception | None = getattr(self._basin, "failure", None)
+        return found
 
     async def put(self, element: Carried, /) -> int:
         wanted: int = await self._basin.put(element.value)

@@ -3,8 +3,9 @@
 The tasks of the job run side by side and write to the gate, which holds some rows of them all together, so that a
 small micro-batch leaves no task behind that waits on a core for a slow subscriber. Taken are those of the first
 partition that is not through; beyond what is held, the others stand still meanwhile. A task that fails is run again,
-and might not get a core while those behind it stand still on all of them: when the partition whose turn it is has had
-no task for a moment, what the others hold is taken, out of order.
+and might not get a core while those behind it stand still on all of them: when they do, and the partition whose turn it
+is has had no task for a moment after one that failed, what the others hold is taken, out of order. A task that has not
+come yet is only slow to begin, since Spark begins them in order, and is waited for much longer.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ HELD = 64_000
 LOOK = 0.1
 """Seconds between two looks whether the subscriber is still there."""
 GRACE = 1.0
-"""Seconds that the partition whose turn it is may be without a task before others are taken."""
+"""Seconds that the partition whose turn it is may be without a task, after one that failed, before others are taken."""
+BEGINNING = 60.0
+"""The same before its first task has come; on a busy machine a task takes long to begin."""
 ENDING = 10.0
 """Seconds for a job to end whose rows are not wanted any more."""
 
@@ -186,11 +189,12 @@ class OrderedDoor:
             self._absent_since = None
             return state if state.offers else None
         others = [each for _, each in sorted(states.items()) if each.offers]
-        if not others:
-            return None
+        if not others or (self._held <= self._most and not self.over):
+            return None  # no task stands still, so that one which is missing finds a core
         if self._absent_since is None:
             self._absent_since = self._now()
-        return others[0] if self.over or self._now() - self._absent_since >= GRACE else None
+        patience = BEGINNING if state is None else GRACE
+        return others[0] if self.over or self._now() - self._absent_since >= patience else None
 
 
 def send_in_order(address: DoorAddress, schema: pa.Schema, batches: Iterable[bytes]) -> Iterator[Any]:

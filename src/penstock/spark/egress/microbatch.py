@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.words.dropped import drop
 from penstock.errors import PenstockError
+from penstock.spark.egress.at_work import AtWork
 from penstock.spark.egress.batch_write import Write, written
 from penstock.spark.egress.decoding import Decode
 from penstock.spark.egress.draining import stop_now
@@ -169,7 +170,7 @@ class _Run:
 
     def _requested(self, _: int) -> None:
         if self._started.acquire(blocking=False):  # never released: the first request starts the query
-            threading.Thread(target=self._run, name="penstock-query", daemon=True).start()
+            self._source.at_work.start("penstock-query", self._run)
         with self._changed:
             self._changed.notify_all()
 
@@ -182,8 +183,7 @@ class _Run:
         with self._changed:
             self._over = True
             self._changed.notify_all()
-        self._stopper = threading.Thread(target=self._stop, name="penstock-query-stop", daemon=True)
-        self._stopper.start()
+        self._stopper = self._source.at_work.start("penstock-query-stop", self._stop)
 
     def _closed(self) -> None:
         if self._stopper is None:  # else the session has to know of this run until its query has ended
@@ -201,6 +201,8 @@ class _Run:
             if source.checkpoint is not None:
                 writer = writer.option("checkpointLocation", source.checkpoint.location)
             trigger = source.trigger or default_trigger(source.frame)
+            if self._over:
+                return  # to start it would stop the query of another run that goes on from this checkpoint
             query = start(writer, trigger, source.frame, source.gate.ended)
             with self._changed:
                 self._query = query
@@ -235,12 +237,21 @@ class _Run:
         try:
             self._deliver_once(frame, number)
         except Exception as error:  # noqa: BLE001  it is delivered
+            if not self._over and self._was_stopped():
+                raise _Ended(_STOPPED) from None
             self._raised = error  # Spark puts so much text around it that it cannot be read any more
         else:
             return
         if not self._over:
             raise _Ended("stream: a micro-batch has failed; its error is raised where the stream is read")
         self._wait(lambda: False)  # it was stopped in the middle of its work, which has raised this error
+
+    def _was_stopped(self) -> bool:
+        """Tell whether the run has stopped the query, which interrupts its work; one that fails is active yet."""
+        try:
+            return self._source.at_work.stopping and self._query is not None and not self._query.isActive
+        except Exception:  # noqa: BLE001  what was raised before says more
+            return False
 
     def _deliver_once(self, frame: DataFrame, number: int) -> None:
         if number <= self._ledger.last:
@@ -340,6 +351,8 @@ class QuerySource(Source[Any]):
     """Spark's output mode."""
     shape: Callable[[DataFrame], DataFrame | None] | None = None
     """What is delivered of a micro-batch, where that is not the batch itself; None for nothing."""
+    at_work: AtWork = field(default_factory=AtWork, compare=False, repr=False)
+    """What works for all subscriptions."""
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Start a subscription; the query itself starts with the first request."""

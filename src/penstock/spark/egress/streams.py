@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame
 from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.runs.chain import Chain
 from penstock.spark.egress.arrow_partitions import arrow_partitions
+from penstock.spark.egress.at_work import AtWork
 from penstock.spark.egress.batch_write import Write, written
 from penstock.spark.egress.decoding import Decode, decoder
 from penstock.spark.egress.delivery import AHEAD, Delivery, send
@@ -66,7 +67,17 @@ class _Work:
                 parts.mapPartitions(lambda batches: send(address, ahead, schema, batches)).collect()
 
         self._job = Job(context, address, work, self._over)
-        self.start = self._job.start
+        self._at_work = source.at_work
+
+    def start(self) -> None:
+        """Begin the job, unless it was cancelled."""
+        self._at_work.begin()
+        try:
+            self._job.start()
+        except BaseException:
+            self._at_work.end()
+            raise
+        self._job.afterwards(self._at_work.end)
 
     def _over(self, error: Exception | None) -> None:
         self._done(None if error is None else self._reports.last or failure.original(error))
@@ -179,6 +190,8 @@ class FrameSource(Source[Any]):
     also: Write | None = None
     shape: Callable[[DataFrame], DataFrame | None] | None = None
     """What is delivered of the DataFrame, where that is not all of it; None for nothing."""
+    at_work: AtWork = field(default_factory=AtWork, compare=False, repr=False)
+    """What works for all subscriptions."""
 
     def waiting_opener(self) -> Opener[Any]:
         """Iterate on the caller's own thread, which waits for the tasks."""

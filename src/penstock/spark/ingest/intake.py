@@ -77,6 +77,10 @@ class Intake(Part):
         """Whether elements are record batches; unknown before the first."""
         self._hungry = False
         self._over = self._done = self._closed = self._let_go = False
+        self.left = False
+        """Whether it was let go of with its query; that is no end of the stream, at which anything would be final."""
+        self._asking = False
+        """Whether the publisher is being asked, and may do all its work inside of that call."""
         self.error: Exception | None = None
         self._subscription: Subscription | None = None
         self.most_ahead = 0
@@ -105,8 +109,10 @@ class Intake(Part):
                         break
                     asked, self._ask = self._ask, 0
                     subscription = self._subscription
+                    self._asking = True
                 assert subscription is not None
                 subscription.request(asked)
+                self._asking = False
         except Exception as error:  # noqa: BLE001  rule 3.16: a publisher that raises has failed
             self._end(error)
         finally:
@@ -114,10 +120,7 @@ class Intake(Part):
                 cancelled = self._closed and not self._over
                 subscription, self._subscription = self._subscription, None
             if cancelled and subscription is not None:
-                try:
-                    subscription.cancel()
-                except Exception as error:  # noqa: BLE001  rule 3.15
-                    drop("rule 3.15: the publisher's cancel raised", error)
+                _cancel(subscription)
 
     def _outstanding(self) -> int:
         """Return how many elements were asked for and have not come; hold the lock."""
@@ -202,8 +205,8 @@ class Intake(Part):
             self._full = 0
         self._seal()
         with self._changed:
-            self._done = True
-            self.error = self.error or error
+            self.error = self.error or error  # first: who sees that it is done without the lock sees this, too
+            self._done = not self.left or self.error is not None  # rows that came last may not have been kept
             self._changed.notify_all()
 
     def _fail(self, error: Exception) -> None:
@@ -278,17 +281,24 @@ class Intake(Part):
                 )
             self._pace.ended()
             self._wait(lambda: self._pending or self._produced > start or self._done or self._closed, seconds)
+            self._check_held()
             wanted = min(self._pace.limit, most or self._pace.limit)
             self._linger(start + wanted)
         if self._produced - start < wanted:
             self._seal()
         with self._changed:
+            self._check_held()
             rows = min(self._produced - start, wanted)
             if rows:
                 self._pace.began(rows)
             self._polls += 1
             self._offered = max(self._offered, start + rows)
-            return start + rows, (self._done or self._closed) and self._produced == start and not self._pending
+            return start + rows, self._done and self._produced == start and not self._pending
+
+    def _check_held(self) -> None:
+        """Refuse who asks after the query was ended: what has come of the stream by now is not all of it."""
+        if self.left:
+            raise IngestError("frame: the query was ended before its stream")
 
     def standing(self) -> tuple[int, bool, bool]:
         """Return how often Spark has asked, whether there is more to offer, and whether all was and the stream ended.
@@ -336,7 +346,7 @@ class Intake(Part):
 
     def over(self, row: int) -> bool:
         """Tell whether the publisher has ended, and no rows are left after `row`."""
-        return (self._done or self._closed) and not self.ahead(row)
+        return self._done and not self.ahead(row)
 
     def commit(self, row: int) -> None:
         """Forget the rows before `row` and ask for as many more."""
@@ -369,6 +379,7 @@ class Intake(Part):
                 if not self._pending and (self._done or self._closed):
                     if self.error is not None:
                         raise self.error
+                    self._check_held()
                     raise IngestError(
                         f"frame: the stream ended at row {self._produced},"
                         f" and the checkpoint says that there were {end}"
@@ -385,10 +396,20 @@ class Intake(Part):
     def close(self) -> None:
         """Cancel the publisher, wake the threads that wait and let go of the spool."""
         with self._changed:
-            self._closed = True
+            self._closed = self.left = True
             self._full = 0
+            subscription = self._subscription if self._asking and not self._over else None
             self._changed.notify_all()
+        if subscription is not None:
+            _cancel(subscription)  # its thread comes to that only after all that it was asked for
         with self._sealing:
             self._let_go = True  # a spool that is closed may be another's
             if self._spool is not None:
                 self._spool.close()
+
+
+def _cancel(subscription: Subscription) -> None:
+    try:
+        subscription.cancel()
+    except Exception as error:  # noqa: BLE001  rule 3.15
+        drop("rule 3.15: the publisher's cancel raised", error)

@@ -110,6 +110,8 @@ class Together:
         member, first = self._entered(run, intake, row, mark)
         closes = first and self.closes and self._fresh
         end, done = self._rows(member, row, most, SHORT if closes else seconds if first else 0.0)
+        if self._others(member, lambda each: each.intake.left):
+            raise IngestError("frame: the query was ended before its streams")
         if end > row:
             self._fresh = True
             if self._ended:
@@ -153,7 +155,9 @@ class Together:
     def _entered(self, run: str, intake: Intake, row: int, mark: object) -> tuple[_Member, bool]:
         """Note where a stream is asked from; tell whether it is the first one of this round."""
         with self._lock:
-            member = self._members.setdefault(run, _Member(intake, row))
+            member = self._members.get(run)
+            if member is None or member.intake is not intake:  # it was opened again
+                member = self._members[run] = _Member(intake, row)
             member.planned = member.committed = row
             self._ended = self._ended or str(mark).startswith(ENDED)
             first = not self._asked or run in self._asked

@@ -18,6 +18,7 @@ from penstock.engine.watching.observe import observed
 from penstock.engine.words.dropped import drop
 from penstock.run.result import ResultSubscriber, Settle
 from penstock.run.watchers import RunPart, current_run
+from penstock.spark.egress.at_work import AtWork
 from penstock.spark.egress.draining import stop_after_batch, stop_now
 from penstock.spark.egress.microbatch import default_trigger
 from penstock.spark.egress.task_failures import TaskFailures, report_to
@@ -34,6 +35,9 @@ from penstock.spark.wire.gate import DoorCall, GateError, Message
 from penstock.spark.wire.storage import Folder
 
 POLL_SECONDS = 1
+PATIENCE = 10.0
+"""Seconds for a query to end whose session is being closed."""
+_LOOK = 0.05  # seconds between two cancels of what has not yet begun
 
 
 class Ending(Protocol):
@@ -71,6 +75,29 @@ class LocalEnd:
         """Do nothing: the subscription has ended."""
 
 
+class _Reporting:
+    """The door by which tasks report their exceptions, and the end hears that the session is being closed."""
+
+    def __init__(self, hear: Callable[[Message], None], closing: Callable[[], None]) -> None:
+        self._hear = hear
+        self._closing = closing
+
+    def act(self, call: DoorCall, verb: str, body: Message, /) -> Message:
+        if verb != "failed":
+            raise GateError(f"run: unknown verb {verb!r}")
+        self._hear(body)
+        return {}
+
+    def get(self, body: Message, /) -> Any:
+        raise GateError("run: there is nothing to read here")
+
+    def put(self, body: Message, reader: Any, writer: Any, /) -> None:
+        raise GateError("run: nothing is to be written here")
+
+    def close(self) -> None:
+        self._closing()
+
+
 class NativeEnd:
     """A sink of Spark: a query, or one write of a batch."""
 
@@ -83,8 +110,10 @@ class NativeEnd:
         batches: Batches | None,
         mode: str | None,
         settle: Settle,
+        at_work: AtWork,
     ) -> None:
-        self._spark = spark
+        self._gate = spark.gate
+        self._at_work = at_work
         self._frame = frame
         self._sink = sink
         self._checkpoint = checkpoint
@@ -94,28 +123,22 @@ class NativeEnd:
         self._context = spark.session.sparkContext
         self._tag = f"penstock-{secrets.token_hex(6)}"
         self._reports = TaskFailures(self._context, self._failed)
-        self._address = spark.gate.admit(self)
+        self._address = self._gate.admit(_Reporting(self._reports.hear, self._session_closing))
         self._lock = threading.Lock()
         self._query: StreamingQuery | None = None
-        self._over = False
-
-    # What the gate calls.
-
-    def act(self, call: DoorCall, verb: str, body: Message, /) -> Message:
-        if verb != "failed":
-            raise GateError(f"run: unknown verb {verb!r}")
-        self._reports.hear(body)
-        return {}
-
-    def get(self, body: Message, /) -> Any:
-        raise GateError("run: there is nothing to read here")
-
-    def put(self, body: Message, reader: Any, writer: Any, /) -> None:
-        raise GateError("run: nothing is to be written here")
-
-    # What the run calls.
+        self._begun = self._over = self._cancelled = False
+        self._ended = threading.Event()
 
     def start(self) -> None:
+        with self._lock:
+            self._begun = not self._cancelled
+        if self._begun:
+            try:
+                self._work()
+            finally:
+                self._ended.set()
+
+    def _work(self) -> None:
         try:
             report_to(self._context, self._address)
             self._context.addJobTag(self._tag)
@@ -128,29 +151,42 @@ class NativeEnd:
 
     def stop(self) -> None:
         """End the query after the micro-batch that runs, or the write at once."""
-        self._end_query(stop_after_batch)
+        with self._lock:
+            self._over = True
+            begun = self._begun
+        if begun:
+            self._at_work.start("penstock-query-stop", self._ending, stop_after_batch)
 
     def cancel(self) -> None:
-        self._end_query()
+        with self._lock:
+            before, self._over, self._cancelled = self._cancelled, True, True
+            begun = self._begun
+        if begun and not before and not self._ended.is_set():
+            self._at_work.start("penstock-query-stop", self._ending, stop_now)
 
     def close(self) -> None:
-        self._spark.gate.dismiss(self._address)
+        self._gate.dismiss(self._address)
 
     def _failed(self, error: Exception) -> None:
         self._settle(None, error)
-        self._end_query()
+        self.cancel()
 
-    def _end_query(self, stop: Callable[[StreamingQuery], None] = stop_now) -> None:
-        with self._lock:
-            self._over = True
-        threading.Thread(target=self._ending, args=(stop,), name="penstock-query-stop", daemon=True).start()
+    def _session_closing(self) -> None:
+        """End before the streams that the query reads are let go of, and the session with them."""
+        self._settle(None, GateError("run: the Spark session was closed"))
+        self.cancel()
+        if self._begun:
+            self._ended.wait(PATIENCE)
 
     def _ending(self, stop: Callable[[StreamingQuery], None]) -> None:
         try:
+            cancels = stop is stop_now or not self._frame.isStreaming  # else jobs that make the query go on
+            while self._query is None and not self._ended.is_set():
+                if cancels:
+                    self._context.cancelJobsWithTag(self._tag)  # a job may also begin after this: hence the loop
+                self._ended.wait(_LOOK)
             if self._query is not None:
                 stop(self._query)
-            else:
-                self._context.cancelJobsWithTag(self._tag)
         except Exception as error:  # noqa: BLE001  this thread has no caller, so it is only logged
             drop("run: the query could not be stopped", error)
 
@@ -171,8 +207,10 @@ class NativeEnd:
             if self._checkpoint is not None:
                 made = made.option("checkpointLocation", self._checkpoint.location)
             trigger = default_trigger(self._frame)
+            if self._cancelled:
+                return 0  # to start it would stop the query of another run that goes on from this checkpoint
             try:
-                made = start(made, trigger, self._frame, self._spark.gate.ended)
+                made = start(made, trigger, self._frame, self._gate.ended)
             except AnalysisException as error:
                 refuse_mode(self._frame, error)
                 raise

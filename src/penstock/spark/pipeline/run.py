@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from dataclasses import replace
@@ -10,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from penstock.engine.words.dropped import drop
 from penstock.flow import Pipeline
 from penstock.run import InProcess, Plan, PlannedProgress, Progress, Run
 from penstock.run.carrying.committing import check_told
@@ -27,6 +29,9 @@ from penstock.spark.session.held import HeldSession
 from penstock.spark.wire.failure import without_jvm
 from penstock.spark.wire.places import folder, here
 from penstock.spark.wire.storage import Folder
+
+PATIENCE = 30.0
+"""Seconds for what works for a run to end with it."""
 
 
 def run(spark: HeldSession, pipeline: Pipeline[Any], checkpoint: str | Path | None) -> Run[Any]:
@@ -136,11 +141,14 @@ class OnSpark:
             self.stop()
         if cancelled:
             return
-        *others, last = works
-        for work in others:
-            start = partial(copy_context().run, work.start)
-            threading.Thread(target=start, name="penstock-query-start", daemon=True).start()
-        last.start()
+        for work in works:
+            work.at_work.start("penstock-query-start", copy_context().run, self._begin, work, settle)
+
+    def _begin(self, work: Work, settle: Settle) -> None:
+        try:
+            work.start()
+        except Exception as error:  # noqa: BLE001  it is delivered
+            self._settled(settle, work, None, error)
 
     def _made(self, spark: HeldSession, settle: Settle) -> list[Work]:
         """Build the DataFrames and divide the ends into queries; several of them share the live sources."""
@@ -260,14 +268,32 @@ class OnSpark:
         return max(0, *behind) if behind else None
 
     def close(self) -> None:
-        """Let go of the sources, behind the last thing that they are told, and of Spark if it was started for this."""
+        """Let go of the sources, behind the last thing that they are told, and of Spark if it was started for this.
+
+        First all queries end: one that goes on beside its run would meet the next run from the same checkpoint.
+        """
+        self._end_all()
         for work in self._works:
             work.close()
-        failures = [error for work in self._works for error in work.together.close()] if self._well else []
+        failures = [error for work in self._works for error in work.together.close()]
         self._inlets.close()
         if self._spark is not None:
             self._close_spark(self._spark)
-        check_told(failures)
+        if self._well:
+            check_told(failures)
+        for error in failures:
+            drop("run: a source could not be told what is done at the end", error)
+
+    def _end_all(self) -> None:
+        """Wait until nothing works for this run any more; where it has failed or was cancelled, it is ended first."""
+        if not self._well:
+            for work in self._works:
+                work.cancel()
+        until = time.monotonic() + PATIENCE
+        for number, work in enumerate(self._works, 1):
+            if not work.at_work.wait(until - time.monotonic()):
+                which = f"query {number} of {len(self._works)}"
+                drop(f"run: it is over, and a query of it has not ended within {PATIENCE:g} seconds", None, which)
 
 
 def _links_of(spark: HeldSession) -> tuple[tuple[str, str], ...]:

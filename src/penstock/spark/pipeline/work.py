@@ -17,6 +17,7 @@ from penstock.flow import Flow, Sink, flow
 from penstock.run import Progress, Valve, Valved
 from penstock.run.branches import Branches, fill
 from penstock.run.result import Settle
+from penstock.spark.egress.at_work import AtWork
 from penstock.spark.egress.draining import stop_after_batch
 from penstock.spark.egress.microbatch import QuerySource, default_trigger
 from penstock.spark.egress.numbering import Numbered
@@ -59,6 +60,10 @@ class Work:
         self._serving: Serving
         self._end: Ending
         self._prepared = False
+        self._over = threading.Event()
+        """Whether it was cancelled, or closed."""
+        self.at_work = AtWork()
+        """What works for it, here and in Spark."""
 
     def prepare(self, built: Built, query: Query, settle: Settle) -> None:
         """Make ready to start."""
@@ -77,7 +82,7 @@ class Work:
             assert isinstance(sink, SparkSink)
             self._local = False
             self._sink = query.sink
-            self._end = NativeEnd(self._spark, df, sink, folder, self._batches, query.mode, settle)
+            self._end = NativeEnd(self._spark, df, sink, folder, self._batches, query.mode, settle, self.at_work)
         else:
             ends = self._plan.order()[0][1]
             chain = self._ended(self._source(df, query, folder))
@@ -89,10 +94,11 @@ class Work:
         decode, numbered = serving.decode(), self._numbered()
         if df.isStreaming:
             mode = query.mode or "append"
-            return QuerySource(gate, df, decode, folder, {}, serving.write, numbered, mode, serving.shape)
+            write, shape = serving.write, serving.shape
+            return QuerySource(gate, df, decode, folder, {}, write, numbered, mode, shape, self.at_work)
         if numbered:
             raise PlanError("run: numbered is for streaming DataFrames, and this one is a batch; leave it out")
-        return FrameSource(gate, df, decode, also=serving.write, shape=serving.shape)
+        return FrameSource(gate, df, decode, also=serving.write, shape=serving.shape, at_work=self.at_work)
 
     def _ended(self, source: Source[Any]) -> Chain:
         """Return the chain from the rows that come back to the results."""
@@ -143,14 +149,14 @@ class Work:
         if self._ends:
             return
         if self.lives:
-            threading.Thread(target=self._drain, name="penstock-query-stop", daemon=True).start()
+            self.at_work.start("penstock-query-stop", self._drain)
         else:
             self._stop()
 
     def _drain(self) -> None:
-        pause = threading.Event()
         while not self.together.over and not self._exit.closed and self._running():
-            pause.wait(_LOOK)
+            if self._over.wait(_LOOK):
+                return
         self._stop()
 
     def _running(self) -> bool:
@@ -164,9 +170,10 @@ class Work:
             self._exit.close()  # a batch, or a query whose first micro-batch is not yet through
         else:
             query = self._batches.query
-            threading.Thread(target=self._stop_after, args=(query,), name="penstock-query-stop", daemon=True).start()
+            self.at_work.start("penstock-query-stop", self._stop_after, query)
 
     def _stop_after(self, query: Any) -> None:
+        self.at_work.stopping = True
         try:
             stop_after_batch(query)
         except Exception as error:  # noqa: BLE001  this thread has no caller, so it is only logged
@@ -175,7 +182,9 @@ class Work:
 
     def cancel(self) -> None:
         """End at once."""
-        self._end.cancel()
+        self._over.set()
+        if self._prepared:
+            self._end.cancel()
 
     def progress(self) -> Progress:
         """Return how far it is."""
@@ -199,6 +208,7 @@ class Work:
 
     def close(self) -> None:
         """Let go of everything."""
+        self._over.set()
         if self._prepared:
             self._end.close()
             self._serving.let_go()
