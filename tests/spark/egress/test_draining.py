@@ -7,9 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+from pyspark.sql import functions as f
+
 from penstock import Sink
 from penstock.spark import Spark, frame, spark_sink, spark_source
-from penstock.spark.egress.draining import stop_after_batch
+from penstock.spark.egress.draining import stop_after_batch, stop_now
+from penstock.spark.pipeline import work
 
 WAIT = 120
 ROWS = 10
@@ -52,6 +56,20 @@ def test_a_sink_of_this_process_gets_whole_micro_batches(spark: Spark) -> None:
     assert second.wait(WAIT)
     for report in run.progress_every(0.1):
         if report.batches:  # Spark tells of a micro-batch a little after its rows
+            break
+    run.stop()
+    assert run.wait(WAIT) == len(got)
+    assert len(got) % ROWS == 0
+
+
+def test_a_stop_in_the_middle_of_a_micro_batch_is_no_failure(spark: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "stop_after_batch", stop_now)  # as if the next one had begun before Spark heard of it
+    got: list[int] = []
+    slowly = f.udf(lambda n: threading.Event().wait(0.2) or n, "long")
+    values: Callable[[Any], Any] = lambda df: df.select(slowly("value").alias("value"))  # noqa: E731
+    run = (spark_source(rate) | frame(values) | Sink.for_each(lambda row: got.append(row.value))).run(spark)
+    for report in run.progress_every(0.1):
+        if report.batches:
             break
     run.stop()
     assert run.wait(WAIT) == len(got)

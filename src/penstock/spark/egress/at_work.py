@@ -13,6 +13,8 @@ class AtWork:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._count = 0
+        self.stopping = False
+        """Whether the run was told to stop, so that what is interrupted by it has not failed."""
 
     def begin(self) -> None:
         """Count one more."""

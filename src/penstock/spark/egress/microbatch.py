@@ -237,12 +237,21 @@ class _Run:
         try:
             self._deliver_once(frame, number)
         except Exception as error:  # noqa: BLE001  it is delivered
+            if not self._over and self._was_stopped():
+                raise _Ended(_STOPPED) from None
             self._raised = error  # Spark puts so much text around it that it cannot be read any more
         else:
             return
         if not self._over:
             raise _Ended("stream: a micro-batch has failed; its error is raised where the stream is read")
         self._wait(lambda: False)  # it was stopped in the middle of its work, which has raised this error
+
+    def _was_stopped(self) -> bool:
+        """Tell whether the run has stopped the query, which interrupts its work; one that fails is active yet."""
+        try:
+            return self._source.at_work.stopping and self._query is not None and not self._query.isActive
+        except Exception:  # noqa: BLE001  what was raised before says more
+            return False
 
     def _deliver_once(self, frame: DataFrame, number: int) -> None:
         if number <= self._ledger.last:

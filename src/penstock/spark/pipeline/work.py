@@ -173,6 +173,7 @@ class Work:
             self.at_work.start("penstock-query-stop", self._stop_after, query)
 
     def _stop_after(self, query: Any) -> None:
+        self.at_work.stopping = True
         try:
             stop_after_batch(query)
         except Exception as error:  # noqa: BLE001  this thread has no caller, so it is only logged
