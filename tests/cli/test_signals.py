@@ -152,7 +152,7 @@ class Held:
 def test_a_signal_in_the_middle_of_what_holds_a_lock_acts_when_the_lock_is_free(number, capfd):
     held = Held()
     with Signals() as signals:
-        signals.control(cast(Any, held))
+        signals.control(cast("Any", held))
         with held.lock:
             signal.raise_signal(number)  # a handler that waited for the lock would wait for ever
         assert held.stopped.wait(WAIT)
