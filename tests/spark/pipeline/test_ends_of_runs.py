@@ -14,6 +14,7 @@ from pyspark.sql import functions as f
 from penstock import Dropped, RunCancelledError, Sink, Stream, branch, set_on_dropped
 from penstock.spark import Spark, entry, frame, spark_sink, spark_source
 from penstock.spark.egress import microbatch
+from penstock.spark.egress.at_work import StoppedElsewhereError
 from penstock.spark.pipeline import run as pipeline_run
 from penstock.spark.wire.gate import GateError
 
@@ -240,3 +241,20 @@ def test_a_run_that_is_cancelled_before_its_write_has_begun_writes_nothing(spark
     with pytest.raises(RunCancelledError):
         run.wait(WAIT)
     assert not (tmp_path / "out" / "_SUCCESS").exists()
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_run_whose_query_is_stopped_by_another_run_does_not_end_well(
+    spark: Spark, numbers: Numbers, tmp_path: Path, *, native: bool
+) -> None:
+    def started() -> Any:
+        end: Any = parquet(tmp_path / "out") if native else Sink.for_each(lambda _: None)
+        return (numbers.stream() | end).run(spark, checkpoint=tmp_path / "checkpoint")
+
+    first = started()
+    caught_up(first)
+    second = started()
+    with pytest.raises(StoppedElsewhereError, match="another run is started from the same checkpoint"):
+        first.wait(WAIT)
+    numbers.others.set()
+    assert second.wait(WAIT) == ROWS - PART

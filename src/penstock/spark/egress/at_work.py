@@ -6,6 +6,18 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from penstock.errors import PenstockError
+
+
+class StoppedElsewhereError(PenstockError):
+    """The error that a query has ended before its streams, and nobody here has stopped it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "run: the query was stopped before its streams had ended, and not by this run; Spark does that when another"
+            " run is started from the same checkpoint"
+        )
+
 
 class AtWork:
     """A count of what works for a run."""
@@ -15,6 +27,8 @@ class AtWork:
         self._count = 0
         self.stopping = False
         """Whether the run was told to stop, so that what is interrupted by it has not failed."""
+        self.whole: Callable[[], bool] = lambda: True
+        """Tell whether a query that has ended well was to end."""
 
     def begin(self) -> None:
         """Count one more."""
@@ -51,4 +65,4 @@ class AtWork:
             return self._changed.wait_for(lambda: not self._count, max(0.0, seconds))
 
 
-__all__ = ["AtWork"]
+__all__ = ["AtWork", "StoppedElsewhereError"]

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.words.dropped import drop
 from penstock.errors import PenstockError
-from penstock.spark.egress.at_work import AtWork
+from penstock.spark.egress.at_work import AtWork, StoppedElsewhereError
 from penstock.spark.egress.batch_write import Write, written
 from penstock.spark.egress.decoding import Decode
 from penstock.spark.egress.draining import stop_now
@@ -216,7 +216,8 @@ class _Run:
             self._outlet.complete(None if self._outlet.closed else error)
         else:
             self._call.let_go()
-            self._outlet.complete()
+            short = not self._over and not self._source.at_work.whole()
+            self._outlet.complete(StoppedElsewhereError() if short else None)
         if self._query is not None:
             forget_listener(self._context, self._query)
         query_ended(self._context)

@@ -18,7 +18,7 @@ from penstock.engine.watching.observe import observed
 from penstock.engine.words.dropped import drop
 from penstock.run.result import ResultSubscriber, Settle
 from penstock.run.watchers import RunPart, current_run
-from penstock.spark.egress.at_work import AtWork
+from penstock.spark.egress.at_work import AtWork, StoppedElsewhereError
 from penstock.spark.egress.draining import stop_after_batch, stop_now
 from penstock.spark.egress.microbatch import default_trigger
 from penstock.spark.egress.task_failures import TaskFailures, report_to
@@ -230,5 +230,7 @@ class NativeEnd:
             let_go(made)
             forget_listener(self._context, made)
             query_ended(self._context)
+        if not self._over and not self._at_work.whole():
+            raise StoppedElsewhereError
         self._batches.look()
         return self._batches.now().rows_out or 0

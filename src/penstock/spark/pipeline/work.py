@@ -64,6 +64,7 @@ class Work:
         """Whether it was cancelled, or closed."""
         self.at_work = AtWork()
         """What works for it, here and in Spark."""
+        self.at_work.whole = self._whole
 
     def prepare(self, built: Built, query: Query, settle: Settle) -> None:
         """Make ready to start."""
@@ -146,12 +147,17 @@ class Work:
 
     def stop(self) -> None:
         """End what does not end with its live sources, after its micro-batch."""
+        self.at_work.stopping = True
         if self._ends:
             return
         if self.lives:
             self.at_work.start("penstock-query-stop", self._drain)
         else:
             self._stop()
+
+    def _whole(self) -> bool:
+        """Tell whether a query that ends with its streams has come to their end, or was to stop before."""
+        return not self._ends or self.at_work.stopping or self.together.over
 
     def _drain(self) -> None:
         while not self.together.over and not self._exit.closed and self._running():
