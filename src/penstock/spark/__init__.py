@@ -9,6 +9,7 @@ except ModuleNotFoundError as missing:
     ) from missing
 
 from penstock.bridges.shared.columns import SchemaError
+from penstock.spark.egress.at_work import StoppedElsewhereError
 from penstock.spark.egress.numbering import Numbered
 from penstock.spark.facade import Spark
 from penstock.spark.partitions.positions import PartError
@@ -39,6 +40,7 @@ __all__ = [
     "SparkLimitError",
     "SparkSetupError",
     "StageError",
+    "StoppedElsewhereError",
     "Tls",
     "also",
     "both",

@@ -12,9 +12,8 @@ import pytest
 from pyspark.sql import functions as f
 
 from penstock import Dropped, RunCancelledError, Sink, Stream, branch, set_on_dropped
-from penstock.spark import Spark, entry, frame, spark_sink, spark_source
+from penstock.spark import Spark, StoppedElsewhereError, entry, frame, spark_sink, spark_source
 from penstock.spark.egress import microbatch
-from penstock.spark.egress.at_work import StoppedElsewhereError
 from penstock.spark.pipeline import run as pipeline_run
 from penstock.spark.wire.gate import GateError
 

@@ -10,7 +10,7 @@ from penstock.errors import PenstockError
 
 
 class StoppedElsewhereError(PenstockError):
-    """The error that a query has ended before its streams, and nobody here has stopped it."""
+    """The error that a query has ended before its streams, and not because its run has stopped it."""
 
     def __init__(self) -> None:
         super().__init__(
