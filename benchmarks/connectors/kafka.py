@@ -5,7 +5,8 @@
 Both run in turn against one broker. By hand means the shortest loop that does the same: the reader takes the value of
 each message, keeps the offsets and commits them for each batch, as a member of a group, hears of a commit that fails
 and waits for the last one; the writer waits for the confirmation of each batch, and has one request under way at a
-time, without which records change their order when a request is sent again.
+time, without which records change their order when a request is sent again. The source commits less often than for
+each batch, so it is compared as well with a loop that commits as seldom.
 """
 
 from __future__ import annotations
@@ -22,15 +23,18 @@ from benchmarks.connectors import pairs
 from penstock import Sink, Stream
 from penstock.connectors import kafka
 from penstock.connectors.kafka.topics import HELD, HELD_KBYTES
-from tests.connectors.kafka.server import OLD, OPTIONS, Broker
+from tests.connectors.kafka.server import OLD, PATIENT, Broker
 
 COUNT = 1_000_000
 BATCH = 1000
 ROUNDS = 7
+_NUMBERS = count()
+SELDOM = 5
+"""For how many batches there is one commit where as many records are between two of them as the source has there."""
 
 
-def read_by_hand(servers: str, topic: str, group: str) -> int:
-    """Sum the values of a topic with the client alone, committing each batch."""
+def read_by_hand(servers: str, topic: str, group: str, every: int = 1) -> int:
+    """Sum the values of a topic with the client alone, committing each batch, or one of several."""
     failures: list[object] = []
 
     def committed(error: object, _: object) -> None:
@@ -40,9 +44,9 @@ def read_by_hand(servers: str, topic: str, group: str) -> int:
     own: dict[str, Any] = {"bootstrap.servers": servers, "group.id": group, "enable.auto.commit": False}
     own |= {"on_commit": committed}
     own |= {"queued.min.messages": HELD, "queued.max.messages.kbytes": HELD_KBYTES, "fetch.queue.backoff.ms": 10}
-    consumer = Consumer({**OPTIONS, **own, "fetch.wait.max.ms": 20, "auto.offset.reset": "earliest"})
+    consumer = Consumer({**PATIENT, **own, "fetch.wait.max.ms": 20, "auto.offset.reset": "earliest"})
     consumer.subscribe([topic])
-    total = taken = 0
+    total = taken = batches = 0
     offsets: dict[int, int] = {}
     while taken < COUNT:
         for message in consumer.consume(BATCH, 0.1):
@@ -51,12 +55,18 @@ def read_by_hand(servers: str, topic: str, group: str) -> int:
                 offsets[message.partition() or 0] = (message.offset() or 0) + 1
                 taken += 1
         given = [TopicPartition(topic, number, offset) for number, offset in offsets.items()]
-        if given:
+        batches += 1
+        if given and (batches % every == 0 or taken >= COUNT):
             consumer.commit(offsets=given, asynchronous=taken < COUNT)
     consumer.close()
     if failures:
         raise RuntimeError(f"{len(failures)} commits have failed")
     return total
+
+
+def read_by_hand_seldom(servers: str, topic: str, group: str) -> int:
+    """Sum the values of a topic with the client alone, committing as often as the source does."""
+    return read_by_hand(servers, topic, group, SELDOM)
 
 
 def read_by_penstock(servers: str, topic: str, group: str) -> int:
@@ -67,7 +77,7 @@ def read_by_penstock(servers: str, topic: str, group: str) -> int:
         nonlocal total
         total += int(record.value or b"")
 
-    source = kafka.source(topic, servers=servers, group=group, live=False, most=BATCH, options=OPTIONS)
+    source = kafka.source(topic, servers=servers, group=group, live=False, most=BATCH, options=PATIENT)
     (source | Sink.for_each(add)).run().wait()
     return total
 
@@ -100,12 +110,11 @@ def write_by_penstock(servers: str, topic: str, _: str) -> int:
 
 def fresh(run: Callable[..., int], servers: str, topic: str) -> Callable[[], int]:
     """Return a run that reads in the name of another group each time."""
-    numbers = count()
-    return lambda: run(servers, topic, f"{topic}-{run.__name__}-{next(numbers)}")
+    return lambda: run(servers, topic, f"{topic}-{run.__name__}-{next(_NUMBERS)}")
 
 
 def main() -> None:
-    """Print both ratios."""
+    """Print the ratios."""
     with tempfile.TemporaryDirectory() as folder:
         broker = Broker(Path(folder))
         try:
@@ -115,6 +124,7 @@ def main() -> None:
             broker.produce("read", (b"%d" % n for n in range(COUNT)))
             for name, topic, by_hand, by_penstock in (
                 ("source", "read", read_by_hand, read_by_penstock),
+                ("source, seldom committed", "read", read_by_hand_seldom, read_by_penstock),
                 ("sink", "written", write_by_hand, write_by_penstock),
             ):
                 both = (fresh(run, broker.servers, topic) for run in (by_hand, by_penstock))

@@ -246,12 +246,20 @@ class CarriedCheck:
             follows = Counter(map(repr, rest))
             if failure is not None or follows - every:
                 return  # it remembers, or refuses to have had nothing
-            lost = every - Counter(map(repr, had)) - follows
+            # Elements, and not lists of them: another run may divide them otherwise, and into lists that are alike.
+            lost = _elements(whole) - _elements(had) - _elements(rest)
             if lost:
                 words = (
                     f"broken off behind {most} of {whole} and told {after}, the rest was {rest}: {list(lost)} is lost"
                 )
                 raise DifferenceError("what was had and what follows is everything", words)
+
+
+def _elements(found: Any) -> Counter[str]:
+    """Count the elements, also those in lists."""
+    if isinstance(found, list):
+        return sum(map(_elements, found), Counter())
+    return Counter([repr(found)])
 
 
 def check_carried(chain: Chain, path: RunPath) -> bool:
