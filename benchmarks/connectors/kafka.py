@@ -5,7 +5,8 @@
 Both run in turn against one broker. By hand means the shortest loop that does the same: the reader takes the value of
 each message, keeps the offsets and commits them for each batch, as a member of a group, hears of a commit that fails
 and waits for the last one; the writer waits for the confirmation of each batch, and has one request under way at a
-time, without which records change their order when a request is sent again. The source commits less often than for
+time, without which records change their order when a request is sent again. Both sides call a function of the user's
+for each record. The source commits less often than for
 each batch, so it is compared as well with a loop that commits as seldom.
 """
 
@@ -17,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
 from benchmarks.connectors import pairs
 from penstock import Sink, Stream
@@ -31,6 +32,11 @@ ROUNDS = 7
 _NUMBERS = count()
 SELDOM = 5
 """For how many batches there is one commit where as many records are between two of them as the source has there."""
+
+
+def encoded(n: int) -> bytes:
+    """Return what is written for a number."""
+    return b"%d" % n
 
 
 def read_by_hand(servers: str, topic: str, group: str, every: int = 1) -> int:
@@ -48,10 +54,15 @@ def read_by_hand(servers: str, topic: str, group: str, every: int = 1) -> int:
     consumer.subscribe([topic])
     total = taken = batches = 0
     offsets: dict[int, int] = {}
+
+    def add(message: Message) -> None:
+        nonlocal total
+        total += int(message.value() or b"")
+
     while taken < COUNT:
         for message in consumer.consume(BATCH, 0.1):
             if message.error() is None:
-                total += int(message.value() or b"")
+                add(message)
                 offsets[message.partition() or 0] = (message.offset() or 0) + 1
                 taken += 1
         given = [TopicPartition(topic, number, offset) for number, offset in offsets.items()]
@@ -94,7 +105,7 @@ def write_by_hand(servers: str, topic: str, _: str) -> int:
     producer = Producer({**OLD, **own, "delivery.report.only.error": True, "on_delivery": failed})
     for first in range(0, COUNT, BATCH):
         for n in range(first, first + BATCH):
-            producer.produce(topic, b"%d" % n)
+            producer.produce(topic, encoded(n))
         left = producer.flush()
         if left or failures:
             raise RuntimeError(f"{left + len(failures)} records were not confirmed")
@@ -105,7 +116,7 @@ def write_by_hand(servers: str, topic: str, _: str) -> int:
 def write_by_penstock(servers: str, topic: str, _: str) -> int:
     """Write numbers in a pipeline."""
     sink = kafka.sink(topic, servers=servers, idempotent=False, size=BATCH, options=OLD)
-    return (Stream.range(COUNT).map(lambda n: b"%d" % n) | sink).run().wait()
+    return (Stream.range(COUNT).map(encoded) | sink).run().wait()
 
 
 def fresh(run: Callable[..., int], servers: str, topic: str) -> Callable[[], int]:

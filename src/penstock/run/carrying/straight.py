@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from operator import length_hint
 from threading import Lock
 from time import monotonic
@@ -184,10 +183,10 @@ class _StraightRun(FedRun):
         assert going is not None
         elements, count = going.elements, len(going)
         made_of: Callable[[Iterable[Any]], Iterable[Any]] = iter
+        if type(elements) is not list and type(elements) is not MadeWhenRead:
+            elements = MadeWhenRead(elements.__getitem__, range(count))  # which may fail behind those before
         if type(elements) is MadeWhenRead:
             made_of, elements = elements.made_of, elements.items
-        elif type(elements) is not list:
-            made_of, elements = partial(map, elements.__getitem__), range(count)  # which may fail behind those before
         if type(elements) is not list:
             elements = list(elements)  # whose iterator knows how many are left
         at = 0
