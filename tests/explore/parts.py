@@ -401,6 +401,12 @@ def buffer_timeout(bench: Bench) -> None:
 
 
 @part(FRESH, ASKED, OPEN, loose=True)
+def buffer_timeout_drained(bench: Bench) -> None:
+    numbers = Stream.from_iterable(["v", "w", "x", "y", "z"]).map(str.upper)
+    bench.take(numbers.buffer_timeout(4, 1.0, clock=bench.virtual_clock()))
+
+
+@part(FRESH, ASKED, OPEN, loose=True)
 def interval(bench: Bench) -> None:
     bench.take(Stream.interval(1.0, clock=bench.virtual_clock()).take(3))
 
