@@ -128,7 +128,7 @@ def test_the_next_batch_is_collected_while_one_is_written_and_no_more() -> None:
         made.append(number)
         return number
 
-    run = (Stream.range(20).map(make) | writing(table.open, size=3)).run()
+    run = (Stream.range(20).map(make) | writing(table.open, size=3, ahead=True)).run()
     assert table.waits.wait(WAIT)
     wait_until(lambda: len(made) == 6)
     table.gate.set()
@@ -147,7 +147,7 @@ def test_a_failure_while_one_is_written_comes_behind_it() -> None:
         return number
 
     with pytest.raises(ConnectionError):
-        (Stream.range(20).map(make) | writing(table.open, size=3)).run().wait(WAIT)
+        (Stream.range(20).map(make) | writing(table.open, size=3, ahead=True)).run().wait(WAIT)
     assert table.batches[0] == [0, 1, 2]
     assert table.closed.wait(WAIT)
 

@@ -61,6 +61,7 @@ def writing(
     *,
     size: int = SIZE,
     seconds: float | None = 1.0,
+    ahead: bool = False,
 ) -> Sink[T, int]:
     """Write the elements in batches, one batch at a time; the result is how many elements there were.
 
@@ -71,6 +72,8 @@ def writing(
         size: How many elements a batch has at most.
         seconds: How long the first element of a batch waits until the batch is written, full or not. With None only a
             full batch is, and the rest at the end.
+        ahead: Whether the next batch is collected while one is written. That is for a writer that works on a thread of
+            its own: a source that blocks would block the event loop meanwhile.
 
     Raises:
         TypeError: `open` is not callable.
@@ -94,7 +97,7 @@ def writing(
 
     def build(stream: Stream[T]) -> Stream[int]:
         batches = stream.buffer(size) if seconds is None else stream.buffer_timeout(size, seconds)
-        return poured_async(batches, _MakeBasin(open))
+        return poured_async(batches, _MakeBasin(open, ahead))
 
     return Sink.of(build)
 
@@ -152,9 +155,10 @@ class _MakeBasin:
     """What the basin of each run is made by; a value, as all that a chain is made of."""
 
     open: Callable[[], Awaitable[Any]]
+    ahead: bool
 
     def __call__(self) -> _WritingBasin:
-        return _WritingBasin(self.open)
+        return _WritingBasin(self.open, ahead=self.ahead)
 
 
 def _nothing() -> None:
@@ -164,11 +168,10 @@ def _nothing() -> None:
 class _WritingBasin:
     """The writer of one run, opened with the first batch."""
 
-    ahead: ClassVar[bool] = True
-    """The next batch is collected while one is written."""
-
-    def __init__(self, open: Callable[[], Awaitable[Any]]) -> None:  # noqa: A002
+    def __init__(self, open: Callable[[], Awaitable[Any]], *, ahead: bool) -> None:  # noqa: A002
         self._open = open
+        self.ahead = ahead
+        """Whether the next batch is collected while one is written."""
         self._writer: Any = None
         self._loop: AnyLoop | None = None
         self._turn: LoopTurn | None = None

@@ -85,7 +85,7 @@ def sink(
         raise ValueError("kafka: transactions need idempotent=True")
     opens = OpenTopic(BrokerLink.of(servers, options, OWN), topic, transactional_id, idempotent, float(timeout), size)
     if not with_offsets:
-        return writing(opens, size=size, seconds=seconds)
+        return writing(opens, size=size, seconds=seconds, ahead=True)
     if transactional_id is None or seconds is None:
         raise ValueError("kafka: with_offsets needs a transactional_id, and seconds")
     return telling(opens, size=size, seconds=seconds)
