@@ -18,6 +18,7 @@ from penstock.spark.ingest.pace import Pace
 from penstock.spark.ingest.together import ENDED, Together
 from penstock.spark.wire import failure
 from penstock.spark.wire.schema import Schema, SchemaError
+from penstock.testing import ManualPublisher
 
 WAIT = 120
 SCHEMA = pa.schema([("n", pa.int64())])
@@ -119,6 +120,25 @@ def test_rows_can_be_read_again_until_they_are_committed():
     with pytest.raises(IngestError, match=r"^frame: rows 7 to 12 are gone; they were committed$"):
         numbers(intake, 7, 12)
     assert intake.poll(30, None, WAIT) == (30, True)
+
+
+def test_a_planned_micro_batch_that_was_delivered_before_is_committed_without_being_read():
+    publisher: ManualPublisher[tuple[int]] = ManualPublisher()
+    intake = of(5, first=10)
+    intake.need(15)  # as a restarted query says that had planned these rows
+    intake.start(publisher)
+    found: list[tuple[int, bool]] = []
+    poll = threading.Thread(target=lambda: found.append(intake.poll(15, None, WAIT)), daemon=True)
+    poll.start()
+    publisher.wait_for_request()  # one, to see what elements are
+    publisher.next((10,))
+    publisher.wait_for_request(5)
+    publisher.next(*[(number,) for number in range(11, 15)])
+    publisher.wait_for_request(10)  # they are committed, and as many more are asked for
+    publisher.next((15,))
+    poll.join(WAIT)
+    assert found == [(16, False)]
+    intake.close()
 
 
 def test_a_limit_of_sparks_is_kept():

@@ -114,7 +114,7 @@ def test_a_failure_is_told_once_the_other_query_has_ended(
     slow.let.set()
     with pytest.raises(Exception, match="broken"):
         run.wait(WAIT)
-    assert active(spark) == before
+    assert active(spark) <= before  # what a test before this one has left may have ended meanwhile
 
 
 def test_a_query_that_is_slow_to_start_does_not_start_beside_the_next_run(
@@ -147,7 +147,7 @@ def test_a_query_that_is_slow_to_start_does_not_start_beside_the_next_run(
         let.set()
     with pytest.raises(Exception, match="broken"):
         run.wait(WAIT)
-    assert active(spark) == before
+    assert active(spark) <= before  # what a test before this one has left may have ended meanwhile
     numbers.others.set()
     graph("n").run(spark, checkpoint=tmp_path / "checkpoint").wait(WAIT)
     assert sorted(taken) == [(minute, 60) for minute in range(10)]

@@ -250,6 +250,8 @@ class Ingest:
             first = row if spool is None else spool.first
             reject = letters.reject if letters else None
             intake = Intake(feed.schema, feed.capacity, first, pace, spool, reject, opening.track)
+            if body.get("end") is not None:
+                intake.need(whole(body, "end"))
             if body.get("end_at") is not None:
                 intake.shelf.expect(whole(body, "end"), body["end_at"])
             intake.start(opening.publisher, feed.context.copy())

@@ -272,6 +272,8 @@ class Intake(Part):
 
     def poll(self, start: int, most: int | None, seconds: float) -> tuple[int, bool]:
         """Commit up to `start` and wait for rows after it; return where they end and whether the stream has ended."""
+        if self._produced < start <= self._needed:
+            self._come_to(start)  # a micro-batch that was delivered before a restart is committed without being read
         self.commit(start)
         with self._changed:
             if not self._committed <= start <= self._produced:
@@ -368,14 +370,30 @@ class Intake(Part):
             held = self.shelf.first
             if first < (self._committed if held is None else held):
                 raise IngestError(f"frame: rows {first} to {end} are gone; they were committed")
+        self.need(end)
+        self._come_to(end)
+        with self._changed:
+            found = self.shelf.since(first)
+        for start, batch in found:
+            if start >= end:
+                return
+            low, high = max(first - start, 0), min(end - start, batch.num_rows)
+            yield batch.slice(low, high - low)
+
+    def need(self, end: int) -> None:
+        """Know that the rows before `end` are in a micro-batch that was planned."""
+        with self._changed:
             if end > self._needed:
                 self._needed = end
                 self._want()
+
+    def _come_to(self, end: int) -> None:
+        """Wait for the rows before `end`."""
         while True:
             with self._changed:
                 self._wait(lambda: self._pending or self._produced >= end or self._done or self._closed)
                 if self._produced >= end:
-                    break
+                    return
                 if not self._pending and (self._done or self._closed):
                     if self.error is not None:
                         raise self.error
@@ -385,13 +403,6 @@ class Intake(Part):
                         f" and the checkpoint says that there were {end}"
                     )
             self._seal()
-        with self._changed:
-            found = self.shelf.since(first)
-        for start, batch in found:
-            if start >= end:
-                return
-            low, high = max(first - start, 0), min(end - start, batch.num_rows)
-            yield batch.slice(low, high - low)
 
     def close(self) -> None:
         """Cancel the publisher, wake the threads that wait and let go of the spool."""
