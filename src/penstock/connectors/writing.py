@@ -72,8 +72,8 @@ def writing(
         size: How many elements a batch has at most.
         seconds: How long the first element of a batch waits until the batch is written, full or not. With None only a
             full batch is, and the rest at the end.
-        ahead: Whether the next batch is collected while one is written. That is for a writer that works on a thread of
-            its own: a source that blocks would block the event loop meanwhile.
+        ahead: Whether the next batch is collected while one is written. That is for a writer that works on another
+            thread: a source that blocks would block the event loop meanwhile.
 
     Raises:
         TypeError: `open` is not callable.

@@ -133,10 +133,7 @@ def positioned(pairs: Sequence[Any]) -> Positioned[Any, Any] | None:
 
 
 def made(pairs: Sequence[Any], *, bare: bool = False) -> Positioned[Any, Any] | None:
-    """Return the same with lists of elements and positions; None also if one of them is None, or cannot be had.
-
-    Positions that nobody wants, since the elements go on `bare`, are not looked at.
-    """
+    """Return the same as lists; None also if one is None, or cannot be had. `bare` elements go on without positions."""
     try:
         found = positioned(pairs)
         if found is None:
@@ -155,10 +152,9 @@ def each(pairs: Sequence[Any], take: Callable[[Any], None], fail: Callable[[Exce
         try:
             pair = next(rest)
         except StopIteration:
-            return
+            return None
         except Exception as error:  # noqa: BLE001  rule 1.4: not that of the subscriber
-            fail(error)
-            return
+            return fail(error)
         take(pair)
 
 

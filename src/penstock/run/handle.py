@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Generator
 from contextvars import copy_context
 from dataclasses import replace
@@ -320,11 +321,9 @@ class Run(Generic[R]):
             self._controls.start(self._settle)
         except Exception as error:  # noqa: BLE001  a caller that waits gets it
             self._settle(None, error)
-        except BaseException as error:
-            if self._settle(None, interruption(error)):  # it passes, and a caller that waits is told
-                self._controls.cancel()
-            raise
         finally:
+            if sys.exception() is not None and self._settle(None, interruption()):
+                self._controls.cancel()  # a KeyboardInterrupt or its like passes, and a caller that waits is told
             self._settled.wait()
             self._close()
 

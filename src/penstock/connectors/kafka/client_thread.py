@@ -55,19 +55,25 @@ class ClientThread:
         while (call := self._calls.get()) is not None:
             try:
                 call()
-            except Exception as error:  # noqa: BLE001  nobody waits for it, and the next call is to be made
+            except Exception as error:  # noqa: BLE001  it has no caller that waits, and the next is to be made
                 LOGGER.warning("a call of the client failed: %r", error)
             del call  # what it has returned is not to wait for the next
 
 
 def _answer(loop: asyncio.AbstractEventLoop, answer: asyncio.Future[Any], call: Callable[[], Any]) -> None:
-    """Make a call, unless nobody waits for it any more, and tell its caller."""
+    """Make a call, unless its caller does not wait any more, and tell the caller."""
     if answer.cancelled():
         return
+    settle = partial(_raised, answer, RuntimeError("a call of the client was interrupted"))
     try:
         settle = partial(_returned, answer, call())
-    except BaseException as error:  # noqa: BLE001  the caller's, whatever it is
+    except Exception as error:  # noqa: BLE001  the caller's, whatever it is
         settle = partial(_raised, answer, error)
+    finally:
+        _tell(loop, settle)
+
+
+def _tell(loop: asyncio.AbstractEventLoop, settle: Callable[[], None]) -> None:
     try:
         loop.call_soon_threadsafe(settle)
     except RuntimeError:
@@ -80,7 +86,7 @@ def _returned(answer: asyncio.Future[Any], result: Any) -> None:
         answer.set_result(result)
 
 
-def _raised(answer: asyncio.Future[Any], error: BaseException) -> None:
+def _raised(answer: asyncio.Future[Any], error: Exception) -> None:
     if not answer.done():
         answer.set_exception(error)
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, TopicPartition
 
-from penstock.connectors.kafka.intake import ConsumerSettings, Start
+from penstock.connectors.kafka.consumer_settings import ConsumerSettings, Start
 from penstock.connectors.kafka.link import Complaints, missing, told, topics_there
 from penstock.connectors.kafka.positions import Place
 from penstock.connectors.kafka.record import Record

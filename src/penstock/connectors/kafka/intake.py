@@ -22,16 +22,14 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Event
-from typing import Any, Literal
+from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from penstock.connectors.kafka.consumer_settings import ConsumerSettings
 from penstock.connectors.kafka.done_offsets import DoneOffsets
-from penstock.connectors.kafka.link import LOGGER, BrokerLink, Complaints, missing, passes, told, topics_there
+from penstock.connectors.kafka.link import LOGGER, Complaints, missing, passes, told, topics_there
 from penstock.connectors.kafka.positions import Place
-
-Start = Literal["earliest", "latest"]
-Committed = Callable[[KafkaError | None, list[TopicPartition]], None]
 
 WAIT = 0.1
 """Seconds that a call waits for a message; a cancel waits as long at most."""
@@ -43,47 +41,7 @@ IDLE = 1.0
 """Seconds without a demand after which the partitions are paused."""
 COMMIT_SECONDS = 30.0
 """How long a commit is tried again while the brokers are away."""
-HANDOVER = 5.0
-"""Seconds that what was given of a partition has to be done when another member of the group is to get it."""
 _STALE = {KafkaError.ILLEGAL_GENERATION, KafkaError.UNKNOWN_MEMBER_ID, KafkaError.REBALANCE_IN_PROGRESS}
-
-
-@dataclass(frozen=True, slots=True)
-class ConsumerSettings:
-    """What a consumer is to read, and how; a value that pickles."""
-
-    link: BrokerLink
-    group: str | None
-    start: Start
-    live: bool
-    held: int
-    held_kbytes: int
-    handover: float = HANDOVER
-
-    def consumer(self, complaints: Complaints, committed: Committed | None = None) -> Consumer:
-        """Make a consumer, which tells what becomes of commits that are not waited for; it has not connected yet."""
-        own: dict[str, Any] = {
-            "group.id": self.group or "penstock",  # the client wants a name even where no group is joined
-            "enable.auto.commit": False,
-            "enable.auto.offset.store": False,
-            "auto.offset.reset": "error",
-            "enable.partition.eof": not self.live,
-            "queued.min.messages": self.held,
-            "queued.max.messages.kbytes": self.held_kbytes,
-            "fetch.queue.backoff.ms": 10,  # the client waits for 1 s when its queue was full, which halts a fast run
-        }
-        if committed is not None:
-            own["on_commit"] = committed
-        if not self.live:
-            own["fetch.wait.max.ms"] = 20  # a broker answers so late that there is no more
-        return Consumer(self.link.config(own, complaints), logger=LOGGER)
-
-    @property
-    def cooperative(self) -> bool:
-        """Tell whether partitions come and go one by one, and not all at once."""
-        options = dict(self.link.options)
-        strategy = str(options.get("partition.assignment.strategy", ""))
-        return "cooperative" in strategy or options.get("group.protocol") == "consumer"
 
 
 def _nothing(_: list[Place]) -> None:
@@ -311,7 +269,7 @@ class KafkaIntake:
     def commit_asked(self, wait: float = 0.0) -> None:
         """Make the commits that were asked for, waiting a little for the first, and for the brokers."""
         sent, self._sent = self._sent, None
-        if sent is not None:  # nobody will hear of it, or it has failed
+        if sent is not None:  # its end will not be heard of, or it has failed
             self._settle(sent.offsets, sent.asked)
             wait = 0.0
         try:
@@ -431,4 +389,4 @@ def _given(offsets: Mapping[Place, int]) -> list[TopicPartition]:
     return [TopicPartition(topic, number, offset) for (topic, number), offset in offsets.items()]
 
 
-__all__ = ["ConsumerSettings", "KafkaIntake", "Start"]
+__all__ = ["KafkaIntake"]

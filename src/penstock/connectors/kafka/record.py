@@ -1,6 +1,6 @@
 """record: what a topic holds.
 
-A record that was read has its value at hand, keeps the client's message and asks it for what else is wanted: most
+A record that was read has its value, keeps the client's message and asks it for what else is wanted: most
 programs look at the value alone, and seven fields that are copied out of each message would take longer than the
 reading. Records are made without a call of Python for each, which would take as long as all the rest.
 """

@@ -18,7 +18,8 @@ from typing import Any
 
 from confluent_kafka import Message
 
-from penstock.connectors.kafka.intake import ConsumerSettings, KafkaIntake, Start
+from penstock.connectors.kafka.consumer_settings import ConsumerSettings, Start
+from penstock.connectors.kafka.intake import KafkaIntake
 from penstock.connectors.kafka.positions import Place
 from penstock.connectors.kafka.record import Record, record_of, records_of
 from penstock.connectors.kafka.topics import HELD, HELD_KBYTES, place_of, settled, topics_given

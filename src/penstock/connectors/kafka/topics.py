@@ -11,7 +11,8 @@ from typing import Any
 from confluent_kafka import Message
 
 from penstock.connectors.kafka.client_thread import ClientThread
-from penstock.connectors.kafka.intake import IDLE, ConsumerSettings, KafkaIntake, Start
+from penstock.connectors.kafka.consumer_settings import ConsumerSettings, Start
+from penstock.connectors.kafka.intake import IDLE, KafkaIntake
 from penstock.connectors.kafka.link import BrokerLink
 from penstock.connectors.kafka.positions import (
     Offsets,

@@ -72,7 +72,12 @@ class _OneAtATime:
                 self._raised(error)
 
     def cancel(self) -> None:
-        try:
-            self._subscription.cancel()
-        except Exception as error:  # noqa: BLE001  rule 3.15
-            drop("rule 3.15: the publisher's cancel raised", error)
+        cancel(self._subscription)
+
+
+def cancel(subscription: Subscription) -> None:
+    """Cancel; what a publisher raises then goes to the hook."""
+    try:
+        subscription.cancel()
+    except Exception as error:  # noqa: BLE001  rule 3.15
+        drop("rule 3.15: the publisher's cancel raised", error)

@@ -160,7 +160,7 @@ class PushRun(Part):
             self._upstream.request(left_out)
 
     def _fold(self, fold: Callable[[list[Any]], None], elements: list[Any]) -> None:
-        """Have the loop read elements, from a list of its own: it ends where that is emptied."""
+        """Have the loop read elements, from a copy of the list: it ends where that is emptied."""
         self._folded = own = [*elements]
         if self._stop:  # looked at behind that, so that no cancel is missed
             own.clear()

@@ -54,7 +54,7 @@ class AtWork:
         self.begin()
         try:
             thread.start()
-        except BaseException:
+        except Exception:
             self.end()
             raise
         return thread

@@ -74,7 +74,7 @@ class _Work:
         self._at_work.begin()
         try:
             self._job.start()
-        except BaseException:
+        except Exception:
             self._at_work.end()
             raise
         self._job.afterwards(self._at_work.end)

@@ -21,10 +21,11 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from penstock.engine.grounds.foreign import cancel
 from penstock.engine.grounds.outlet import element_or_raise
-from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import Part
 from penstock.spark.ingest.batching import Batching, Reject
+from penstock.spark.ingest.lingering import linger
 from penstock.spark.ingest.pace import Pace
 from penstock.spark.ingest.shelf import Shelf
 from penstock.spark.ingest.spool import Spool
@@ -34,9 +35,6 @@ from penstock.spec.interfaces import Publisher, Subscription
 
 SEAL = 10_000
 """Elements that are made into a record batch without waiting for Spark to ask."""
-LINGER = 0.005
-"""Seconds that a row may wait for company, and again as long as there is some."""
-MOST_LINGERS = 10
 
 
 class Intake(Part):
@@ -77,10 +75,9 @@ class Intake(Part):
         """Whether elements are record batches; unknown before the first."""
         self._hungry = False
         self._over = self._done = self._closed = self._let_go = False
+        self._asking = False  # the publisher is being asked, and may do all its work inside of that call
         self.left = False
         """Whether it was let go of with its query; that is no end of the stream, at which anything would be final."""
-        self._asking = False
-        """Whether the publisher is being asked, and may do all its work inside of that call."""
         self.error: Exception | None = None
         self._subscription: Subscription | None = None
         self.most_ahead = 0
@@ -120,7 +117,7 @@ class Intake(Part):
                 cancelled = self._closed and not self._over
                 subscription, self._subscription = self._subscription, None
             if cancelled and subscription is not None:
-                _cancel(subscription)
+                cancel(subscription)
 
     def _outstanding(self) -> int:
         """Return how many elements were asked for and have not come; hold the lock."""
@@ -129,7 +126,7 @@ class Intake(Part):
     def _want(self) -> None:
         """Ask for what there is room for; hold the lock."""
         outstanding = self._outstanding()
-        arrived = self._sealed + len(self._pending)
+        arrived = self._here()
         room = max(self._committed + self._capacity, self._needed) - arrived
         if self._arrow is None:
             room = min(room, 1)  # the first element tells whether elements are rows or batches of them
@@ -285,7 +282,7 @@ class Intake(Part):
             self._wait(lambda: self._pending or self._produced > start or self._done or self._closed, seconds)
             self._check_held()
             wanted = min(self._pace.limit, most or self._pace.limit)
-            self._linger(start + wanted)
+            linger(self._changed, self._here, lambda: self._here() >= start + wanted or self._none_comes())
         if self._produced - start < wanted:
             self._seal()
         with self._changed:
@@ -303,12 +300,9 @@ class Intake(Part):
             raise IngestError("frame: the query was ended before its stream")
 
     def standing(self) -> tuple[int, bool, bool]:
-        """Return how often Spark has asked, whether there is more to offer, and whether all was and the stream ended.
-
-        A stream that failed does not end.
-        """
+        """Return how often Spark has asked, whether there is more, and whether all was offered and it ended well."""
         with self._changed:
-            more = bool(self._pending) or self._produced > self._offered
+            more = self.ahead(self._offered)
             return self._polls, more, self._done and self.error is None and not more
 
     def place(self, row: int) -> Place | None:
@@ -327,20 +321,11 @@ class Intake(Part):
 
         self._changed.wait_for(look, seconds)
 
-    def _linger(self, end: int) -> None:
-        """Wait a moment for the rows before `end` while they keep coming; hold the lock.
+    def _here(self) -> int:
+        return self._sealed + len(self._pending)
 
-        A micro-batch costs far more than that moment, however few rows it has.
-        """
-        for _ in range(MOST_LINGERS):
-            here = self._sealed + len(self._pending)
-            if self._changed.wait_for(
-                lambda: (
-                    self._sealed + len(self._pending) >= end or self._outstanding() <= 0 or self._over or self._closed
-                ),
-                LINGER,
-            ) or here == self._sealed + len(self._pending):
-                return
+    def _none_comes(self) -> bool:
+        return self._outstanding() <= 0 or self._over or self._closed
 
     def ahead(self, row: int) -> bool:
         """Tell whether there are rows after `row`."""
@@ -373,12 +358,8 @@ class Intake(Part):
         self.need(end)
         self._come_to(end)
         with self._changed:
-            found = self.shelf.since(first)
-        for start, batch in found:
-            if start >= end:
-                return
-            low, high = max(first - start, 0), min(end - start, batch.num_rows)
-            yield batch.slice(low, high - low)
+            found = self.shelf.between(first, end)
+        yield from found
 
     def need(self, end: int) -> None:
         """Know that the rows before `end` are in a micro-batch that was planned."""
@@ -412,15 +393,8 @@ class Intake(Part):
             subscription = self._subscription if self._asking and not self._over else None
             self._changed.notify_all()
         if subscription is not None:
-            _cancel(subscription)  # its thread comes to that only after all that it was asked for
+            cancel(subscription)  # its thread comes to that only after all that it was asked for
         with self._sealing:
             self._let_go = True  # a spool that is closed may be another's
             if self._spool is not None:
                 self._spool.close()
-
-
-def _cancel(subscription: Subscription) -> None:
-    try:
-        subscription.cancel()
-    except Exception as error:  # noqa: BLE001  rule 3.15
-        drop("rule 3.15: the publisher's cancel raised", error)

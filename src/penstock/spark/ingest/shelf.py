@@ -5,7 +5,7 @@ It has no lock: its owner holds one.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from typing import Any
 
 from penstock.spark.ingest.supply import IngestError, Place, Places, as_json
@@ -56,10 +56,14 @@ class Shelf:
             gone += 1
         del self._starts[:gone], self._batches[:gone], self._places[:gone]
 
-    def since(self, row: int) -> list[tuple[int, Any]]:
-        """Return the batches from the one that has a row on, each with the number of its first row."""
-        index = bisect_right(self._starts, row) - 1
-        return list(zip(self._starts[index:], self._batches[index:], strict=True))
+    def between(self, first: int, end: int) -> list[Any]:
+        """Return the rows of a range, in slices of the batches that have them."""
+        some = slice(bisect_right(self._starts, first) - 1, bisect_left(self._starts, end))
+        found = zip(self._starts[some], self._batches[some], strict=True)
+        return [
+            batch.slice(max(first - start, 0), min(end, start + batch.num_rows) - max(first, start))
+            for start, batch in found
+        ]
 
     def place(self, row: int) -> Place | None:
         """Return the place before a row, which is behind the one before it; None if there are no places."""
