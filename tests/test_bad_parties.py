@@ -9,7 +9,19 @@ from typing import Any
 
 import pytest
 
-from penstock import PenstockError, ProtocolError, Sink, Stream, flow, processor, set_on_dropped, subscriber
+from penstock import (
+    PenstockError,
+    ProtocolError,
+    Recorder,
+    Registry,
+    Sink,
+    Stream,
+    flow,
+    inline,
+    processor,
+    set_on_dropped,
+    subscriber,
+)
 from penstock.testing import ManualPublisher, PlannedBreach, Probe, subscribed
 from tests.engine.parts import FORMS, Items, Plain, ended
 from tests.engine.runs.test_drain import RUNS
@@ -87,6 +99,37 @@ def test_a_subscriber_that_raises_is_cancelled_and_reported(name: str, signal: s
         (f"rule 2.13: the subscriber raised in {signal}", f"ArithmeticError({signal!r})")
     ]
     dropped.clear()
+
+
+PASSING: dict[str, Callable[[Stream[Any]], Stream[Any]]] = {
+    "nothing": lambda stream: stream,
+    "subscribe_on": lambda stream: stream.subscribe_on(inline()),
+    "with_context": lambda stream: stream.with_context({}),
+    "observed": lambda stream: stream.observed(Recorder()),
+    "checked": lambda stream: stream.checked(),
+    "metrics": lambda stream: stream.metrics("numbers", registry=Registry()),
+}
+"""What passes a subscription on to the subscriber."""
+
+
+@pytest.mark.parametrize("made", ["iterated", "deferred", "foreign"])
+@pytest.mark.parametrize("name", PASSING)
+def test_a_subscriber_that_is_interrupted_gets_no_second_subscription(name: str, made: str) -> None:
+    subscriptions: list[object] = []
+
+    class Interrupted(Plain):
+        def on_subscribe(self, subscription: Any, /) -> None:
+            subscriptions.append(subscription)
+            raise KeyboardInterrupt
+
+    sources = {
+        "iterated": lambda: Stream.range(3),
+        "deferred": lambda: Stream.defer(lambda: iter([1])),
+        "foreign": lambda: Stream.from_publisher(ManualPublisher()),
+    }
+    with pytest.raises(KeyboardInterrupt):
+        PASSING[name](sources[made]()).subscribe(Interrupted())
+    assert len(subscriptions) == 1
 
 
 def wait_for(reached: Callable[[], object]) -> None:

@@ -493,3 +493,27 @@ def test_a_subject_holds_no_more_than_its_size_for_each_subscriber() -> None:
     assert len(fast.elements) == REQUESTS
     assert slow.elements == [0, 1, 2, 3, 4]
     assert late.elements == [REQUESTS - 3, REQUESTS - 2, REQUESTS - 1]
+
+
+LARGE = 10**30  # more than a length may be, which is how some say that they want no bound
+LARGEST: dict[str, Callable[[Stream[int]], Stream[Any]]] = {
+    "cache": lambda stream: stream.cache(size=LARGE),
+    "expand": lambda stream: stream.expand(lambda _: Stream.empty(), concurrency=LARGE, size=LARGE, prefetch=LARGE),
+    "flat_map": lambda stream: stream.flat_map(lambda n: Stream.just(n), concurrency=LARGE, prefetch=LARGE),
+    "interleave": lambda stream: stream.interleave(Stream.empty(), count=LARGE, prefetch=LARGE),
+    "join": lambda stream: stream.join(Stream.range(5), lambda n: n, size=LARGE, prefetch=LARGE).map(min),
+    "merge": lambda stream: stream.merge(Stream.empty(), prefetch=LARGE),
+    "merge_sorted": lambda stream: stream.merge_sorted(Stream.empty(), prefetch=LARGE),
+    "publish_on": lambda stream: stream.publish_on(inline(), prefetch=LARGE),
+    "replay": lambda stream: stream.replay(LARGE, size=LARGE),
+    "share": lambda stream: stream.share(size=LARGE),
+    "zip": lambda stream: stream.zip(Stream.range(5), prefetch=LARGE).map(min),
+}
+"""What holds things in a list whose length C counts, or asks for as many as it may hold."""
+
+
+@pytest.mark.parametrize("form", ["iterated", "signalled"])
+@pytest.mark.parametrize("operator", LARGEST)
+def test_a_bound_may_be_larger_than_any_length(operator: str, form: str) -> None:
+    numbers = Stream.range(5) if form == "iterated" else Stream.range(5).publish_on(inline())
+    assert list(LARGEST[operator](numbers)) == [0, 1, 2, 3, 4]

@@ -2201,6 +2201,8 @@ class Stream(Iterated, Generic[T_co]):
         >>> list(Stream.just("hello").map(lambda word: (word, user.get())).with_context({user: "ada"}))
         [('hello', 'ada')]
         """
+        if not isinstance(values, Mapping):
+            raise TypeError(f"with_context: values must be a Mapping, got {values!r}")
         return Stream(Chain(WithContext(self._chain, tuple(values.items()))))
 
     def timeout(self, seconds: float | timedelta, *, clock: Clock = SYSTEM_CLOCK) -> Stream[T_co]:

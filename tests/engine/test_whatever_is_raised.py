@@ -189,6 +189,33 @@ def test_the_very_error_arrives(kind: str, way: str, called: str) -> None:
     assert raised_by(way, CALLED[called](Stream.range(3), raising(error))) is error
 
 
+class AnswersToAnyName:
+    """A callable as a proxy of a remote one is: whatever attribute it is asked for is another proxy."""
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    def __getattr__(self, name: str) -> object:
+        return AnswersToAnyName(self._error)
+
+    def __call__(self, *_: object) -> Any:
+        raise self._error
+
+
+class AnswersToNoName(AnswersToAnyName):
+    """A callable that cannot be asked for an attribute."""
+
+    def __getattr__(self, name: str) -> object:
+        raise LookupError(name)
+
+
+@each_called
+@pytest.mark.parametrize("kind", [AnswersToAnyName, AnswersToNoName])
+def test_it_arrives_from_a_callable_of_any_make(kind: Callable[[Exception], Fn], called: str) -> None:
+    error = LookupError("lost")
+    assert raised_by("subscribe", CALLED[called](Stream.range(3), kind(error))) is error
+
+
 @each_called
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "sync"])
 def test_it_arrives_whatever_upstream_is(form: str, called: str) -> None:

@@ -211,3 +211,13 @@ def test_a_long_way_down_does_not_deepen_the_stack() -> None:
 
     assert Stream.just(0).expand(once).count().get() == 5_001
     assert Stream.just(0).expand(once, concurrency=2).count().get() == 5_001
+
+
+def test_as_many_elements_of_upstream_are_asked_for_as_are_asked_for_below() -> None:
+    upstream: ManualPublisher[int] = ManualPublisher()
+    probe = subscribed(Stream.from_publisher(upstream).expand(lambda _: Stream.never(), concurrency=100), 3)
+    assert upstream.requested == 3
+    upstream.next(1)
+    upstream.next(2)
+    assert probe.elements == [1, 2]
+    assert upstream.requested == 3  # of which one is on its way

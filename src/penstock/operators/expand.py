@@ -208,24 +208,29 @@ class _ExpandRun(Gather):
         while not self.outlet.closed:
             with self._guard:
                 idle = self._free == step.concurrency
+                demand = self.outlet.demand
                 over = self._done and idle and not self._waiting
                 # Downstream asks for nothing: publishers without elements must not make this run ahead of demand.
                 if (
                     not self._free
-                    or not (self.outlet.demand or over or (self._done and not self.outlet.queue))
+                    or not (demand or over or (self._done and not self.outlet.queue))
                     or (self._done and not self._waiting and not over)
                 ):
                     return
-                self._free -= 1
                 element = self._waiting.popleft() if self._waiting else None
-                self._asked += element is None and not over
+                # An element of upstream is emitted itself, so that no more of them are needed than are asked for.
+                places = 1 if over or element is not None else min(self._free, demand - self._asked)
+                if places <= 0:
+                    return
+                self._free -= places
+                self._asked += places if element is None and not over else 0
             if over:
                 self.close()
                 return
             if element is None:
                 upstream = self._upstream
                 if upstream is not None:
-                    upstream.request(1)
+                    upstream.request(places)
             else:
                 self._subscribe_to(element)
 

@@ -6,6 +6,7 @@ Marble: a.interleave(b) over (123)| and ---x-y|
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -66,7 +67,7 @@ def _some_by_some(openers: list[Opener[Any]], gate: LoopGate | None, count: int)
             ended: list[Iterator[Any]] = []
             for iterator in live:
                 given = 0
-                for element in islice(iterator, count):
+                for element in islice(iterator, min(count, sys.maxsize)):
                     given += 1
                     yield element
                 if given < count:

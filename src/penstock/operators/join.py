@@ -6,6 +6,7 @@ Marble: a.join(b, lambda n: n % 2) over -1--2-----| and ---3--4-5|
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
@@ -162,7 +163,7 @@ class _Match:
         alone = self._alone[_RIGHT]
         count = 0
         try:
-            for element in islice(iterator, self._size):
+            for element in islice(iterator, min(self._size, sys.maxsize)):
                 key = fn(element)
                 row = kept.get(key)
                 if row is None:

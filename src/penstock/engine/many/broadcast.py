@@ -9,6 +9,7 @@ it waits for subscribers that are to come.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from dataclasses import dataclass
 from threading import Lock
@@ -47,7 +48,7 @@ class _Broadcast(SharedRun):
         self.begun = False
         self._terms = terms
         self._lease: Lease | None = None
-        self._kept: deque[Any] = deque(maxlen=terms.kept)
+        self._kept: deque[Any] = deque(maxlen=min(terms.kept, sys.maxsize))
         self._error: Exception | None = None
 
     def join(self, downstream: Subscriber[Any]) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from itertools import count
-from math import fsum, inf, ulp
+from math import fsum, inf, isfinite, ulp
 from typing import Protocol, runtime_checkable
 
 from penstock.engine.places.context import carried
@@ -160,6 +160,10 @@ class VirtualClock:
     __slots__ = ("_lost", "_now", "_timers")
 
     def __init__(self, start: float = 0.0) -> None:
+        if isinstance(start, bool) or not isinstance(start, int | float):
+            raise TypeError(f"VirtualClock: start must be seconds, got {start!r}")
+        if not isfinite(start):
+            raise ValueError(f"VirtualClock: start must be finite, got {start!r}")
         self._timers = _Timers()
         self._now = start
         self._lost = 0.0

@@ -183,6 +183,20 @@ def refuse(subscriber: Subscriber[Any], error: Exception) -> None:
     outlet.open()
 
 
+def _interrupt(front: object) -> None:
+    """Tell the first part that takes one subscription and one end, subscribed or not, of a KeyboardInterrupt.
+
+    Those before it pass on whatever comes, also a second subscription to a subscriber of the user's.
+    """
+    while isinstance(front, Part):
+        behind = front.stand_aside()
+        if behind is front:
+            refuse(front, interruption())  # type: ignore[arg-type]
+            left_alone(front)
+            return
+        front = behind
+
+
 def _connect(chain: Chain, subscriber: Subscriber[Any]) -> None:
     segment = chain.head
     opener = _opener_of(chain.source)
@@ -203,9 +217,8 @@ def _connect(chain: Chain, subscriber: Subscriber[Any]) -> None:
             returned = True
             refuse(front, error)
         finally:
-            if not returned and isinstance(front, Part):  # subscribed or not: it takes one subscription, and one end
-                refuse(front, interruption())
-                left_alone(front)
+            if not returned:
+                _interrupt(front)
     elif opener is not None:
         source = chain.source
         unread = segment.never_asks or source.length() == 0 or (source.passes and reads_nothing(chain))

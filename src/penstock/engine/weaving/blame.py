@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import PurePath
 from types import TracebackType
 from typing import Any
 
 from penstock.engine.weaving.weave import WovenLoop
+from penstock.engine.words.arguments import code_of, said_by, whole
 from penstock.stage import Source, Stage, Step
 
 _MARK = "in "
@@ -20,17 +20,15 @@ _TRACEBACK: Any = vars(BaseException)["__traceback__"]
 
 def function_name(fn: object) -> str:
     """Return a readable name for a function or another callable."""
-    while isinstance(fn, partial):
-        fn = fn.func
-    name = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None)
-    return name.replace("<locals>.", "") if isinstance(name, str) else type(fn).__name__
+    fn = whole(fn)
+    names = (said_by(fn, "__qualname__"), said_by(fn, "__name__"))
+    said = [name for name in names if isinstance(name, str) and name]
+    return said[0].replace("<locals>.", "") if said else type(fn).__name__
 
 
 def place_of(fn: object) -> str:
     """Return `, file.py:12` for a function written in Python, else nothing."""
-    while isinstance(fn, partial):
-        fn = fn.func
-    code = getattr(fn, "__code__", None)
+    code = code_of(fn)
     return "" if code is None else f", {PurePath(code.co_filename).name}:{code.co_firstlineno}"
 
 
@@ -61,10 +59,8 @@ def _raised_in(step: object, traceback: TracebackType | None) -> object | None:
     """Return the function of a step whose frame stands right below the loop's, or else its first one."""
     below = None if traceback is None else traceback.tb_next
     for field in dataclasses.fields(step) if below is not None else ():  # type: ignore[arg-type]
-        fn: object = getattr(step, field.name)
-        while isinstance(fn, partial):
-            fn = fn.func
-        if getattr(fn, "__code__", None) is below.tb_frame.f_code:  # type: ignore[union-attr]
+        fn = whole(getattr(step, field.name))
+        if code_of(fn) is below.tb_frame.f_code:  # type: ignore[union-attr]
             return fn
     return callable_of(step)
 

@@ -31,6 +31,7 @@ from typing import Any, ClassVar
 from penstock.engine.weaving.blame import blamed, callable_of, describe, function_name, operator_name
 from penstock.engine.weaving.handled_errors import When
 from penstock.engine.weaving.stepping_body import SteppingBody, stepping_body
+from penstock.engine.words.arguments import code_of
 from penstock.stage import Body, Source, Stage, Step, Tie, Waiting
 
 
@@ -41,7 +42,7 @@ class _Watch:
         self._when = when
         self._cell = cell
         self.__qualname__ = function_name(when)  # for errors to say, should the function raise
-        code = getattr(when, "__code__", None)
+        code = code_of(when)
         if code is not None:
             self.__code__ = code
 

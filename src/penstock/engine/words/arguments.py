@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import partial
-from typing import Any
+from types import CodeType
 
 _CO_COROUTINE = 0x80  # inspect.CO_COROUTINE, without importing inspect
 
@@ -25,15 +25,29 @@ def function_given(operator: str, name: str, value: object) -> None:
 
 def awaits(value: object) -> bool:
     """Tell whether calling this would give a coroutine, as of an `async def`, a part of one, or an object with one."""
-    while isinstance(value, partial):
-        value = value.func
-    code = getattr(value, "__code__", None) or _code_of_calls(value)
+    code = code_of(value) or code_of(vars(type(whole(value))).get("__call__"))
     return code is not None and bool(code.co_flags & _CO_COROUTINE)
 
 
-def _code_of_calls(value: object) -> Any:
-    calls = vars(type(value)).get("__call__")
-    return getattr(calls, "__code__", None)
+def whole(fn: object) -> object:
+    """Return what a partial function is a part of, or what was given."""
+    while isinstance(fn, partial):
+        fn = fn.func
+    return fn
+
+
+def code_of(fn: object) -> CodeType | None:
+    """Return the code of a function that is written in Python, else None."""
+    code = said_by(whole(fn), "__code__")
+    return code if isinstance(code, CodeType) else None
+
+
+def said_by(fn: object, name: str) -> object:
+    """Return an attribute of a user's callable; a proxy may answer to any name, or raise what it likes: then None."""
+    try:
+        return getattr(fn, name, None)
+    except Exception:  # noqa: BLE001  it is asked for a name to show, and called all the same
+        return None
 
 
 def async_function_given(operator: str, name: str, value: object) -> None:

@@ -44,7 +44,9 @@ def numbers_given(start: Any, stop: Any, step: Any, count: int | None) -> builti
         if stop is not None:
             raise TypeError(f"range: one of stop and count can be given, got {stop!r} and {count!r}")
     for name, given in (("start", start), ("stop", stop), ("step", step)):
-        if given is not None and not hasattr(given, "__index__") and not isinstance(given, Number):
+        may_be_none = name == "stop" and given is None
+        whole = hasattr(type(given), "__index__")  # of its own, which a class has not
+        if not (may_be_none or whole or isinstance(given, Number)):
             raise TypeError(f"range: {name} must be a number, got {given!r}")
     if count is not None and (not hasattr(start, "__index__") or not hasattr(step, "__index__") or not step):
         return Steps(start, step, count)

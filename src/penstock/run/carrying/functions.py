@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from penstock.engine.weaving.blame import note_on
+from penstock.engine.weaving.blame import function_name, note_on
 from penstock.engine.weaving.segment import no_element
+from penstock.engine.words.arguments import code_of
 from penstock.engine.words.several import items_of
 from penstock.run.carrying.marks import Carried
 
@@ -19,10 +20,8 @@ class _Lifted:
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         self.fn = fn
-        name = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None)
-        if isinstance(name, str):
-            self.__qualname__ = name
-        code = getattr(fn, "__code__", None)
+        self.__qualname__ = function_name(fn)
+        code = code_of(fn)
         if code is not None:
             self.__code__ = code
 

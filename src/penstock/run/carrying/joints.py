@@ -16,7 +16,8 @@ from typing import Any
 from penstock.engine.doors.pouring import AsyncBasin, Basin, Pour, PourAsync
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.given import chain_of
-from penstock.engine.words.arguments import Missing
+from penstock.engine.weaving.blame import function_name
+from penstock.engine.words.arguments import Missing, code_of
 from penstock.operators.buffer_timeout import BufferTimeout
 from penstock.operators.concat_map import ConcatMap
 from penstock.operators.conflate import Conflate
@@ -96,8 +97,8 @@ class _Inner:
     def __init__(self, fn: Callable[[Any], Any], lift: LiftChain) -> None:
         self.fn = fn
         self._lift = lift
-        self.__qualname__ = getattr(fn, "__qualname__", type(fn).__name__)
-        code = getattr(fn, "__code__", None)
+        self.__qualname__ = function_name(fn)
+        code = code_of(fn)
         if code is not None:
             self.__code__ = code
 
