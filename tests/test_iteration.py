@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from penstock import EmptyError, Flow, Sink, Stream, flow, inline, loop, thread
+from penstock import Dropped, EmptyError, Flow, Sink, Stream, flow, inline, loop, thread
 from penstock.engine.runs.one_result import one_result
 from tests.engine.parts import FORMS, Items, noop
 from tests.engine.watch import PATIENCE, dropped, no_thread_is_left
@@ -510,3 +510,77 @@ def test_batches_may_give_several() -> None:
     stream = Stream.just(1).map_batches(list)
     with pytest.raises(TypeError, match=r"^get: just \| map_batches\(list\) may have several elements; say first\(\)"):
         stream.get()
+
+
+class FailsLater:
+    """Be a publisher with one element, which fails when it is told to."""
+
+    def __init__(self) -> None:
+        self.subscriber: Any = None
+        self.asked = False
+
+    def subscribe(self, subscriber: Any, /) -> None:
+        self.subscriber = subscriber
+        subscriber.on_subscribe(self)
+
+    def request(self, _: int, /) -> None:
+        if not self.asked:
+            self.asked = True
+            self.subscriber.on_next(1)
+
+    def cancel(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("way", ["for", "async for"])
+def test_a_failure_that_the_loop_was_left_before_goes_to_the_hook(way: str, dropped: list[Dropped]) -> None:
+    lost, publisher = LookupError("lost"), FailsLater()
+    stream = Stream.from_publisher(publisher)
+
+    async def left_early() -> None:
+        async with stream.open() as elements:
+            async for _ in elements:
+                publisher.subscriber.on_error(lost)
+                break
+
+    if way == "for":
+        with stream.open() as elements:
+            assert next(elements) == 1
+            publisher.subscriber.on_error(lost)
+    else:
+        asyncio.run(left_early())
+    assert [entry.error for entry in dropped] == [lost]
+    dropped.clear()
+
+
+@pytest.mark.parametrize("before", ["signalled", "asynchronous", "iterated"])
+def test_leaving_waits_for_a_stream_that_was_subscribed_later(before: str) -> None:
+    log: list[str] = []
+
+    async def numbers() -> AsyncIterator[int]:
+        try:
+            while True:
+                yield 7
+                await asyncio.sleep(0)
+        finally:
+            await asyncio.sleep(0)
+            log.append("closed")
+
+    async def two() -> AsyncIterator[int]:
+        for number in range(2):
+            yield number
+
+    first = {
+        "signalled": Stream.range(2).do_finally(noop),
+        "asynchronous": Stream.from_async_iterable(two()),
+        "iterated": Stream.range(2),
+    }[before]
+
+    async def left_early() -> list[str]:
+        async with first.concat(Stream.defer(numbers)).open() as elements:
+            async for number in elements:
+                if number == 7:
+                    break
+        return list(log)
+
+    assert asyncio.run(left_early()) == ["closed"]

@@ -56,6 +56,8 @@ USES: dict[str, Callable[..., Any]] = {
     "stream": lambda connection, **options: Stream.from_iterable(connection.rows(**options)).map(lambda n: n),
     "asynchronous": lambda connection, **options: connection.rows_later(**options),
     "signals": lambda connection, **options: Stream.from_iterable(connection.rows(**options)).do_finally(bool),
+    "deferred": lambda connection, **options: Stream.defer(lambda: connection.rows(**options)),
+    "nested": lambda connection, **options: Stream.using(object, lambda _: connection.rows(**options), bool),
     "thread": lambda connection, **options: Stream.from_iterable(connection.rows(**options)).publish_on(thread()),
 }
 each_use = pytest.mark.parametrize("use", USES)
@@ -113,7 +115,7 @@ def test_is_closed_once_when_downstream_cancels(use: str) -> None:
         assert log == ["open", "rows over", "close"]
 
 
-@pytest.mark.parametrize("use", ["iterable", "stream", "asynchronous"])
+@pytest.mark.parametrize("use", [use for use in USES if use != "thread"])
 def test_a_cancel_inside_on_next_closes_what_was_made_before_the_resource(use: str) -> None:
     log, connections, stream = opened(use)
     probe: Probe[int] = Probe(9, on_signal=lambda _: probe.cancel())

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from penstock.engine.grounds.relay import Relay
+from penstock.engine.grounds.relay import Leg, Relay
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.given import chain_of, connect_to
 from penstock.engine.runs.wiring import connect, pull, reads_nothing
@@ -19,7 +19,7 @@ from penstock.engine.weaving.blame import blamed
 from penstock.engine.weaving.segment import close
 from penstock.engine.words.arguments import awaits, function_given
 from penstock.engine.words.dropped import drop
-from penstock.spec.interfaces import Publisher, Subscriber
+from penstock.spec.interfaces import Publisher, Subscriber, Subscription
 from penstock.stage import AsyncOpener, LoopGate, Opener, Source
 
 R = TypeVar("R")
@@ -54,8 +54,10 @@ class Using(Source[T], Generic[T, R]):
         except Exception as error:  # noqa: BLE001  rule 1.9: a failure is signalled, never raised
             Relay(downstream).end(blamed(error, self, self.open))
             return
-        run = _UsingRun(downstream, _Held(self, resource))
+        held = _Held(self, resource)
+        run = _UsingRun(downstream, held)
         assert run.leg is not None
+        held.enter()
         try:
             given: Any = self.use(resource)
             opener = _opener_of(given)
@@ -67,6 +69,8 @@ class Using(Source[T], Generic[T, R]):
                 connect_to("using", given, run.leg)
         except Exception as error:  # noqa: BLE001  rule 1.9
             run.failed(blamed(error, self, self.use))
+        finally:
+            held.leave()
 
 
 def _opener_of(given: Any) -> Opener[Any] | None:
@@ -88,7 +92,7 @@ def _reads_nothing(given: Any) -> bool:
 class _Held:
     """The resource; closing it again does nothing."""
 
-    __slots__ = ("_lock", "_resource", "_step", "used")
+    __slots__ = ("_calls", "_due", "_lock", "_resource", "_step", "used")
 
     def __init__(self, step: Using[Any, Any], resource: Any) -> None:
         self._lock = Lock()
@@ -96,12 +100,28 @@ class _Held:
         self._resource = [resource]
         self.used = False
         """Whether a loop holds it, which closes it at its own end: what was made must be closed before."""
+        self._calls = 0
+        self._due = False
+        """Whether it is to be closed when the last call to what was made has returned, which may use it until then."""
 
     def begin(self) -> bool:
         """Let a loop use it; tell whether it is still open."""
         with self._lock:
             self.used = bool(self._resource)
             return self.used
+
+    def enter(self) -> None:
+        """Know that what was made is called, and may be in the middle of a loop when it is cancelled."""
+        with self._lock:
+            self._calls += 1
+
+    def leave(self) -> None:
+        """Know that such a call has returned; close it if that had to wait for it."""
+        with self._lock:
+            self._calls -= 1
+            due = self._due and not self._calls and not self.used
+        if due:
+            self.close_quietly()
 
     def close(self) -> None:
         """Close it; what the function raises is passed on."""
@@ -121,10 +141,11 @@ class _Held:
             drop("using: close raised", error)
 
     def close_unless_used(self) -> None:
-        """Close it, unless a loop will."""
+        """Close it, unless a loop will, or who calls what was made; that must be closed before."""
         with self._lock:
-            used = self.used
-        if not used:
+            waits = self.used or self._calls > 0
+            self._due = self._calls > 0 and not self.used
+        if not waits:
             self.close_quietly()
 
 
@@ -201,6 +222,9 @@ class _UsingRun(Relay[Any]):
         super().__init__(downstream)
         self.held = held
 
+    def subscribed(self, leg: Leg, subscription: Subscription) -> None:
+        super().subscribed(leg, _Asked(subscription, self.held))
+
     def completed(self) -> None:
         try:
             self.held.close()
@@ -220,3 +244,23 @@ class _UsingRun(Relay[Any]):
     def end(self, error: Exception | None = None, *, cancel: bool = False) -> None:
         super().end(error, cancel=cancel)
         self.held.close_unless_used()
+
+
+class _Asked:
+    """The subscription to what was made: the resource stays open while a request is answered."""
+
+    __slots__ = ("_held", "_subscription")
+
+    def __init__(self, subscription: Subscription, held: _Held) -> None:
+        self._subscription = subscription
+        self._held = held
+
+    def request(self, n: int, /) -> None:
+        self._held.enter()
+        try:
+            self._subscription.request(n)
+        finally:
+            self._held.leave()
+
+    def cancel(self) -> None:
+        self._subscription.cancel()

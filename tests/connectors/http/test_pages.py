@@ -95,6 +95,20 @@ def test_a_secret_in_a_header_is_sent_and_not_shown() -> None:
         assert "hidden" not in repr(stream)
 
 
+@pytest.mark.parametrize("query", ["key=hidden", "page=2&key=it's hidden", "hidden", "key=a=hidden&more"])
+def test_a_secret_in_a_query_is_sent_and_not_shown(query: str) -> None:
+    async def refuse(request: Request, writer: asyncio.StreamWriter) -> None:
+        answer(writer, b"no", "403 Forbidden")
+
+    with http_server(refuse) as server:
+        stream = http.pages(f"{server.url}/a?{query}")
+        with pytest.raises(http.HttpError, match=r"/a\?.*\.\.\.") as raised:
+            list(stream)
+        assert "hidden" in server.requests[0].path
+    shown = f"{raised.value!r} {raised.value} {raised.value.url} {stream!r}"
+    assert "hidden" not in shown
+
+
 @pytest.mark.parametrize("status", ["429 Too Many Requests", "503 Service Unavailable"])
 @pytest.mark.parametrize("date", [False, True])
 @pytest.mark.proves("http.pages", "429 or 503 with Retry-After", "asked again after that time")

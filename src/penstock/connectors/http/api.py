@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from penstock.connectors.http.asking import HttpCaller, Tries, without_login
+from penstock.connectors.http.asking import HttpCaller, Tries, without_secrets
 from penstock.connectors.http.event_lines import ServerEvent
 from penstock.connectors.http.events import OpenEvents
 from penstock.connectors.http.next_page import ByLink, HttpPage
@@ -187,7 +187,7 @@ def _address(function: str, name: str, value: str, schemes: tuple[str, ...]) -> 
     if not isinstance(value, str):
         raise TypeError(f"{function}: {name} must be a text, got {value!r}")
     if not value.startswith(tuple(f"{scheme}://" for scheme in schemes)):
-        got = without_login(repr(value))
+        got = without_secrets(repr(value))
         raise ValueError(f"{function}: {name} must begin with {schemes[0]}:// or {schemes[1]}://, got {got}")
 
 

@@ -20,26 +20,40 @@ LARGEST = 64 * 1024 * 1024
 
 
 _LOGIN = re.compile(r"(?<=://)[^/?#\s'\"]*@")
+_QUERY = re.compile(r"(?P<before>://[^?#\s'\"]*\?)(?P<query>[^#\s'\"]+)")
 
 
-def without_login(text: str) -> str:
-    """Return a text without the names and passwords that stand in its addresses.
+def without_secrets(text: str, *addresses: str) -> str:
+    """Return a text without the names, the passwords and the values of queries that stand in its addresses.
 
-    >>> without_login("http://ann:secret@example.org/a@b is refused")
-    'http://example.org/a@b is refused'
+    Addresses that are known to stand there are found whatever characters they have.
+
+    >>> without_secrets("http://ann:secret@example.org/a@b?page=2&key=secret is refused")
+    'http://example.org/a@b?page=...&key=... is refused'
     """
-    return _LOGIN.sub("", text)
+    for address in addresses:
+        path, _, query = address.partition("?")
+        if query:
+            text = text.replace(address, f"{path}?{_names(query)}")
+    return _QUERY.sub(lambda found: found["before"] + _names(found["query"]), _LOGIN.sub("", text))
+
+
+def _names(query: str) -> str:
+    """Return a query with dots for its values, and for what has no name."""
+    pairs = (part.partition("=") for part in query.split("&"))
+    return "&".join(f"{name}=..." if equals else "..." for name, equals, _ in pairs)
 
 
 class HttpError(PenstockError):
     """The error of a server that refused a request, or did not answer it in all the tries; `status` 0 is no answer.
 
-    Names and passwords that stand in an address are not shown.
+    Names and passwords that stand in an address are not shown, nor are the values of its query, of which one may be a
+    key.
     """
 
     def __init__(self, message: str, url: str, status: int = 0) -> None:
-        super().__init__(without_login(message))
-        self.url = without_login(url)
+        super().__init__(without_secrets(message, url))
+        self.url = without_secrets(url, url)
         self.status = status
 
     def __reduce__(self) -> tuple[type[HttpError], tuple[str, str, int]]:
@@ -189,4 +203,4 @@ def refuse_for_good(url: str, response: httpx.Response) -> None:
     raise HttpError(f"http: {url} is refused with status {status} {response.reason_phrase}: {said!r}", url, status)
 
 
-__all__ = ["HttpAnswer", "HttpCaller", "HttpError", "Tries", "refuse_for_good", "retry_after", "without_login"]
+__all__ = ["HttpAnswer", "HttpCaller", "HttpError", "Tries", "refuse_for_good", "retry_after", "without_secrets"]

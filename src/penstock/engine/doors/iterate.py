@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
 from threading import Event
 from typing import Any
 
@@ -33,7 +34,8 @@ class Inbox(Part):
     """A queue of what a subscription delivers, until the loop takes it; `waiting` says that the loop waits for it."""
 
     __slots__ = (
-        "_ahead", "_half", "_window", "closed", "done", "error", "queue", "subscription", "waiting", "wake",
+        "_ahead", "_half", "_unraised", "_window", "closed", "done", "error", "queue", "subscription", "waiting",
+        "wake",
     )  # fmt: skip
 
     def __init__(self, window: int, wake: Callable[[], None]) -> None:
@@ -41,6 +43,8 @@ class Inbox(Part):
         self.waiting = False
         self.done = False
         self.error: Exception | None = None
+        self._unraised: deque[Exception] = deque()
+        """The failure until the loop raises it; whoever takes it out tells of it, once."""
         self.wake = wake
         self.subscription: Subscription | None = None
         self._window = window
@@ -76,9 +80,10 @@ class Inbox(Part):
 
     def on_error(self, error: Exception, /) -> None:
         element_or_raise(error, "on_error")
-        if self.closed:
-            too_late(error)
         self.error = error
+        self._unraised.append(error)
+        if self.closed:
+            self._tell()
         self.on_complete()
 
     def on_complete(self) -> None:
@@ -109,6 +114,7 @@ class Inbox(Part):
         self.waiting = False
         over = self.done and not self.queue
         if over and self.error is not None:
+            self._unraised.clear()
             raise self.error
         return over
 
@@ -122,6 +128,15 @@ class Inbox(Part):
         self.closed = True
         if self.subscription is not None:
             self.subscription.cancel()
+
+    def leave(self) -> None:
+        """Cancel; a failure that waits behind elements, which the loop does not take any more, goes to the hook."""
+        self.cancel()
+        self._tell()
+
+    def _tell(self) -> None:
+        with suppress(IndexError):
+            too_late(self._unraised.popleft())
 
 
 class _ForInbox(Inbox):
@@ -160,7 +175,7 @@ def _wait_for(chain: Chain, window: int) -> Iterator[Any]:
             if inbox.over():
                 return
     finally:
-        inbox.cancel()
+        inbox.leave()
 
 
 def iterate_async(chain: Chain, window: int = WINDOW) -> AsyncIterator[Any]:
@@ -220,13 +235,17 @@ class LoopInbox(Inbox):
 
 
 class _AsyncForInbox(LoopInbox):
-    """The inbox of an `async for` loop."""
+    """The inbox of an `async for` loop, and the tasks that run for it."""
 
-    __slots__ = ()
+    __slots__ = ("tasks",)
+
+    def __init__(self, window: int, loop: AnyLoop) -> None:
+        super().__init__(window, loop)
+        self.tasks: set[Any] = set()
 
     def ask(self, count: int) -> None:
         """Ask for elements; a stream that is subscribed only now belongs to the loop like those before."""
-        with untold():
+        with spawning(self.tasks), untold():
             super().ask(count)
 
 
@@ -235,9 +254,8 @@ async def _await_for(chain: Chain, window: int) -> AsyncIterator[Any]:
     if loop is None:
         raise RuntimeError("async for: no event loop is running here to wait on")
     inbox = _AsyncForInbox(window, loop)
-    tasks: set[Any] = set()
     try:
-        with spawning(tasks), untold():
+        with spawning(inbox.tasks), untold():
             connect(chain, inbox)
         while True:
             for element in inbox.taken():
@@ -246,9 +264,9 @@ async def _await_for(chain: Chain, window: int) -> AsyncIterator[Any]:
             if inbox.over():
                 return
     finally:
-        inbox.cancel()
-        if tasks:
-            await loop.ended(tasks)  # leaving the loop means that what it started is over
+        inbox.leave()
+        if inbox.tasks:
+            await loop.ended(inbox.tasks)  # leaving the loop means that what it started is over
 
 
 def value(chain: Chain) -> Any:
