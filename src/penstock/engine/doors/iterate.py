@@ -44,7 +44,7 @@ class Inbox(Part):
         self.done = False
         self.error: Exception | None = None
         self._unraised: deque[Exception] = deque()
-        """The failure until the loop raises it; whoever takes it out tells of it, once."""
+        """The failure until the loop raises it. One call takes it out, and that one tells the hook of it."""
         self.wake = wake
         self.subscription: Subscription | None = None
         self._window = window

@@ -45,7 +45,7 @@ def numbers_given(start: Any, stop: Any, step: Any, count: int | None) -> builti
             raise TypeError(f"range: one of stop and count can be given, got {stop!r} and {count!r}")
     for name, given in (("start", start), ("stop", stop), ("step", step)):
         may_be_none = name == "stop" and given is None
-        whole = hasattr(type(given), "__index__")  # of its own, which a class has not
+        whole = hasattr(type(given), "__index__")  # asked of the type, for a class is no number
         if not (may_be_none or whole or isinstance(given, Number)):
             raise TypeError(f"range: {name} must be a number, got {given!r}")
     if count is not None and (not hasattr(start, "__index__") or not hasattr(step, "__index__") or not step):
