@@ -126,7 +126,7 @@ class _ExpandRun(Gather):
         self._guard = Lock()
         self._waiting: deque[Any] = deque()
         self._arriving = 0
-        self._free = step.concurrency
+        self._places = self._free = min(step.concurrency, UNBOUNDED)
         self._asked = 0
         self._placing = False
         self._missed = False
@@ -204,24 +204,20 @@ class _ExpandRun(Gather):
 
     def _place_all(self) -> None:
         """Expand what waits as far as there are places, ask upstream if nothing does, or end."""
-        step = self._step
         while not self.outlet.closed:
             with self._guard:
-                idle = self._free == step.concurrency
-                demand = self.outlet.demand
+                idle = self._free == self._places
                 over = self._done and idle and not self._waiting
                 # Downstream asks for nothing: publishers without elements must not make this run ahead of demand.
                 if (
                     not self._free
-                    or not (demand or over or (self._done and not self.outlet.queue))
+                    or not (self.outlet.demand or over or (self._done and not self.outlet.queue))
                     or (self._done and not self._waiting and not over)
                 ):
                     return
                 element = self._waiting.popleft() if self._waiting else None
-                # An element of upstream is emitted itself, so that no more of them are needed than are asked for.
-                places = 1 if over or element is not None else min(self._free, demand - self._asked)
-                if places <= 0:
-                    return
+                # Who did not answer the last request at once is asked for all that may come, and not one by one.
+                places = self._free if self._asked and element is None and not over else 1
                 self._free -= places
                 self._asked += places if element is None and not over else 0
             if over:
