@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 _CO_COROUTINE = 0x80  # inspect.CO_COROUTINE, without importing inspect
@@ -25,6 +26,8 @@ def function_given(operator: str, name: str, value: object) -> None:
 
 def awaits(value: object) -> bool:
     """Tell whether calling this would give a coroutine, as of an `async def`, a part of one, or an object with one."""
+    if type(value) is FunctionType:  # most are, and chains may be built by the million
+        return bool(value.__code__.co_flags & _CO_COROUTINE)
     while isinstance(value, partial):
         value = value.func
     code = getattr(value, "__code__", None) or _code_of_calls(value)
