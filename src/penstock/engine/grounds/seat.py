@@ -68,7 +68,7 @@ class Lease:
         return True
 
     def give(self, elements: Sequence[Any], at_home: bool = False) -> int:
-        """Give elements to all, one after the other, unless another thread does; return how many before one is wanted."""
+        """Give elements to all, one after the other, until a turn is wanted; return how many were given."""
         if self._context is not None and not at_home:
             return self._context.copy().run(self.give, elements, True)
         token = self._token
