@@ -162,3 +162,24 @@ def test_a_planner_that_is_not_waited_for_any_more_ends_without_a_word(folder):
         check=False,
     )
     assert (planner.returncode, planner.stdout, planner.stderr) == (0, "", "")
+
+
+KEYED = """
+from penstock import Sink, Stream, flow
+from penstock.spark import Spark, entry, keyed_by
+
+
+@flow
+def counted(words: Stream[str]) -> Stream[int]:
+    return words.count()
+
+
+with Spark(master="local[1]") as spark:
+    words = Stream.just("a", "b", "a") | entry("word string")
+    print((words | keyed_by(counted, "word") | Sink.to_list()).run(spark).wait())
+"""
+
+
+def test_a_state_for_each_key_prints_nothing():
+    done = subprocess.run([sys.executable, "-c", KEYED], capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, sorted(done.stdout), done.stderr) == (0, sorted("[2, 1]\n"), "")
