@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import flight
 
+from penstock.cli.loading import said
 from penstock.engine.grounds.outlet import Outlet
 from penstock.spark.egress.delivery import BatchSender, Delivery, StreamOver
 from penstock.spark.egress.pump import Pump
@@ -203,6 +204,7 @@ def test_the_notes_of_an_executors_error_are_known(message):
     raised.add_note("in partition 0, attempt 0")
     error = failure.rebuilt(failure.described(raised))
     assert error.remote_notes == ["in map(int), step 1 of 1", "in partition 0, attempt 0"]
+    assert said(error).endswith("; in map(int), step 1 of 1; in partition 0, attempt 0")  # by the command line
     assert failure.rebuilt(failure.described(ValueError(message))).remote_notes == []
 
 
