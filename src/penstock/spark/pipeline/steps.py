@@ -153,9 +153,9 @@ def spark_sink(fn: Callable[[DataFrame], Any]) -> Sink[Any, Any]:
 
     For a streaming DataFrame the function returns the writer, not started (`df.writeStream.format(...)`), which then
     gets the run's checkpoint and, where all sources are streams of penstock, a trigger that ends with them. A query
-    that it has started itself is refused where there is a checkpoint; else it ends with such sources, too. The result is
-    the number of rows written. For a batch DataFrame the function writes, or returns a writer to be saved, and what it
-    returns is the result.
+    that it has started itself is refused where there is a checkpoint; else it ends with such sources, too. The result
+    is the number of rows written. For a batch DataFrame the function writes, or returns a writer to be saved, and what
+    it returns is the result.
 
     Args:
         fn: The function, from DataFrame to writer.
