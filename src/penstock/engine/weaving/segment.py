@@ -30,7 +30,10 @@ STARVED: Final = _Starved()
 
 def no_element() -> TypeError:
     """Return the error for a None where an element is due."""
-    return TypeError("rule 2.13: None is not an element")
+    return TypeError(
+        "rule 2.13: None is not an element; a function must return something; to leave an element out, say filter(), or"
+        " flat_map() with a function that returns []"
+    )
 
 
 def no_item() -> TypeError:
