@@ -16,7 +16,13 @@ from penstock import Stream
 from scripts.operator_notes import page
 
 FILE = Path(__file__).parent.parent / "src" / "penstock" / "coming_from.tsv"
-LIBRARIES = {"RxPY": "reactivex", "Reactor": "Reactor", "Pekko Streams": "Pekko Streams", "aiostream": "aiostream"}
+LIBRARIES = {
+    "RxPY": "reactivex",
+    "Reactor": "Reactor",
+    "Pekko Streams": "Pekko Streams",
+    "aiostream": "aiostream",
+    "pandas and PySpark": "pandas, PySpark",
+}
 """The sections of the page, and what their readers type or say."""
 _ROW = re.compile(r"^\| (?!-|:)(.+?) \| (.+) \|$", re.MULTILINE)
 _LINK = re.compile(r"\[(.+?)\]\(.+?\)")

@@ -25,6 +25,7 @@ SAID = {
     "spaceout": "(aiostream); here it is throttle()",
     "to_iterable": "(reactivex, Reactor); here: iterate over the stream",
     "slice": "(reactivex); here it is skip() or take()",
+    "drop_duplicates": "(pandas, PySpark); here it is distinct()",
 }
 
 
@@ -40,9 +41,25 @@ def test_a_typing_error_gets_the_nearest_name() -> None:
         NUMBERS.fliter(bool)
 
 
-def test_a_name_that_is_like_no_other_is_only_refused() -> None:
-    with pytest.raises(AttributeError, match=r"^Stream has no xyzzy$"):
-        NUMBERS.xyzzy()
+@pytest.mark.parametrize("name", ["xyzzy", "result_of", "enrich"])
+def test_a_name_that_is_like_no_other_is_only_refused(name: str) -> None:
+    with pytest.raises(AttributeError, match=rf"^Stream has no {name}$"):
+        getattr(NUMBERS, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("of", " (reactivex); here it is just()"), ("form_iterable", "; did you mean from_iterable()?")]
+)
+def test_a_source_that_the_class_does_not_have_says_what_it_is_here(name: str, said: str) -> None:
+    with pytest.raises(AttributeError) as failure:
+        getattr(Stream, name)
+    assert str(failure.value) == f"Stream has no {name}{said}"
+    assert not hasattr(Stream, name)
+
+
+def test_what_a_pipeline_does_is_said_of_a_stream() -> None:
+    with pytest.raises(AttributeError, match=r"^Stream has no run; end it with a Sink, and a pipeline can run: "):
+        NUMBERS.run()
 
 
 def test_the_kind_of_stream_is_named() -> None:

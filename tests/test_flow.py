@@ -79,7 +79,7 @@ def test_refuses_what_does_not_fit(wrong: Any, message: str) -> None:
 
 def test_names_the_cure_when_a_function_follows_a_stream() -> None:
     with pytest.raises(
-        TypeError, match=r"^\|: a Flow or a Sink can follow a stream, got <function double at .*>; use via"
+        TypeError, match=r"^\|: a Flow or a Sink can follow a stream, got <function double at .*>; call what makes one"
     ):
         Stream.range(3) | double  # type: ignore[operator]
     with pytest.raises(TypeError, match=r"^\|: a Flow or a Sink can follow a stream, got <function Sink.to_list at"):

@@ -101,7 +101,7 @@ def test_a_sink_of_several_elements_is_refused() -> None:
     ("make", "kind", "message"),
     [
         (lambda: Sink.fold(add), TypeError, "fold: one of initial and create must be given"),
-        (lambda: Sink.for_each(3), TypeError, "tap: on_next must be callable, got 3"),
+        (lambda: Sink.for_each(3), TypeError, "for_each: fn must be callable, got 3"),
         (lambda: Sink.foreach_batch(print, 0), ValueError, "buffer: count must be >= 1, got 0"),
         (lambda: Sink.foreach_batch(print, 2, 0), ValueError, "buffer_timeout: seconds must be > 0 and finite, got 0"),
         (lambda: Sink.to_file(3), TypeError,

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import pkgutil
 
+_OF_A_PIPELINE = frozenset({"progress", "result", "run", "running", "wait"})
+
 
 class NoSuchNameError(AttributeError):
     """The error of an attribute that there is not; what is there instead is looked for when the message is read.
@@ -30,6 +32,8 @@ class NoSuchNameError(AttributeError):
         said = names_elsewhere().get(wanted)
         if said is not None:
             return f"{kind} has no {wanted} {said}"
+        if wanted in _OF_A_PIPELINE:
+            return f"{kind} has no {wanted}; end it with a Sink, and a pipeline can run: (stream | sink).run().wait()"
         close = close_name(self._owner, wanted)
         return f"{kind} has no {wanted}" if close is None else f"{kind} has no {wanted}; did you mean {close}()?"
 
@@ -48,7 +52,7 @@ def close_name(owner: type, wanted: str) -> str | None:
     import difflib  # noqa: PLC0415  only an error needs it
 
     names = [name for name in dir(owner) if not name.startswith("_")]
-    return next(iter(difflib.get_close_matches(wanted, names, 1)), None)
+    return next(iter(difflib.get_close_matches(wanted, names, 1, cutoff=0.7)), None)
 
 
 __all__ = ["NoSuchNameError", "close_name", "names_elsewhere"]

@@ -11,7 +11,7 @@ import typing
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast, overload, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, TypeVar, cast, overload, runtime_checkable
 
 from penstock.engine.doors.inlet import Inlet, Receiver
 from penstock.engine.doors.iterate import value_async
@@ -28,7 +28,7 @@ from penstock.run.recorded import HOLE, pieces, recorded
 from penstock.sinks import Sink
 from penstock.spec.interfaces import Processor
 from penstock.stage import Joint, Stage
-from penstock.stream import Inputs, Stream
+from penstock.stream import FOLLOWS, Inputs, Stream
 
 if TYPE_CHECKING:
     from penstock.sinks.sink import ElementSink, ListSink, SetSink
@@ -107,6 +107,8 @@ class Flow(Generic[A_contra, B_co]):
             return Flow(fill(after._chain, self._chain), pieces(self) + pieces(after), self.takes, after.gives)
         if isinstance(after, Sink):
             return Sink(fill(after._chain, self._chain), pieces(self) + pieces(after))
+        if callable(after):
+            raise TypeError(f"|: a Flow or a Sink can follow a flow, got {after!r}; {FOLLOWS}")
         return NotImplemented
 
 
@@ -250,6 +252,12 @@ class Pipeline(Generic[R_co]):
             from penstock.run.html import refused  # noqa: PLC0415
 
             return refused(self, error)
+
+    def __or__(self, after: Any) -> NoReturn:
+        raise TypeError(
+            f"|: a pipeline has its end, and nothing can follow it, got {after!r}; several sinks take one stream with"
+            " stream | branch(sink, sink)"
+        )
 
     def run(self, spark: Engine | None = None, checkpoint: str | Path | None = None) -> Run[R_co]:
         """Start it and return a handle: `.wait()` blocks for the result, `await` waits for it.

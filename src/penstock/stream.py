@@ -271,8 +271,26 @@ class Running(Generic[T_co]):
         await self._async_iterator.aclose()
 
 
+FOLLOWS = (
+    "call what makes one, as in Sink.to_list(), mark a function from stream to stream with @flow, and give one of"
+    " elements to map()"
+)
+"""What can be done with a function behind `|`."""
+
+
+class _Names(type):
+    """The class of Stream: a source that it does not have, such as `Stream.of`, says what it is called here."""
+
+    if not TYPE_CHECKING:  # a checker would take every name for known
+
+        def __getattr__(cls, name: str) -> Any:
+            from penstock.coming_from import NoSuchNameError  # noqa: PLC0415  only an error needs it
+
+            raise NoSuchNameError(cls, name)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Stream(Iterated, Generic[T_co]):
+class Stream(Iterated, Generic[T_co], metaclass=_Names):
     """A description of a stream of elements; nothing runs until it is subscribed, iterated or awaited.
 
     >>> list(Stream.range(10).filter(lambda n: n % 2).map(str))
@@ -403,8 +421,8 @@ class Stream(Iterated, Generic[T_co]):
         follow = getattr(after, "follow", None)
         if follow is not None and not isinstance(after, type):
             return follow(self)
-        if callable(after) and not hasattr(after, "__ror__"):
-            raise TypeError(f"|: a Flow or a Sink can follow a stream, got {after!r}; use via() for a function")
+        if isinstance(after, type) or (callable(after) and not hasattr(after, "__ror__")):
+            raise TypeError(f"|: a Flow or a Sink can follow a stream, got {after!r}; {FOLLOWS}")
         return NotImplemented
 
     def _pulled(self, gate: LoopGate | None = None) -> Iterator[T_co] | None:

@@ -105,6 +105,13 @@ def test_without_java_it_says_how_to_get_it(tmp_path, options):
     assert (done.returncode, done.stderr) == (2, f"penstock run: {before}{needs}\n")
 
 
+def test_a_checkpoint_of_this_process_that_cannot_be_written_is_refused(tmp_path):
+    file = written(tmp_path, "from penstock import Sink, Stream\n\npipeline = Stream.range(3) | Sink.count()\n")
+    done = penstock("run", file, "--checkpoint", file / "inside")
+    wanted = f"checkpoint must be a folder that can be written, got {file}/inside: Not a directory"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"penstock run: {wanted}\n")
+
+
 def test_a_checkpoint_that_cannot_be_written_is_refused_before_spark_starts(tmp_path):
     file = written(tmp_path, SPARK.format(schema="value string"))
     done = penstock("run", file, "--checkpoint", file / "inside", code=NO_JAVA)

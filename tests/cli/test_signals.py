@@ -35,22 +35,35 @@ def seen(n):
 
 pipeline = Stream.from_iterable(numbers()).publish_on(thread()) | Sink.for_each(seen)
 """
-STUCK = """
-import threading
+BEGUN = """
+import sys, threading, time
+
+def begun():  # until signals act on the run, since the command waits for it
+    def calls():
+        frame = sys._current_frames()[threading.main_thread().ident]
+        while frame is not None:
+            yield frame.f_code.co_qualname
+            frame = frame.f_back
+    while "Run.wait" not in calls():
+        time.sleep(0.01)
+"""
+STUCK = f"""{BEGUN}
 from penstock import Sink, Stream
 
 def stuck(n):
+    begun()
     print("stuck", flush=True)
     threading.Event().wait()
 
 pipeline = Stream.range(10).tap(stuck) | Sink.count()
 """
-WAITING = """
+WAITING = f"""{BEGUN}
 import asyncio
 from penstock import Sink, Stream
 
 async def waiting(n):
     try:
+        begun()
         print("waiting", flush=True)
         await asyncio.Event().wait()
     finally:

@@ -271,6 +271,11 @@ def drained(bench: Bench) -> None:
 
 
 @part(FRESH, ASKED)
+def drained_do_finally(bench: Bench) -> None:
+    bench.take(Stream.from_iterable(["x", "y", "z"]).do_finally(list).map(str.upper))
+
+
+@part(FRESH, ASKED)
 def drained_flat_map(bench: Bench) -> None:
     bench.take(Stream.from_iterable(["x", "y"]).flat_map(lambda e: [f"{e}.1", f"{e}.2"]))
 
@@ -533,6 +538,11 @@ STRAIGHT: State = ("down.all", "a.next")
 @part(FRESH, OPEN, STRAIGHT, ("join", "down.ask", "other.ask"), ("join", "down.all", "other.all"))
 def share(bench: Bench) -> None:
     _take_twice(bench, bench.feed("a").share(size=4))
+
+
+@part(FRESH, ("down.all",), ("down.all", "join"))
+def share_together(bench: Bench) -> None:
+    _take_twice(bench, Stream.from_iterable(["x", "y", "z"]).share(size=4))
 
 
 @part(FRESH, ("join", "down.ask", "other.ask"), ("join", "down.all", "other.all"))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 from penstock import Stream, thread
+from penstock.engine.weaving.segment import no_element
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import Form, ManualPublisher, Probe, check_joint, subscribed
 from tests.operators.subjects import each_form, notes, over, place
@@ -92,7 +93,7 @@ def leaks(*_: object) -> Any:
     ("fn", "message"),
     [
         (fails, "bad"),
-        (nothing, "rule 2.13: None is not an element"),
+        (nothing, str(no_element())),
         (leaks, "conflate(leaks): the function raised StopIteration; that is an error, not an end"),
     ],
 )

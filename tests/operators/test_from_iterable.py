@@ -121,7 +121,7 @@ def test_a_source_that_fails_to_close_after_a_cancel_is_reported(dropped: list[o
 def test_none_among_the_items_is_refused() -> None:
     error = failure_of(Stream.from_iterable([1, None]))
     assert type(error) is TypeError
-    assert str(error) == "rule 2.13: None is not an element"
+    assert str(error).startswith("rule 2.13: None is not an element; ")
 
 
 def test_a_generator_is_closed_on_cancel() -> None:

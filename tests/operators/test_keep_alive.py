@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from penstock import Stream, VirtualClock
+from penstock.engine.weaving.segment import no_element
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import ManualPublisher, marble, record, subscribed
 from tests.operators.subjects import notes, place
@@ -102,7 +103,7 @@ def test_a_function_that_raises_fails_the_stream_and_is_named() -> None:
 @pytest.mark.parametrize(
     ("fn", "message"),
     [
-        (lambda: None, "rule 2.13: None is not an element"),
+        (lambda: None, str(no_element())),
         (lambda: next(iter(())), ": the function raised StopIteration; that is an error, not an end"),
     ],
 )

@@ -79,7 +79,7 @@ def test_none_is_not_an_element(form: Form) -> None:
     error = failure_of(over(form, 1).map(nothing))
     name = nothing.__qualname__.replace("<locals>.", "")
     assert type(error) is TypeError
-    assert str(error) == "rule 2.13: None is not an element"
+    assert str(error).startswith("rule 2.13: None is not an element; ")
     assert notes(error) == [f"in map({name}), step 1 of 1, {place(nothing)}"]
 
 

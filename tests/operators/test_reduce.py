@@ -107,7 +107,7 @@ def test_a_leaked_stop_iteration_is_an_error_not_an_end(form: Form) -> None:
 @each_form
 def test_a_result_of_none_is_not_an_element(form: Form) -> None:
     error = failure_of(over(form, 1, 2).reduce(lambda total, n: None))
-    assert str(error) == "rule 2.13: None is not an element"
+    assert str(error).startswith("rule 2.13: None is not an element; ")
 
 
 def test_a_none_on_the_way_is_the_functions_own_affair() -> None:

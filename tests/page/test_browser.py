@@ -71,14 +71,14 @@ def test_graph_appears_with_sources_steps_boundaries_and_sinks(page: Page, tab: 
     expect(tab.locator('.node[data-label="merge"]')).to_be_visible()
     expect(tab.locator('.node[data-kind="sink"]')).to_have_count(2)
     assert {each.get_attribute("data-label") for each in tab.locator(".node").all()} == {
-        "generate", "take_while(endless.<lambda>)", "map(abs)", "range", "map(str)", "merge", "publish_on", "tap(slow)",
-        "count", "filter(bool)",
+        "generate", "take_while(endless.<lambda>)", "map(abs)", "range", "map(str)", "merge", "publish_on",
+        "for_each(slow)", "count", "filter(bool)",
     }  # fmt: skip
     assert [each.get_attribute("data-kind") for each in tab.locator('.node[data-label="publish_on"]').all()] == [
         "boundary"
     ]
-    expect(tab.locator(".way")).to_have_count(10)
-    expect(tab.locator("#title")).to_contain_text("branch(tap(slow) | count, filter(bool) | count)")
+    expect(tab.locator(".way")).to_have_count(9)
+    expect(tab.locator("#title")).to_contain_text("branch(for_each(slow), filter(bool) | count)")
 
 
 def test_numbers_move(page: Page, tab: Tab, ending: Event) -> None:
@@ -94,7 +94,7 @@ def test_slow_consumer_turns_the_way_to_it_to_waiting_and_is_marked_as_the_slowe
     (endless(ending).map(abs).publish_on(thread(), prefetch=64).map(str) | Sink.for_each(slow)).run()
     tab.goto(page.address)
     slowest = tab.locator('.node[data-slowest="true"]')
-    expect(slowest).to_have_attribute("data-label", "tap(slow)")
+    expect(slowest).to_have_attribute("data-label", "for_each(slow)")
     way = tab.locator(f'.way[data-end="{slowest.get_attribute("data-key")}"]')
     expect(way).to_have_attribute("data-state", "waiting")
     expect(way.locator(".state")).to_have_text("waiting")
@@ -236,13 +236,13 @@ def test_graph_is_there_as_a_table_and_for_a_keyboard(page: Page, tab: Tab, endi
     (endless(ending).publish_on(thread(), prefetch=64) | Sink.for_each(slow)).run()
     tab.goto(page.address)
     expect(tab.locator('.node[data-slowest="true"]')).to_have_attribute(
-        "aria-label", re.compile(r"^tap\(slow\), step, the slowest place, .*busy \d+ %, waits \d+ %, 0 errors$")
+        "aria-label", re.compile(r"^for_each\(slow\), sink, the slowest place, .*busy \d+ %, waits \d+ %, 0 errors$")
     )
     tab.get_by_text("The graph as a table").focus()
     tab.keyboard.press("Enter")
     table = tab.get_by_role("table", name="Every part of the run, and the way that leads to it")
-    expect(table.get_by_role("row")).to_have_count(6)
-    expect(table.get_by_role("rowheader", name="tap(slow) (slowest)")).to_be_visible()
+    expect(table.get_by_role("row")).to_have_count(5)
+    expect(table.get_by_role("rowheader", name="for_each(slow) (slowest)")).to_be_visible()
     expect(tab.get_by_role("status")).to_have_text("The run is running.")
     tab.locator(".node").first.focus()
     assert tab.evaluate("document.activeElement.getAttribute('role')") == "img"

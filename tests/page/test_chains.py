@@ -66,8 +66,8 @@ def test_a_run_that_tells_its_source_what_is_done_shows_the_steps_that_were_writ
     assert shape(graph) == [
         f"resumable > {both}",
         f"{both} > buffer",
-        "buffer > tap(str) | count",
-        "tap(str) | count > positions(finished)",
+        "buffer > for_each(str)",
+        "for_each(str) > positions(finished)",
     ]
     assert [each.delivered for each in counts.ways] == [4, 4, 2, 1]
 
@@ -97,7 +97,7 @@ def test_boundary_shows_what_it_holds_against_its_bound_and_what_is_asked_of_tho
     assert before.bound == 64
     assert before.held is not None
     assert 0 < before.held <= 64
-    assert way(graph, counts, "publish_on > tap(take)").demand == UNBOUNDED
+    assert way(graph, counts, "publish_on > for_each(take)").demand == UNBOUNDED
     go_on.set()
     assert run.wait(60) == 1000
 

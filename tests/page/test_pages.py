@@ -59,6 +59,12 @@ def test_page_listens_on_loopback_alone(page: Page) -> None:
         other.bind(("127.0.0.2", port or 0))  # free, since not every address was taken
 
 
+@pytest.mark.parametrize("port", [-1, 65536, "8080", 80.5])
+def test_what_is_no_port_is_refused(port: Any) -> None:
+    with pytest.raises(ValueError, match=r"^page: port must be a whole number from 0 to 65535, got "):
+        Page(port=port)
+
+
 def test_port_that_is_taken_is_refused() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -70,10 +70,11 @@ def _line(error: BaseException, file: Path) -> str:
 def said(error: BaseException) -> str:
     """Return an error in one line: its type, unless its message says all, the first line of that, and its notes."""
     text = (error.msg if isinstance(error, SyntaxError) else str(error)).strip()
-    first = text.splitlines()[0] if text else ""
+    first = text.splitlines()[0].rstrip("; ") if text else ""
     name = type(error).__name__
     plain = isinstance(error, PenstockError | ModuleNotFoundError) or first.startswith(f"{name}:")
-    notes = [note for note in getattr(error, "__notes__", ()) if isinstance(note, str)]
+    noted = (*getattr(error, "remote_notes", ()), *getattr(error, "__notes__", ()))
+    notes = [note for note in noted if isinstance(note, str)]
     return "; ".join([first if plain and first else f"{name}: {first}" if first else name, *notes])
 
 

@@ -4,16 +4,18 @@ To cancel is to ask: a function of the pipeline that does not return holds the r
 third signal, the command ends all the same. Spark's processes end with it.
 
 Python calls a handler in the middle of whatever the main thread does, which may hold a lock that `stop` and `cancel`
-take as well. So the handler counts alone, and another thread acts.
+take as well; and it calls none while the main thread waits without a limit, if the signal came just before it began to
+wait. So signals are heard by another thread, by way of the file descriptor that Python's C code writes each of them to,
+and that thread acts. Where the command itself is to end, it sends the main thread a signal until the handler has run.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
-from queue import Empty, SimpleQueue
-from threading import Thread
+import threading
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 _WATCHED = (signal.SIGINT, signal.SIGTERM)
 _PATIENCE = 10.0  # seconds for a run that was cancelled
+_AGAIN = 0.2  # seconds until the main thread is sent another signal
+_NEWS = b"\0"  # no signal has this number
+_END = b"\xff"
 
 
 class Signals:
@@ -34,24 +39,40 @@ class Signals:
     def __init__(self) -> None:
         self._run: Run[Any] | None = None
         self._before: dict[signal.Signals, Any] = {}
+        self._fd_before = -1
         self._first: int | None = None
-        self._news: SimpleQueue[bool] = SimpleQueue()  # may be put to by a handler, also in the middle of a put
-        """True for a signal or a run that has come, False at the end of the command."""
+        self._leaving = False
+        """Whether the main thread is to be interrupted."""
+        self._sent = 0
+        """How many signals the main thread was sent from here, and were not heard yet."""
+        self._told = False
+        self._acted = 0
         self.count = 0
 
     def __enter__(self) -> Self:
-        Thread(target=self._serve, name="penstock-signals", daemon=True).start()
+        self._ear, self._mouth = socket.socketpair()
+        self._mouth.setblocking(False)
+        self._main = threading.get_ident()
         self._before = {each: signal.getsignal(each) for each in _WATCHED}
+        self._fd_before = signal.set_wakeup_fd(self._mouth.fileno(), warn_on_full_buffer=False)
         self.watch()
+        self._thread = threading.Thread(target=self._serve, name="penstock-signals", daemon=True)
+        self._thread.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._leaving = False
+        signal.set_wakeup_fd(self._fd_before)
         for each, handler in self._before.items():
             signal.signal(each, handler)
-        self._news.put(False)
+        self._mouth.send(_END)
+        self._thread.join()
+        self._ear.close()
+        self._mouth.close()
 
     def watch(self) -> None:
         """Take the signals, again if another library has taken them since."""
+        signal.set_wakeup_fd(self._mouth.fileno(), warn_on_full_buffer=False)
         for each in _WATCHED:
             signal.signal(each, self._signalled)
 
@@ -63,37 +84,65 @@ class Signals:
     def control(self, run: Run[Any]) -> None:
         """Let signals act on a run, those that have come already included."""
         self._run = run
-        self._news.put(True)
+        self._mouth.send(_NEWS)
 
-    def _signalled(self, number: int, _: object) -> None:
-        run = self._run
-        if run is not None and run.done:
-            raise KeyboardInterrupt  # nothing is left to stop: the command waits for the user, who looks at a page
-        self.count += 1
-        if self.count == 1:
-            self._first = number
-        elif run is None:
+    def _signalled(self, *_: object) -> None:
+        """Interrupt the main thread, if that was decided; the other thread has heard of the signal by itself."""
+        if self._leaving:
+            self._leaving = False
             raise KeyboardInterrupt
-        self._news.put(True)
 
     def _serve(self) -> None:
         """Do what signals ask for, until the command has ended."""
-        told, acted = False, 0
         while True:
+            self._ear.settimeout(_AGAIN if self._leaving else _PATIENCE if self._acted == 2 else None)
             try:
-                if not self._news.get(timeout=_PATIENCE if acted == 2 else None):
-                    return
-            except Empty:
-                self._leave()
-            if self.count and not told:
-                told = True
-                print("penstock run: stopping; once more to cancel", file=sys.stderr, flush=True)
-            while (run := self._run) is not None and acted < self.count:
-                acted += 1
-                if acted > 2:
+                heard = self._ear.recv(1)
+            except TimeoutError:
+                if not self._leaving:
                     self._leave()
-                # A source that does not let itself be closed must not hold up what comes next.
-                Thread(target=run.stop if acted == 1 else run.cancel, name="penstock-signal", daemon=True).start()
+                self._interrupt()
+                continue
+            if heard == _END:
+                return
+            if heard != _NEWS:
+                self._hear(heard[0])
+            self._act()
+
+    def _hear(self, number: int) -> None:
+        """Count a signal, unless it was sent from here."""
+        if number not in _WATCHED:
+            return
+        if self._sent:
+            self._sent -= 1
+            return
+        run = self._run
+        self.count += 1
+        if self.count == 1:
+            self._first = number
+        if (run is None and self.count > 1) or (run is not None and run.done):
+            self._leaving = True  # nothing is left to stop: the command waits for the user, who looks at a page
+            self._interrupt()
+        elif not self._told:
+            self._told = True
+            print("penstock run: stopping; once more to cancel", file=sys.stderr, flush=True)
+
+    def _interrupt(self) -> None:
+        """Have the handler called, on the main thread."""
+        if self._leaving:
+            self._sent += 1
+            signal.pthread_kill(self._main, self._first or signal.SIGINT)
+
+    def _act(self) -> None:
+        """Ask the run for what so many signals mean."""
+        while (run := self._run) is not None and self._acted < self.count and not run.done:
+            self._acted += 1
+            if self._acted > 2:
+                self._leave()
+            # A source that does not let itself be closed must not hold up what comes next.
+            threading.Thread(
+                target=run.stop if self._acted == 1 else run.cancel, name="penstock-signal", daemon=True
+            ).start()
 
     def _leave(self) -> None:
         """End the process though the run goes on."""

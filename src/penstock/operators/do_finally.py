@@ -45,6 +45,8 @@ class DoFinally(Joint[T, T]):
 
 
 class _DoFinallyRun(Relay[Any]):
+    plain = True
+
     def __init__(self, downstream: Subscriber[Any], fn: Callable[[], object]) -> None:
         super().__init__(downstream)
         self._fn = fn

@@ -6,7 +6,7 @@ Marble: Stream.from_async_iterable(feed())
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -30,7 +30,9 @@ class FromAsyncIterable(Source[T]):
 
     def __post_init__(self) -> None:
         if not isinstance(self.items, AsyncIterable):
-            raise TypeError(f"from_async_iterable: items must be an asynchronous iterable, got {self.items!r}")
+            usual = "; use from_iterable" if isinstance(self.items, Iterable) else ""
+            cure = "; call it" if callable(self.items) else usual
+            raise TypeError(f"from_async_iterable: items must be an asynchronous iterable, got {self.items!r}{cure}")
 
     def __reduce__(self) -> tuple[type[FromAsyncIterable[T]], tuple[AsyncIterable[T]]]:
         if isinstance(self.items, AsyncIterator):

@@ -7,7 +7,7 @@ Marble: Stream.from_iterable([1, 2, 3])
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -23,6 +23,18 @@ _WITHOUT_NONE = frozenset((range, str, bytes))
 _PLAIN = frozenset((list, tuple, range, str, bytes, dict, set, frozenset, deque))
 
 
+def _is_table(items: object) -> bool:
+    """Tell whether it is a DataFrame of pandas or polars, or a table of Arrow; the library is not imported for it."""
+    return hasattr(items, "__arrow_c_stream__") and hasattr(items, "columns")
+
+
+def _cure(items: object) -> str:
+    """Return what can be done with what is no iterable, to be added to the error."""
+    if isinstance(items, AsyncIterable):
+        return "; use from_async_iterable"
+    return "; call it, or give it to Stream.defer, which calls it for each run" if callable(items) else ""
+
+
 @dataclass(frozen=True, slots=True)
 class FromIterable(Source[T]):
     """Emit the items of an iterable; an iterator serves one subscriber, anything else a fresh run to each.
@@ -35,8 +47,13 @@ class FromIterable(Source[T]):
     once: SingleUse = field(default_factory=SingleUse, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        if _is_table(self.items):
+            raise TypeError(
+                f"from_iterable: Python iterates a table by its columns, got a {type(self.items).__name__}; for its"
+                " rows use from_pandas, from_polars or from_arrow of penstock.bridges"
+            )
         if not isinstance(self.items, Iterable):
-            raise TypeError(f"from_iterable: items must be an iterable, got {self.items!r}")
+            raise TypeError(f"from_iterable: items must be an iterable, got {self.items!r}{_cure(self.items)}")
 
     def __reduce__(self) -> tuple[type[FromIterable[T]], tuple[Iterable[T]]]:
         if isinstance(self.items, Iterator):

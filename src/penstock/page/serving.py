@@ -108,6 +108,8 @@ class PageServer:
 
 
 def _listening(port: int) -> socket.socket:
+    if not isinstance(port, int) or not 0 <= port <= 65535:
+        raise ValueError(f"page: port must be a whole number from 0 to 65535, got {port!r}")
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

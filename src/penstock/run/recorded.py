@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import iscoroutinefunction, isgeneratorfunction
 from typing import Any, TypeVar
 
 from penstock.engine.runs.chain import Chain
@@ -21,6 +22,11 @@ def recorded(fn: Callable[[Stream[A]], Stream[B]]) -> Stream[B]:
     """Return what the function makes of a stream that has no source yet."""
     if not callable(fn):
         raise TypeError(f"flow: fn must be a function from Stream to Stream, got {fn!r}")
+    if iscoroutinefunction(fn) or isgeneratorfunction(fn):
+        raise TypeError(
+            f"flow: {getattr(fn, '__name__', fn)!r} must be a plain function that returns a Stream, without async"
+            " and yield"
+        )
     made = fn(Stream(HOLE))
     if not isinstance(made, Stream):
         raise TypeError(f"flow: {getattr(fn, '__name__', fn)!r} must return a Stream, got {made!r}")

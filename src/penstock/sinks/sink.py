@@ -110,8 +110,6 @@ class Sink(Generic[A_contra, R_co]):
         b
         2
         """
-        if concurrency is None and not awaits(fn):
-            return Sink.of(lambda stream: stream.tap(fn).count())
         return Sink.of(lambda stream: stream.for_each(fn, concurrency=concurrency))
 
     @staticmethod

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from penstock import Stream
+from penstock.engine.weaving.segment import no_element
 from tests.operators.subjects import failure_of, notes
 
 Combined = Callable[..., Stream[Any]]
@@ -48,7 +49,7 @@ def test_a_none_in_a_collection_is_refused(name: str, collection: type, count: i
             error: BaseException = caught.value
         else:
             error = failure_of(combined)
-        assert str(error) == "rule 2.13: None is not an element"
+        assert str(error) == str(no_element())
         assert notes(error) == ["in the source, step 0 of 0"]
 
 

@@ -128,6 +128,22 @@ def test_a_file_that_is_none_of_positions_is_refused(text: str, tmp_path: Path) 
         (Stream.range(5) | Sink.count()).run(checkpoint=tmp_path)
 
 
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for place, reason in ((tmp_path / "file", "File exists"), (tmp_path / "file" / "below", "Not a directory")):
+        message = f"run: checkpoint must be a folder that can be written, got {place}: {reason}"
+        with pytest.raises(PenstockError, match=f"^{re.escape(message)}$"):
+            (Stream.range(5) | Sink.count()).run(checkpoint=place)
+
+
+def test_what_is_no_folder_of_this_machine_is_refused() -> None:
+    wrong: Any = 5
+    with pytest.raises(TypeError, match=r"^run: checkpoint must be the path of a folder, got 5$"):
+        (Stream.range(5) | Sink.count()).run(checkpoint=wrong)
+    with pytest.raises(ValueError, match=r"must be a folder of this machine, got 'hdfs://host/folder'$"):
+        (Stream.range(5) | Sink.count()).run(checkpoint="hdfs://host/folder")
+
+
 def test_a_position_that_is_no_json_fails_the_run(tmp_path: Path) -> None:
     stream = Stream.resumable(lambda _: [(b"a", 1), (b"b", 2)])
     with pytest.raises((TypeError, CommitError), match=r"a checkpoint keeps positions that are JSON values, got b'"):

@@ -189,7 +189,7 @@ def test_a_row_of_stages_that_is_too_long_for_one_loop_is_carried_as_well() -> N
     with pytest.raises(ZeroDivisionError) as caught:
         run.wait(WAIT)
     assert caught.value.__notes__[0].startswith("in map(test_a_row_of_stages")
-    assert "step 302 of 304" in caught.value.__notes__[0]
+    assert "step 302 of 303" in caught.value.__notes__[0]
     assert seen == [301, 302, 303]
     assert source.last == 3
 

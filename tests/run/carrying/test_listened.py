@@ -28,7 +28,7 @@ def test_steps_have_the_names_of_those_that_they_stand_for() -> None:
         ("flatten", 20),
         ("map_async(later)", 20),
         ("pairwise", 19),
-        ("tap(str) | count", 1),
+        ("for_each(str)", 1),
         ("positions(finished)", 1),
     ]
 
@@ -39,4 +39,4 @@ def test_steps_of_branches_have_their_names_too() -> None:
         (Ledger(20).stream().map(double) | branch(Sink.for_each(str), Sink.count())).run().wait(WAIT)
     names = {reading.step for row in recorder.readings().values() for reading in row}
     added = {f"positions({word})" for word in ("shared", "part", "result", "finished")} | {"branch_entry"}
-    assert names == added | {"resumable", "valved", "branches", "publish", "map(double)", "tap(str) | count", "count"}
+    assert names == added | {"resumable", "valved", "branches", "publish", "map(double)", "for_each(str)", "count"}

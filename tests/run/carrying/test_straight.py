@@ -169,7 +169,7 @@ def test_all_before_the_element_that_fails_is_done_and_no_more(form: str, bad: i
         if number == bad:
             raise ValueError(f"no {number}")
 
-    with pytest.raises(ValueError, match=rf"^no {bad}\nin tap\(.*refuse\), step 1 of 2"):
+    with pytest.raises(ValueError, match=rf"^no {bad}\nin for_each\(.*refuse\), step 1 of 1"):
         (source.stream() | Sink.for_each(refuse)).run().wait(WAIT)
     assert source.last == bad - 1
 
@@ -346,7 +346,7 @@ def test_a_listener_sees_the_steps() -> None:
     with observe(recorder):
         (source.stream().map(str).filter(bool) | Sink.for_each(len)).run().wait(WAIT)
     seen = [(reading.step, reading.delivered) for row in recorder.readings().values() for reading in row]
-    assert ("map(str) | filter(bool) | tap(len) | count", 1) in seen
+    assert ("map(str) | filter(bool) | for_each(len)", 1) in seen
     assert source.last == 40
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import flight
 
+from penstock.cli.loading import said
 from penstock.engine.grounds.outlet import Outlet
 from penstock.spark.egress.delivery import BatchSender, Delivery, StreamOver
 from penstock.spark.egress.pump import Pump
@@ -194,6 +195,17 @@ def test_an_executors_error_is_an_instance_of_the_original_type():
     assert isinstance(error, ExecutorError)
     assert (error.kind, error.message) == ("KeyError", "'lost'")
     assert str(error).startswith("KeyError: 'lost'\n\nin an executor:\n")
+
+
+@pytest.mark.parametrize("message", ["lost", "two\nlines", ""])
+def test_the_notes_of_an_executors_error_are_known(message):
+    raised = ValueError(message)
+    raised.add_note("in map(int), step 1 of 1")
+    raised.add_note("in partition 0, attempt 0")
+    error = failure.rebuilt(failure.described(raised))
+    assert error.remote_notes == ["in map(int), step 1 of 1", "in partition 0, attempt 0"]
+    assert said(error).endswith("; in map(int), step 1 of 1; in partition 0, attempt 0")  # by the command line
+    assert failure.rebuilt(failure.described(ValueError(message))).remote_notes == []
 
 
 def test_a_type_that_is_unknown_here_is_described_in_words():

@@ -11,6 +11,7 @@ import pytest
 from pyspark import StorageLevel, cloudpickle
 
 from penstock import RunCancelledError, Sink, Stream, flow
+from penstock.engine.weaving.blame import function_name
 from penstock.spark import PlanError, also, entry, frame, spark_sink, spark_source
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors do not know the tests
@@ -230,9 +231,10 @@ def test_its_own_exception_is_raised_and_no_row_goes_on(spark, live):
 
     source = Stream.just("a") if live else spark_source(lambda session: session.createDataFrame([("a",)], "w string"))
     got = []
-    with pytest.raises(OSError, match=r"^disk full$"):
+    with pytest.raises(OSError, match=r"^disk full\n") as caught:
         (source | shouted | also(full) | Sink.for_each(got.append)).run(spark).wait(WAIT)
     assert got == []
+    assert str(caught.value.__notes__[0]).startswith(f"in also({function_name(full)}), test_also.py:")
 
 
 def test_an_executors_exception_is_raised_with_its_type(spark, tmp_path):

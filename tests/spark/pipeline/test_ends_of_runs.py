@@ -224,6 +224,18 @@ def test_a_stop_leaves_the_jobs_alone_that_make_a_query(spark: Spark, numbers: N
     assert counted == list(range(20))
 
 
+def test_a_query_that_the_function_has_started_ends_with_its_streams(spark: Spark) -> None:
+    started = spark_sink(lambda df: df.writeStream.format("noop").start())
+    assert (Stream.range(300) | entry("n long") | started).run(spark).wait(WAIT) == 300
+
+
+def test_a_query_that_was_started_without_the_checkpoint_is_stopped_and_refused(spark: Spark, tmp_path: Path) -> None:
+    started = spark_sink(lambda df: df.writeStream.format("noop").start())
+    with pytest.raises(TypeError, match=r"^spark_sink: .*; return the writer without start\(\)$"):
+        (Stream.range(3) | entry("n long") | started).run(spark, tmp_path / "checkpoint").wait(WAIT)
+    assert not active(spark)
+
+
 def test_a_run_that_is_cancelled_before_its_write_has_begun_writes_nothing(spark: Spark, tmp_path: Path) -> None:
     begun, cancelled = threading.Event(), threading.Event()
 

@@ -18,7 +18,7 @@ from penstock.spark import Spark, entry, frame
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-END = "tap(list.append) | count"
+END = "for_each(list.append)"
 BEGAN = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 
 

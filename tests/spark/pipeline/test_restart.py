@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from penstock import Pipeline, Sink, Stream, flow
+from penstock import PenstockError, Pipeline, Sink, Stream, flow
 from penstock.spark import Numbered, PlanError, Spark, entry, frame, keyed_by, numbered, spark_sink, spark_source
 
 WAIT = 300
@@ -141,6 +141,20 @@ def kept(readings: Stream[Reading]) -> Stream[Reading]:
 
 READINGS = Stream.just(Reading("a", 1.0))
 WORDS = Stream.just("a") | shouted
+
+
+def test_a_checkpoint_is_of_runs_on_spark_or_of_runs_in_this_process(spark: Spark, tmp_path: Path) -> None:
+    """Each would take the folder of the other for an empty one, and give everything again."""
+    for kind in ("process", "spark"):
+        (tmp_path / kind).mkdir()
+    assert (WORDS | Sink.count()).run(checkpoint=tmp_path / "process").wait(WAIT) == 1
+    assert (WORDS | Sink.count()).run(spark, tmp_path / "spark").wait(WAIT) == 1
+    message = f"run: {tmp_path / 'process'} is the checkpoint of a run in this process; give this one another folder"
+    with pytest.raises(PlanError, match=f"^{re.escape(message)}$"):
+        (WORDS | Sink.count()).run(spark, tmp_path / "process").wait(WAIT)
+    message = f"run: {tmp_path / 'spark'} is the checkpoint of a run on Spark; give this one another folder"
+    with pytest.raises(PenstockError, match=f"^{re.escape(message)}$"):
+        (WORDS | Sink.count()).run(checkpoint=tmp_path / "spark")
 
 
 def test_a_checkpoint_of_a_changed_pipeline_is_refused_with_what_changed(spark: Spark, tmp_path: Path) -> None:

@@ -149,3 +149,37 @@ def test_what_a_worker_keeps_is_looked_through_for_garbage_when_it_imports_somet
     done = subprocess.run([sys.executable, "-P", "-c", SET_ASIDE, *QUIET], capture_output=True, text=True, check=False)
     words = ["True True", "still there", "collected", "True"]
     assert done.stdout.splitlines()[:4] == words, done.stderr
+
+
+def test_a_planner_that_is_not_waited_for_any_more_ends_without_a_word(folder):
+    """The query was stopped before this process was up."""
+    planner = subprocess.run(
+        [sys.executable, str(Path(interpreter.__file__).with_name("planner.py"))],
+        env=os.environ | {"PYTHON_WORKER_FACTORY_SOCK_PATH": str(folder / "gone")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (planner.returncode, planner.stdout, planner.stderr) == (0, "", "")
+
+
+KEYED = """
+from penstock import Sink, Stream, flow
+from penstock.spark import Spark, entry, keyed_by
+
+
+@flow
+def counted(words: Stream[str]) -> Stream[int]:
+    return words.count()
+
+
+with Spark(master="local[1]") as spark:
+    words = Stream.just("a", "b", "a") | entry("word string")
+    print((words | keyed_by(counted, "word") | Sink.to_list()).run(spark).wait())
+"""
+
+
+def test_a_state_for_each_key_prints_nothing():
+    done = subprocess.run([sys.executable, "-c", KEYED], capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, sorted(done.stdout), done.stderr) == (0, sorted("[2, 1]\n"), "")

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from penstock.engine.grounds.cold_paths import interruption, left_alone, rejected, signal_end, too_late, welcome
 from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.words.demand import UNBOUNDED, add, legal
 from penstock.engine.words.dropped import drop
-from penstock.engine.words.part import Part, height_of
+from penstock.engine.words.part import Part, chunks_of, height_of
 from penstock.errors import InterruptionError, ProtocolError
 from penstock.spec.interfaces import Subscriber, Subscription
 
@@ -31,12 +31,13 @@ Attach = Callable[[Subscriber[Any]], None]
 class Leg(Part):
     """A relay's subscriber to one upstream."""
 
-    __slots__ = ("height", "relay", "subscription")
+    __slots__ = ("height", "on_chunk", "relay", "subscription")
 
     def __init__(self, relay: Relay[Any]) -> None:
         self.relay = relay
         self.height = relay.height
         self.subscription: Subscription | None = None
+        self.on_chunk = self._take_together if relay.plain and chunks_of(relay.downstream) is not None else None
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         """Take the subscription, or refuse a second one."""
@@ -53,6 +54,10 @@ class Leg(Part):
         if element is None:
             self._refuse_none("on_next")
         self.relay.take(self, element)
+
+    def _take_together(self, elements: list[Any], /) -> None:
+        """Pass several elements to the relay."""
+        self.relay.take(self, elements, len(elements), together=True)
 
     def on_error(self, error: Exception, /) -> None:
         """Pass a failure to the relay."""
@@ -84,6 +89,9 @@ class Leg(Part):
 
 class Relay(Part, Generic[T]):
     """The subscription of `downstream` over an upstream that may change."""
+
+    plain: ClassVar[bool] = False
+    """Whether it passes elements on as they are, so that several may come together."""
 
     def __init__(self, downstream: Subscriber[T]) -> None:
         self.height = height_of(downstream) + 1
@@ -120,6 +128,12 @@ class Relay(Part, Generic[T]):
         downstream = self.downstream
         if downstream is not None:
             downstream.on_next(element)
+
+    def arrived_together(self, elements: list[T]) -> None:
+        """Deliver several elements."""
+        on_chunk = chunks_of(self.downstream)
+        if on_chunk is not None:
+            on_chunk(elements)
 
     def failed(self, error: Exception) -> None:
         """Handle upstream's failure."""
@@ -217,15 +231,15 @@ class Relay(Part, Generic[T]):
         elif demand:
             subscription.request(demand)
 
-    def take(self, leg: Leg, element: T) -> None:
-        """Deliver one element of `leg`, then an end that came meanwhile."""
+    def take(self, leg: Leg, element: Any, count: int = 1, *, together: bool = False) -> None:
+        """Deliver one element of `leg`, or `count` that come together, then an end that came meanwhile."""
         with self._lock:
             if self.over or leg is not self.leg:
                 return  # rule 2.8
-            excess = not self._demand
+            excess = self._demand < count
             if not excess:
                 if self._demand < UNBOUNDED:
-                    self._demand -= 1
+                    self._demand -= count
                 self._delivering += 1
         if excess:
             self.end(ProtocolError("1.1", "the publisher sent an element that was not requested"), cancel=True)
@@ -233,7 +247,10 @@ class Relay(Part, Generic[T]):
             return
         returned = False
         try:
-            self.arrived(element)
+            if together:
+                self.arrived_together(element)
+            else:
+                self.arrived(element)
             returned = True
         except Exception as error:  # noqa: BLE001  rule 2.13
             rejected("on_next", error)

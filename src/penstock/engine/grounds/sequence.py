@@ -38,6 +38,8 @@ class NextUpstream(Protocol):
 class Sequence(Relay[Any]):
     """The subscription over one upstream after another."""
 
+    plain = True
+
     def __init__(self, downstream: Subscriber[Any]) -> None:
         super().__init__(downstream)
         self._turns: list[NextUpstream] = []
@@ -48,6 +50,10 @@ class Sequence(Relay[Any]):
         downstream = self.downstream
         if downstream is not None:
             downstream.on_next(element)
+
+    def arrived_together(self, elements: list[Any]) -> None:
+        self._touched = True
+        super().arrived_together(elements)
 
     def completed(self) -> None:
         self._after(None)

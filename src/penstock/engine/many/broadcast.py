@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from dataclasses import dataclass
+from itertools import islice
 from threading import Lock
 from typing import Any
 
@@ -73,7 +74,7 @@ class _Broadcast(SharedRun):
             element_or_raise(element, "on_next")
         members = self._keep(element) if self._terms.kept else self.members
         lease = self._lease
-        if lease is None or lease.seats is not members or not lease.give(element):
+        if lease is None or lease.seats is not members or not lease.give((element,)):
             for member in members:
                 if member.hand_on(member.pass_on, element):
                     member.came += 1
@@ -83,6 +84,17 @@ class _Broadcast(SharedRun):
         self.sent += 1  # only now: until all have it, it counts as still to come, and is not asked for again
         if self.asked - self.sent <= self.half:
             self.ask()
+
+    def on_chunk(self, elements: list[Any], /) -> None:
+        lease = self._lease
+        given = 0
+        if lease is not None and lease.seats is self.members and not self._terms.kept:
+            given = lease.give(elements)
+            self.sent += given
+            if self.asked - self.sent <= self.half:
+                self.ask()
+        for element in islice(elements, given, None):
+            self.on_next(element)
 
     def _keep(self, element: Any) -> tuple[Member, ...]:
         """Keep an element for those who come later, and return those who are here."""

@@ -23,9 +23,10 @@ MOST_STAGES = 100
 
 def pushed(segment: Segment, subscriber: Subscriber[Any]) -> PushRun | None:
     """Return the run that pushes elements through a segment, or None if a stage of it needs a loop."""
-    if segment.expands or segment.headed or not 0 < len(segment.stages) <= MOST_STAGES or not segment.one_loop:
+    habits = segment.habits
+    if habits.expands or habits.headed or not 0 < len(segment.stages) <= MOST_STAGES or not segment.one_loop:
         return None
-    counts = segment.capped or segment.ends or segment.tailed or segment.calls or segment.gathers
+    counts = habits.capped or habits.ends or habits.tailed or habits.calls or habits.gathers
     return CountedRun(segment, subscriber) if counts else PushRun(segment, subscriber)
 
 
@@ -65,7 +66,7 @@ class CountedRun(PushRun):
             self._finish()
 
     def _begin(self) -> None:
-        if not self._segment.calls:  # a user's function is not called before the first request
+        if not self._segment.habits.calls:  # a user's function is not called before the first request
             super()._begin()
             self._begun = True
 
@@ -130,7 +131,7 @@ class CountedRun(PushRun):
 
     def _finish(self) -> None:
         """Deliver what follows the last element, as it is asked for, or complete."""
-        if not self._segment.tailed:
+        if not self._segment.habits.tailed:
             super().on_complete()
             return
         with self._lock:
@@ -177,9 +178,9 @@ class CountedRun(PushRun):
 
     def _want(self, demand: int, owed: int) -> int:
         segment = self._segment
-        if segment.uncounted and self._asked:
+        if segment.habits.uncounted and self._asked:
             return 1 - owed
-        if segment.gathers and owed > 0:
+        if segment.habits.gathers and owed > 0:
             return 0  # how many it lacks is known when all have come
         return segment.demand(demand, self._stands()) - owed
 

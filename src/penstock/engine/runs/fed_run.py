@@ -47,9 +47,8 @@ class FedRun(DrainRun):
         self._upstream: Subscription | None = None
         self._outstanding = 0
         self._asked = False
-        self._capped = segment.capped
-        self._gathers = segment.gathers
-        self._heads = segment.headed
+        habits = segment.habits
+        self._capped, self._gathers, self._heads = habits.capped, habits.gathers, habits.headed
         self._done = self._left = False
         self._missed = False
         self._error: Exception | None = None

@@ -39,9 +39,10 @@ def _parts(chain: Chain, start: int, stop: int) -> list[int]:
     if len(whole.stages) == 1:
         return [start]
     ends = cuts(whole.stages)
-    if whole.expands and (whole.gathers or whole.capped):
+    habits = whole.habits
+    if habits.expands and (habits.gathers or habits.capped):
         at = next(index for index, stage in enumerate(whole.stages) if stage.body.each is not None)
-        front = chain.segment(start, start + at)
+        front = chain.segment(start, start + at).habits
         if at and (front.gathers or front.capped or whole.stages[at].demand(1) > 1):
             ends = sorted({at, *ends})
     return [start + end for end in reversed([0, *ends[:-1]])]

@@ -8,7 +8,8 @@ from typing import Any, Final, Protocol
 
 from penstock.engine.weaving import weave
 from penstock.engine.weaving.blame import Where, blame
-from penstock.engine.weaving.weave_push import FoldWeaver, PushWeaver, lets_nothing_pass
+from penstock.engine.weaving.habits import Habits, habits_of
+from penstock.engine.weaving.weave_push import FoldWeaver, PushWeaver
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.several import PLAIN, items_of
@@ -29,7 +30,10 @@ STARVED: Final = _Starved()
 
 def no_element() -> TypeError:
     """Return the error for a None where an element is due."""
-    return TypeError("rule 2.13: None is not an element")
+    return TypeError(
+        "rule 2.13: None is not an element; a function must return something; to leave an element out, say filter(), or"
+        " flat_map() with a function that returns []"
+    )
 
 
 def no_item() -> TypeError:
@@ -105,10 +109,7 @@ Pushed = tuple[Callable[[Any], Any], Callable[[], Iterator[Any]], Callable[[], d
 class Segment:
     """The stages between two places where signals matter, which are opened as one iterator."""
 
-    __slots__ = (
-        "_plans", "_trace", "calls", "capped", "ends", "expands", "first", "folds", "gathers", "headed", "never_asks",
-        "stages", "tailed", "total", "uncounted",
-    )  # fmt: skip
+    __slots__ = ("_habits", "_plans", "_trace", "first", "never_asks", "stages", "total")
 
     def __init__(
         self,
@@ -121,39 +122,18 @@ class Segment:
         self._trace = trace
         self.first = first
         self.total = len(self.stages) if total is None else total
-        self.expands = False
-        """Whether one element may become several, so that the loop may rest inside an inner loop."""
-        self.headed = False
-        """Whether a stage adds elements before those of upstream."""
-        self.tailed = False
-        """Whether a stage adds elements after those of upstream."""
-        self.ends = False
-        """Whether a stage may have enough before upstream has ended."""
-        self.folds = False
-        """Whether a stage makes nothing of an element before the end."""
-        self.calls = False
-        """Whether a user's function is called when a run begins."""
-        self.capped = False
-        """Whether a stage will only ever take so many elements."""
-        self.uncounted = False
-        """Whether such a stage does not say how many it has taken."""
-        self.never_asks = False
+        self.never_asks = 0 in [stage.cap for stage in self.stages]
         """Whether a stage takes none at all, so that the end needs no request."""
-        for stage in self.stages:
-            body, cap = stage.body, stage.cap
-            self.expands = self.expands or body.each is not None
-            self.headed = self.headed or body.head is not None
-            self.tailed = self.tailed or body.tail is not None
-            self.ends = self.ends or body.ends is not None
-            self.folds = self.folds or lets_nothing_pass(body)
-            self.calls = self.calls or body.calls_first
-            if cap is not None:
-                self.capped = True
-                self.uncounted = self.uncounted or body.room is None
-                self.never_asks = self.never_asks or cap == 0
-        self.gathers = self.demand(1) > 1
-        """Whether several elements of upstream may be needed for one."""
+        self._habits: Habits | None = None
         self._plans: dict[tuple[weave.Form, bool], list[Prepared]] = {}
+
+    @property
+    def habits(self) -> Habits:
+        """Return what its stages do to demand; a segment that is iterated over is not asked."""
+        found = self._habits
+        if found is None:
+            found = self._habits = habits_of(self.stages, self.demand(1))
+        return found
 
     def demand(self, n: int, stands: Mapping[int, int] = _AT_FIRST) -> int:
         """Return how many elements to ask of upstream when `n` are wanted below.
@@ -198,9 +178,10 @@ class Segment:
 
         Where nothing comes of elements before the end, the run gets a function of several besides.
         """
-        weaver = FoldWeaver if self.folds else PushWeaver
+        folds = self.habits.folds
+        weaver = FoldWeaver if folds else PushWeaver
         ((function, where, fields),) = self._plans.get(("push", False)) or self._plan("push", weaver)
-        if not self.folds:
+        if not folds:
             return function(where, run.last, *fields)  # type: ignore[no-any-return]
         run.fold, *opened = function(where, run.last, *fields)
         return tuple(opened)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import partial
-from types import CodeType
+from types import CodeType, FunctionType
 
 _CO_COROUTINE = 0x80  # inspect.CO_COROUTINE, without importing inspect
 
@@ -25,6 +25,8 @@ def function_given(operator: str, name: str, value: object) -> None:
 
 def awaits(value: object) -> bool:
     """Tell whether calling this would give a coroutine, as of an `async def`, a part of one, or an object with one."""
+    if type(value) is FunctionType:  # most are, and chains may be built by the million
+        return bool(value.__code__.co_flags & _CO_COROUTINE)
     code = code_of(value) or code_of(vars(type(whole(value))).get("__call__"))
     return code is not None and bool(code.co_flags & _CO_COROUTINE)
 

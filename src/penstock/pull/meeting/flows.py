@@ -86,7 +86,8 @@ def _looped(flow: Flow[Any, Any], source: IteratedSource) -> IteratedSource | No
     head = chain.head
     if chain.source is not values._chain.source or len(head.stages) < len(chain.steps):
         return None
-    opener = None if head.ends or head.capped or head.headed else pull(chain)
+    habits = head.habits
+    opener = None if habits.ends or habits.capped or habits.headed else pull(chain)
     if opener is None:
         return None
     return IteratedSource(partial(opener, None), lambda error: before.aborted(error or True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
@@ -26,6 +27,8 @@ from penstock.stream import Stream
 
 OFTEN = 0.1
 """Seconds after which positions are written again; those of the end always are."""
+POSITIONS, OWNER = "positions.json", "pipeline"
+"""The files by which the checkpoint of a run in this process is known, and that of a run on Spark."""
 
 
 class CommitError(PenstockError):
@@ -43,7 +46,7 @@ class Committing:
     """What a run does besides its chain: tell sources what is done, and keep their positions."""
 
     def __init__(self, chain: Chain, checkpoint: str | Path | None = None) -> None:
-        self._places = None if checkpoint is None else KeptPositions(Path(checkpoint), _said(chain))
+        self._places = None if checkpoint is None else KeptPositions(_folder(checkpoint), _said(chain))
         marked = self._marked if checkpoint is not None else wants_commits
         lifting = Lifting(marked, self._begin)
         self._runs = lifting.runs
@@ -123,17 +126,35 @@ def _said(chain: Chain) -> str:
     return " | ".join([first, *map(describe, chain.steps)])
 
 
+def _folder(given: object) -> Path:
+    """Return the folder of a checkpoint, which is made if it is not there; refuse what is none."""
+    if not isinstance(given, str | os.PathLike):
+        raise TypeError(f"run: checkpoint must be the path of a folder, got {given!r}")
+    folder = Path(given)
+    if "://" in str(given):
+        raise ValueError(f"run: checkpoint of a run in this process must be a folder of this machine, got {given!r}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise PenstockError(f"run: checkpoint must be a folder that can be written, got {folder}: {reason}") from error
+    if (folder / OWNER).is_file():
+        raise PenstockError(f"run: {folder} is the checkpoint of a run on Spark; give this one another folder")
+    return folder
+
+
 class KeptPositions:
     """A folder that keeps the positions of a run's sources, so that another run goes on behind them."""
 
     def __init__(self, folder: Path, chain: str) -> None:
-        self._file = folder / "positions.json"
+        self._file = folder / POSITIONS
         self._chain = chain
         self._lock = Lock()
         self._changed = False
         self._written = 0.0
         self._positions: dict[str, Any] = {}
-        folder.mkdir(parents=True, exist_ok=True)
         try:
             found = json.loads(self._file.read_text())
             before, self._positions = found["chain"], dict(found["positions"])
@@ -182,4 +203,4 @@ class KeptPositions:
             part.replace(self._file)
 
 
-__all__ = ["CommitError", "Committing", "KeptPositions", "check_told"]
+__all__ = ["OWNER", "POSITIONS", "CommitError", "Committing", "KeptPositions", "check_told"]

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock.spark.egress.batch_write import let_go
 from penstock.spark.pipeline.modes import PlanError, ends_with, stateful_steps
 from penstock.spark.pipeline.nodes import Executed, Live, Merged, Node, SparkPlan, shaped
-from penstock.spark.pipeline.steps import Also, Frame, SparkSource
+from penstock.spark.pipeline.steps import Also, Frame, SparkSource, called
 from penstock.spark.stages.stage import stage
 from penstock.spark.wire.schema import Schema
 
@@ -40,7 +40,7 @@ class Built:
             if isinstance(node.work, Live):
                 found = self._open_live(at, node.work)
             elif isinstance(node.work, SparkSource):
-                found = _frame_given("spark_source", node.work.fn(self._session))
+                found = _frame_given("spark_source", called(node.work, self._session))
             else:
                 found = applied(node, [self.frame(each) for each in node.inputs])
             self._frames[at] = found
@@ -118,7 +118,7 @@ def applied(node: Node, inputs: list[DataFrame]) -> DataFrame:
         flow, form = shaped(work)
         return first.transform(stage(flow, work.gives.schema, rows=form))
     if isinstance(work, Frame):
-        return _frame_given("frame", work.fn(*inputs))
+        return _frame_given("frame", called(work, *inputs))
     return _merged(inputs) if isinstance(work, Merged) else first
 
 

@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame
 from penstock.engine.weaving.blame import operator_name
 from penstock.flow import text_of
 from penstock.operators.resumable import Resumable
+from penstock.run.carrying.committing import OWNER, POSITIONS
 from penstock.run.resumption import NotResumableError, Reckoning
 from penstock.spark.ingest.supply import ResumedSupply, supply_of
 from penstock.spark.pipeline.modes import PlanError
@@ -28,7 +29,6 @@ from penstock.stage import Again
 
 QUERY, SPOOL = "query", "spool"
 """Folders of a checkpoint: Spark's own, and the rows that Spark has not yet committed."""
-_OWNER = "pipeline"
 _IDS = re.compile(r"#\d+L?")
 _RECKONED = {
     Reckoning.TOLD: "resumed at its positions",
@@ -109,10 +109,13 @@ def claim(folder: Folder, plan: SparkPlan, frames: list[DataFrame]) -> None:
     own = facts_of(plan, frames)
     try:
         folder.make()
-        if _OWNER not in folder.names():
-            folder.write(_OWNER, json.dumps(own, indent=1).encode())
+        names = folder.names()
+        if POSITIONS in names:
+            raise PlanError(f"run: {folder} is the checkpoint of a run in this process; give this one another folder")
+        if OWNER not in names:
+            folder.write(OWNER, json.dumps(own, indent=1).encode())
             return
-        found = folder.read(_OWNER).to_pybytes().decode(errors="replace")
+        found = folder.read(OWNER).to_pybytes().decode(errors="replace")
     except StorageError as error:
         raise _not_writable(folder, error.reason) from error
     changes = "; ".join(_changes(_noted(found), own))

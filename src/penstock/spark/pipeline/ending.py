@@ -24,12 +24,12 @@ from penstock.spark.egress.microbatch import default_trigger
 from penstock.spark.egress.task_failures import TaskFailures, report_to
 from penstock.spark.pipeline.modes import refuse_mode
 from penstock.spark.pipeline.progress import Batches
-from penstock.spark.pipeline.steps import SparkSink
+from penstock.spark.pipeline.steps import SparkSink, called
 from penstock.spark.session.held import HeldSession
 from penstock.spark.versions.callbacks import let_go
 from penstock.spark.versions.listener_buses import forget_listener
 from penstock.spark.versions.planner_threads import query_ended
-from penstock.spark.versions.query_ends import start
+from penstock.spark.versions.query_ends import end_with_streams, start
 from penstock.spark.wire import failure
 from penstock.spark.wire.gate import DoorCall, GateError, Message
 from penstock.spark.wire.storage import Folder
@@ -193,14 +193,14 @@ class NativeEnd:
     def _written(self) -> Any:
         if self._checkpoint is not None:
             raise ValueError("run: checkpoint is for streaming DataFrames, and this one is a batch")
-        made = self._sink.fn(self._frame)
+        made = called(self._sink, self._frame)
         if not isinstance(made, DataFrameWriter):
             return made
         made.save()
         return None
 
     def _streamed(self) -> int:
-        made = self._sink.fn(self._frame)
+        made = called(self._sink, self._frame)
         if isinstance(made, DataStreamWriter):
             if self._mode is not None:
                 made = made.outputMode(self._mode)
@@ -214,7 +214,9 @@ class NativeEnd:
             except AnalysisException as error:
                 refuse_mode(self._frame, error)
                 raise
-        if not isinstance(made, StreamingQuery):
+        elif isinstance(made, StreamingQuery):
+            self._check_started(made)
+        else:
             raise TypeError(f"spark_sink: the function must return df.writeStream... or a query, got {made!r}")
         with self._lock:
             self._query = made
@@ -234,3 +236,14 @@ class NativeEnd:
             raise StoppedElsewhereError
         self._batches.look()
         return self._batches.now().rows_out or 0
+
+    def _check_started(self, query: StreamingQuery) -> None:
+        """Let a query that the function has started itself end with its streams; refuse it where it is too late."""
+        if self._checkpoint is not None:
+            stop_now(query)
+            raise TypeError(
+                "spark_sink: the function has started the query, which therefore has not got the checkpoint of the run;"
+                " return the writer without start()"
+            )
+        if default_trigger(self._frame):
+            end_with_streams(query, self._frame, self._gate.ended)

@@ -19,7 +19,7 @@ from penstock.spark.egress.decoding import Decode, decoder
 from penstock.spark.pipeline.build import Built, OfBatch
 from penstock.spark.pipeline.modes import Closing, chosen, keep_states, stateful_steps, watermarked, works
 from penstock.spark.pipeline.nodes import End, Local, SparkPlan
-from penstock.spark.pipeline.steps import Also, Frame, SparkSink
+from penstock.spark.pipeline.steps import Also, Frame, SparkSink, called
 from penstock.spark.pipeline.tagged import pairs, tagged, untagged
 
 
@@ -176,14 +176,14 @@ class Serving:
             rows, end = batch.frame(portion.at), self._end(portion)
             if isinstance(end, SparkSink):
                 assert portion.end is not None
-                made = end.fn(rows)
+                made = called(end, rows)
                 if isinstance(made, DataFrameWriter):
                     made.save()
                 self.results[portion.end] = None if isinstance(made, DataFrameWriter) else made
             else:
                 work = self._built.plan.nodes[portion.at].work
                 assert isinstance(work, Also)
-                work.fn(rows, number)
+                called(work, rows, number)
 
     def _rows(self, frame: DataFrame) -> DataFrame | None:
         batch = self._batch or self._opened(frame)

@@ -70,7 +70,10 @@ def _started(
     found = plan(pipeline)
     if found is None:
         if checkpoint is not None:
-            raise ValueError("run: checkpoint is for pipelines on Spark, and this one has nothing that Spark could do")
+            raise ValueError(
+                "run: checkpoint: this pipeline has nothing that Spark could do; run it in this process, with"
+                " run(checkpoint=...) and no Spark"
+            )
         return Run(InProcess(pipeline._chain, pipeline._parts))
     if checkpoint is not None:
         place = here(checkpoint, "run: checkpoint")  # before Spark starts

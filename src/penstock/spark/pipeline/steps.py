@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from penstock.engine.runs.chain import Chain
+from penstock.engine.weaving.blame import blamed, place_of
 from penstock.engine.words.arguments import function_given
 from penstock.flow import EngineName, Flow, Hole, Sink
 from penstock.spark.pipeline.modes import MODES
@@ -127,6 +128,16 @@ def frame(
     return Flow(Chain(Frame(_HOLE, fn, schema, mode, others)))
 
 
+def called(step: Frame | SparkSource | SparkSink | Also, *given: Any) -> Any:
+    """Call the function of a step; an error notes which function it was and where that stands."""
+    try:
+        return step.fn(*given)
+    except Exception as error:
+        if not place_of(step.fn):  # a part of penstock, whose errors say where they come from
+            raise
+        raise blamed(error, step, step.fn)  # noqa: B904  it is the same error
+
+
 def spark_source(fn: Callable[[SparkSession], DataFrame]) -> Stream[Any]:
     """Begin a pipeline with what Spark reads: a function from session to DataFrame, batch or streaming.
 
@@ -141,9 +152,10 @@ def spark_sink(fn: Callable[[DataFrame], Any]) -> Sink[Any, Any]:
     """End a pipeline with what Spark writes.
 
     For a streaming DataFrame the function returns the writer, not started (`df.writeStream.format(...)`), which then
-    gets the run's checkpoint and, where all sources are streams of penstock, a trigger that ends with them; a query
-    that it has started itself is left as it is. The result is the number of rows written. For a batch DataFrame the
-    function writes, or returns a writer to be saved, and what it returns is the result.
+    gets the run's checkpoint and, where all sources are streams of penstock, a trigger that ends with them. A query
+    that it has started itself is refused where there is a checkpoint; else it ends with such sources, too. The result
+    is the number of rows written. For a batch DataFrame the function writes, or returns a writer to be saved, and what
+    it returns is the result.
 
     Args:
         fn: The function, from DataFrame to writer.
@@ -175,5 +187,6 @@ def numbered() -> Flow[T, Numbered[T]]:
 
 
 __all__ = [
-    "Also", "Frame", "Numbering", "SparkSink", "SparkSource", "also", "frame", "numbered", "spark_sink", "spark_source",
+    "Also", "Frame", "Numbering", "SparkSink", "SparkSource", "also", "called", "frame", "numbered", "spark_sink",
+    "spark_source",
 ]  # fmt: skip

@@ -18,8 +18,9 @@ from pathlib import Path
 _QUIETER = {
     "pyspark.daemon": "daemon.py",
     "pyspark.sql.streaming.python_streaming_source_runner": "planner.py",
+    "pyspark.sql.streaming.transform_with_state_driver_worker": "state_looker.py",
 }
-"""Which file of this folder is run instead of a module of PySpark, because it prints no traceback at its end."""
+"""Which file of this folder is run instead of a module of PySpark, because it prints less to the terminal."""
 
 
 def search_path() -> str:

@@ -4,7 +4,8 @@ Spark starts one for each source of a query and waits ten seconds for its call. 
 pandas first, which on a busy machine takes longer than that; here the call comes first.
 
 A query that is stopped closes its connection to this process, mostly while the process waits for rows. The next write
-to Spark then fails, and PySpark would print the tracebacks of that to the terminal; here it ends without printing.
+to Spark then fails, and PySpark would print the tracebacks of that to the terminal; here it ends without printing. So
+it does if the query was stopped before it could call.
 
 It is run by its path, as Spark would have run PySpark's own.
 """
@@ -19,17 +20,21 @@ from pathlib import Path
 from typing import Any
 
 
-def called() -> Any:
-    """Call Spark where it waits, and say who calls; return the connection."""
+def connected() -> socket.socket:
+    """Return a connection to the place where Spark waits."""
     path = os.environ.get("PYTHON_WORKER_FACTORY_SOCK_PATH")
     if path is None:
         host = "::1" if os.environ.get("SPARK_PREFER_IPV6", "false").lower() == "true" else "127.0.0.1"
-        line = socket.create_connection((host, int(os.environ["PYTHON_WORKER_FACTORY_PORT"])))
-    else:
-        line = socket.socket(socket.AF_UNIX)
-        line.connect(path)
+        return socket.create_connection((host, int(os.environ["PYTHON_WORKER_FACTORY_PORT"])))
+    line = socket.socket(socket.AF_UNIX)
+    line.connect(path)
+    return line
+
+
+def called(line: socket.socket) -> Any:
+    """Tell Spark who calls; return the connection as a file."""
     file = line.makefile("rwb", int(os.environ.get("SPARK_BUFFER_SIZE", "65536")))
-    if path is None:
+    if line.family != socket.AF_UNIX:
         secret = os.environ["PYTHON_WORKER_FACTORY_SECRET"].encode()
         file.write(struct.pack("!i", len(secret)) + secret)
         file.flush()
@@ -43,7 +48,11 @@ def called() -> Any:
 
 def run() -> None:
     """Answer Spark until it hangs up."""
-    file = called()
+    try:
+        line = connected()
+    except (FileNotFoundError, ConnectionError):
+        return  # Spark does not wait any more
+    file = called(line)
     runpy.run_path(str(Path(__file__).with_name("light.py")))["lighten"](Path(__file__).parents[2])
     from pyspark.sql.streaming import python_streaming_source_runner  # noqa: PLC0415  Spark would not wait for it
 

@@ -71,11 +71,15 @@ def start(
     """Start the query of a DataFrame; `ended` tells whether the streams behind some doors have come to their end."""
     if trigger != UNTIL_END or stream_readers.SAYS_START:
         return (writer.trigger(**trigger) if trigger else writer).start()  # type: ignore[no-any-return]
-    doors = doors_of(frame)
     query: StreamingQuery = writer.start()
-    over = partial(ended, doors)
-    threading.Thread(target=_end, args=(query, over), name="penstock-query-end", daemon=True).start()
+    end_with_streams(query, frame, ended)
     return query
+
+
+def end_with_streams(query: StreamingQuery, frame: DataFrame, ended: Callable[[list[str]], bool]) -> None:
+    """Stop a query, from a thread, when the streams that its DataFrame reads have ended and all is done."""
+    over = partial(ended, doors_of(frame))
+    threading.Thread(target=_end, args=(query, over), name="penstock-query-end", daemon=True).start()
 
 
 def _end(query: Any, ended: Callable[[], bool]) -> None:
@@ -93,5 +97,6 @@ def _end(query: Any, ended: Callable[[], bool]) -> None:
 
 
 __all__ = [
-    "PREFIX", "UNTIL_END", "ShortTriggerError", "all_read", "check_trigger", "doors_of", "start", "streaming_sources",
+    "PREFIX", "UNTIL_END", "ShortTriggerError", "all_read", "check_trigger", "doors_of", "end_with_streams",
+    "start", "streaming_sources",
 ]  # fmt: skip

@@ -37,6 +37,13 @@ class ExecutorError(PenstockError):
         text = f"{self.kind}: {self.message}" if self.message else self.kind
         return f"{text}\n\nin an executor:\n{self.remote_traceback}" if self.remote_traceback else text
 
+    @property
+    def remote_notes(self) -> list[str]:
+        """Return the notes that the exception had there: which step raised it, and in which task."""
+        said = f"{self.kind}: {self.message}" if self.message else self.kind
+        _, found, notes = f"\n{self.remote_traceback}".rpartition(f"\n{said}\n")
+        return notes.splitlines() if found else []
+
     def __reduce__(self) -> tuple[Any, tuple[str, str, str]]:
         return (executor_error, (self.kind, self.message, self.remote_traceback))
 
