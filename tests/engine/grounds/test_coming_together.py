@@ -105,6 +105,27 @@ def test_a_member_that_leaves_in_the_middle_does_not_disturb_the_others() -> Non
     assert staying.ends == ["complete"]
 
 
+def test_a_member_that_joins_in_the_middle_gets_what_comes_from_then_on() -> None:
+    shared = ready().share()
+    late = Counting(-1)
+
+    class Bringing(Counting):
+        def on_next(self, element: Any, /) -> None:
+            super().on_next(element)
+            if element == 200:
+                shared.subscribe(late)
+                assert late.subscription is not None
+                late.subscription.request(2**63 - 1)
+
+    first = Bringing(-1)
+    shared.subscribe(first)
+    assert first.subscription is not None
+    first.subscription.request(2**63 - 1)
+    assert first.got == list(range(SIZE))
+    assert late.got == list(range(201, SIZE))
+    assert first.ends == late.ends == ["complete"]
+
+
 def test_a_member_that_raises_in_the_middle_is_out_and_the_others_get_everything(dropped: list[Any]) -> None:
     shared = ready().share(slow=Slow.WAIT)
 

@@ -67,36 +67,33 @@ class Lease:
         run_all(deque(partial(seat.take_back, self) for seat in seats))
         return True
 
-    def give(self, elements: Sequence[Any], at_home: bool = False) -> int:
-        """Give elements to all, one after the other, until a turn is wanted; return how many were given."""
+    def give(self, element: Any, at_home: bool = False) -> bool:
+        """Give an element to all, unless another thread does or a turn is wanted; tell whether it was given."""
         if self._context is not None and not at_home:
-            return self._context.copy().run(self.give, elements, True)
+            return self._context.copy().run(self.give, element, True)
         token = self._token
         try:
             token.pop()
         except IndexError:
-            return 0
-        seat, given, returned = None, 0, False
+            return False
+        seat, wanted, returned = None, self._wanted, False
         try:
-            for element in elements if not self._wanted else ():
-                given += 1
+            if not wanted:
                 for seat, take in self._takers:
                     if not seat.closed:
                         take(element)
-                if self._wanted:
-                    break
             returned = True
         except Exception as error:  # noqa: BLE001  rule 2.13
             rejected("on_next", error)
         finally:
             try:
                 if not returned and seat is not None:
-                    self._leave_behind(seat, elements[given - 1])
+                    self._leave_behind(seat, element)
             finally:
                 token.append(None)
                 if self._wanted:
                     self.let_go()
-        return given
+        return not wanted
 
     def _leave_behind(self, raised: Seat, element: Any) -> None:
         """Leave nothing open behind a subscriber that raised, or was interrupted; those after it get the element."""
@@ -154,7 +151,7 @@ class Seat(Outlet[Any]):
     def give(self, element: Any) -> bool:
         """Deliver an element past the queue, if it was asked for and no other thread delivers; tell whether it was."""
         lease = self._lease
-        if lease is not None and lease.give((element,)):
+        if lease is not None and lease.give(element):
             return True
         given = self.hand_on(self.pass_on, element)
         if given and self._clear:

@@ -74,7 +74,7 @@ class _Broadcast(SharedRun):
             element_or_raise(element, "on_next")
         members = self._keep(element) if self._terms.kept else self.members
         lease = self._lease
-        if lease is None or lease.seats is not members or not lease.give((element,)):
+        if lease is None or lease.seats is not members or not lease.give(element):
             for member in members:
                 if member.hand_on(member.pass_on, element):
                     member.came += 1
@@ -88,8 +88,12 @@ class _Broadcast(SharedRun):
     def on_chunk(self, elements: list[Any], /) -> None:
         lease = self._lease
         given = 0
-        if lease is not None and lease.seats is self.members and not self._terms.kept:
-            given = lease.give(elements)
+        if lease is not None and not self._terms.kept:
+            give = lease.give
+            for element in elements:
+                if lease.seats is not self.members or not give(element):  # one may join in the middle
+                    break
+                given += 1
             self.sent += given
             if self.asked - self.sent <= self.half:
                 self.ask()

@@ -84,7 +84,7 @@ class Hot:
             raise TypeError("emit: None is not an element (rule 2.13)")
         lease = self._lease
         if lease is not None:
-            if lease.give((element,)):
+            if lease.give(element):
                 return OK
             lease.let_go()
             if not lease.seats:
