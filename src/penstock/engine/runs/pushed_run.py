@@ -55,7 +55,7 @@ class PushRun(Part):
         self._push: Callable[[Any], Any] = nobody
         self.push_many: Callable[[Any], Any] = nobody
         """The same for elements that come together; a listener has another, since they are counted already."""
-        self.fold: Callable[[list[Any]], None] | None = None
+        self.fold: Callable[[Iterator[Any]], None] | None = None
         """A loop over elements that come together, where nothing comes of them before the end."""
         self._folded: list[Any] = []
         """The elements that it reads; it is emptied to end it."""
@@ -159,13 +159,13 @@ class PushRun(Part):
         elif left_out and not self._unbounded and self._upstream is not None:
             self._upstream.request(left_out)
 
-    def _fold(self, fold: Callable[[list[Any]], None], elements: list[Any]) -> None:
+    def _fold(self, fold: Callable[[Iterator[Any]], None], elements: list[Any]) -> None:
         """Have the loop read elements, from a copy of the list: it ends where that is emptied."""
         self._folded = own = [*elements]
+        self.chunk = iter(own)
         if self._stop:  # looked at behind that, so that no cancel is missed
             own.clear()
-        fold(own)
-        own.clear()
+        fold(self.chunk)
 
     def _go_on(self) -> None:
         """End behind the last element, or ask for more if nothing is owed."""

@@ -12,7 +12,12 @@ from penstock.engine.runs.pushed_run import PushRun
 from penstock.engine.watching.chain_meter import Meter
 from penstock.engine.watching.loop_meter import LoopMeter, PushMeter, SourceMeter, lies_ready
 from penstock.engine.watching.signal_meter import Gauge
-from penstock.engine.watching.weave_observed import CleanObservedWeaver, ObservedPushWeaver, ObservedWeaver
+from penstock.engine.watching.weave_observed import (
+    CleanObservedWeaver,
+    ObservedFoldWeaver,
+    ObservedPushWeaver,
+    ObservedWeaver,
+)
 from penstock.engine.weaving.segment import Delivers, Pushed, Segment, Trace
 from penstock.engine.weaving.weave import Form
 from penstock.spec.interfaces import Subscriber
@@ -114,16 +119,20 @@ class _WatchedSegment(Segment):
 
     def open_pushed(self, run: Delivers) -> Pushed:
         """Open a run as a function, counted and timed; the gauge behind it ends it."""
-        ((function, where, fields),) = self.prepared("push", _NAMES, ObservedPushWeaver)
+        folds = self.habits.folds
+        ((function, where, fields),) = self.prepared(
+            "push", _NAMES, ObservedFoldWeaver if folds else ObservedPushWeaver
+        )
         before = self._watch.gauges.get(self.first)
         if before is not None and not before.delegates:
             before = None
         meter = PushMeter(self._watch.meter, [stage.body for stage in self.stages], self.first, run, before)
-        opened: Pushed = function(where, run.last, meter, meter.failing(where), *fields)
+        opened = function(where, run.last, meter, meter.failing(where), *fields)
+        fold, *pushed = opened if folds else (None, *opened)
         if before is not None:  # which counts what comes in chunks
-            run.push_many = meter.push_many
+            run.push_many, run.fold = meter.push_many, fold
         self._behind().on_end(meter.end)
-        return opened
+        return tuple(pushed)
 
     def _behind(self) -> Gauge:
         return self._watch.gauges[self.first + len(self.stages)]

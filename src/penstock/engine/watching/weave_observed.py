@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.engine.weaving.weave import Form, Weaver
-from penstock.engine.weaving.weave_push import PushWeaver
+from penstock.engine.weaving.weave_push import FoldWeaver, PushWeaver
 from penstock.stage import Body
 
 
@@ -264,3 +264,12 @@ class ObservedPushWeaver(_CountingWeaver, PushWeaver):
         """Say that everything has come."""
         self.line("meter.whole = True")
         super().tails()
+
+
+class ObservedFoldWeaver(ObservedPushWeaver, FoldWeaver):
+    """The writer of such functions, with a loop over several elements that are counted already."""
+
+    def functions(self) -> None:
+        """Write the functions of one element, and that of several."""
+        super().functions()
+        self.function("fold", "chunk", [], self.fold)

@@ -95,7 +95,7 @@ class Delivers(Protocol):
 
     deliver: Callable[[Any], None]
     push_many: Callable[[Any], Any]
-    fold: Callable[[list[Any]], None] | None
+    fold: Callable[[Iterator[Any]], None] | None
     chunk: Iterator[Any]
 
     def last(self) -> None:
