@@ -114,6 +114,11 @@ class AnyLoop(Protocol):
         ...
 
     @property
+    def own(self) -> bool:
+        """Tell whether it is penstock's own loop, on whose thread nobody else expects to be called."""
+        ...
+
+    @property
     def here(self) -> bool:
         """Tell whether the caller is on the loop's thread, and inside the loop."""
         ...
@@ -180,6 +185,11 @@ class AsyncioLoop:
         import asyncio  # noqa: PLC0415  only programs that use it pay for it
 
         return asyncio.CancelledError
+
+    @property
+    def own(self) -> bool:
+        """Tell whether it is penstock's own loop."""
+        return self._own is not None
 
     @property
     def here(self) -> bool:
