@@ -86,7 +86,7 @@ class ReadingCommits:
         """Have the reader told that everything up to a position is done; does not wait for it."""
         with self._lock:
             self._position, self._reached = position, self._reaching
-        if self.pouring or self._stirred:  # looked at behind the position: somebody is about to look at that
+        if self.pouring or self._stirred:  # seen behind that: the reader's thread or the loop is about to look
             return
         self._stirred = True
         if self.lease is not None:

@@ -4,9 +4,9 @@ Everything happens on one event loop; requests, cancels, commits and the close c
 from the first request on. It is closed when the elements have ended, or were cancelled, and `close` was called: what
 was read may be committed long after the last element was handed on.
 
-A reader with a thread of its own may hand on there what it has fetched (`pour`), while elements are asked for and the
-event loop is penstock's own: nobody expects then to be called on the loop's thread, and an element that is handed from
-thread to thread takes longer than many take to be read. The task waits meanwhile.
+A reader that has a thread may hand on there what it has fetched (`pour`), while elements are asked for and the
+event loop is penstock's own: no program expects its functions to be called on the thread of that loop, and to hand a
+batch from thread to thread takes a tenth of the time in which it is read. The task waits meanwhile.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Fetches(Protocol):
 
 
 class PouringReader(ABC):
-    """A reader with a thread of its own, on which it may fetch and hand on elements."""
+    """A reader that has a thread, on which it may fetch and hand on elements."""
 
     @abstractmethod
     async def pour(self, pouring: Pouring, /) -> bool:
