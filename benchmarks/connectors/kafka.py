@@ -6,8 +6,8 @@ Both run in turn against one broker. By hand means the shortest loop that does t
 each message, keeps the offsets and commits them for each batch, as a member of a group, hears of a commit that fails
 and waits for the last one; the writer waits for the confirmation of each batch, and has one request under way at a
 time, without which records change their order when a request is sent again. Both sides call a function of the user's
-for each record. The source commits less often than for
-each batch, so it is compared as well with a loop that commits as seldom.
+for each record. The source commits less often than for each batch, so it is compared as well with a loop that commits
+less often still.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BATCH = 1000
 ROUNDS = 7
 _NUMBERS = count()
 SELDOM = 5
-"""For how many batches there is one commit where as many records are between two of them as the source has there."""
+"""For how many batches there is one commit in the loop that commits seldom; the source has one for about three."""
 
 
 def encoded(n: int) -> bytes:
@@ -76,7 +76,7 @@ def read_by_hand(servers: str, topic: str, group: str, every: int = 1) -> int:
 
 
 def read_by_hand_seldom(servers: str, topic: str, group: str) -> int:
-    """Sum the values of a topic with the client alone, committing as often as the source does."""
+    """Sum the values of a topic with the client alone, committing more seldom than the source does."""
     return read_by_hand(servers, topic, group, SELDOM)
 
 

@@ -183,8 +183,8 @@ def test_commits_that_wait_for_one_another_are_told_as_one() -> None:
 
 
 def test_a_commit_that_took_long_is_followed_by_a_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.connectors.reading_run.LONGEST_REST", float(WAIT))
-    monkeypatch.setattr("penstock.connectors.reading_run.REST", 1e9)
+    monkeypatch.setattr("penstock.connectors.reading_commits.LONGEST_REST", float(WAIT))
+    monkeypatch.setattr("penstock.connectors.reading_commits.REST", 1e9)
     server = Server(1000)
     server.committing = threading.Event()
     ends = threading.Event()

@@ -12,7 +12,7 @@ from functools import partial
 from threading import Lock
 from typing import Any, TypeVar
 
-from penstock.engine.places.event_loops import Bell
+from penstock.engine.places.bell import Bell
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.errors import EmptyError
 from penstock.flow import Flow, flow

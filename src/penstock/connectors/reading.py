@@ -136,7 +136,8 @@ class _Reading:
 
     def __call__(self, after: Any) -> Opened[Any]:
         run = ReadingRun("reading", lambda: self.open(after), self.most, pairs=True, window=self.window)
-        return Opened(Stream(Chain(_Fetched(run))), run.commit, run.close, run.wait, run.reaches, run.cede)
+        commits = run.commits
+        return Opened(Stream(Chain(_Fetched(run))), commits.commit, run.close, run.wait, commits.reaches, run.cede)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -1,24 +1,25 @@
-"""reading_run: one run of a reader: a task fetches as many elements as are asked for, another tells what is done.
+"""reading_run: one run of a reader: a task fetches as many elements as are asked for, and `ReadingCommits` tells it.
 
 Everything happens on one event loop; requests, cancels, commits and the close come from any thread. The reader is open
 from the first request on. It is closed when the elements have ended, or were cancelled, and `close` was called: what
-was read may be committed long after the last element was handed on. A commit that comes while another one is under way
-waits, and only the newest of those that wait is told. Where commits take long, the next one rests as well, unless half
-of the window has come since or nothing more will.
+was read may be committed long after the last element was handed on.
 
-No more than the window is uncommitted, and not only undone: while a commit waits or is under way, no more is fetched
-than there is room for until it has come to its end. Otherwise all that was told is committed, and what is under way is
-counted by those who tell.
+A reader that has a thread may hand on there what it has fetched (`pour`), while elements are asked for and the
+event loop is penstock's own: no program expects its functions to be called on the thread of that loop, and to hand a
+batch from thread to thread takes a tenth of the time in which it is read. The task waits meanwhile.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent import futures
+from dataclasses import dataclass
 from itertools import takewhile
-from threading import Event, Lock
+from threading import Event
 from typing import Any, Protocol
 
-from penstock.connectors.telling import called_off
+from penstock.connectors.reading_commits import ReadingCommits
 from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.places.event_loops import AnyLoop, Future, Task, lease_loop
 from penstock.engine.weaving.segment import no_element
@@ -27,11 +28,6 @@ from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import chunks_of
 from penstock.operators.resumable import positioned
 from penstock.spec.interfaces import Subscriber
-
-REST = 9.0
-"""How many times as long as a commit took the next one waits, so that commits take a tenth of the time."""
-LONGEST_REST = 0.05
-"""Seconds that it waits at most."""
 
 
 class Fetches(Protocol):
@@ -46,15 +42,37 @@ class Fetches(Protocol):
         ...
 
 
-async def _pass(time: Awaitable[object]) -> None:
-    await time
+class PouringReader(ABC):
+    """A reader that has a thread, on which it may fetch and hand on elements."""
+
+    @abstractmethod
+    async def pour(self, pouring: Pouring, /) -> bool:
+        """Fetch and give elements on the reader's thread as long as some are wanted; return whether there may be more.
+
+        What was sent and is not answered then is answered soon.
+        """
+
+    @abstractmethod
+    def send(self, position: Any, /) -> futures.Future[None]:
+        """Begin a commit, on the reader's thread; the future is set when it has come to its end."""
 
 
-class _Nothing:
-    """The absence of a position."""
+@dataclass(frozen=True, slots=True)
+class Pouring:
+    """What a reader that pours asks on its own thread, and tells."""
+
+    wanted: Callable[[], int | None]
+    """Returns how many elements to fetch next: 0 to end the pouring, None if what was sent is to be answered first."""
+    give: Callable[[Sequence[Any]], None]
+    """Hands on what was fetched."""
+    aside: Callable[[], None]
+    """Is told that the thread is going to wait for commits, which are made from the event loop then; until `wanted`."""
 
 
-_NOTHING = _Nothing()
+def _can_pour(reader: object) -> bool:
+    return isinstance(reader, PouringReader)
+
+
 _LOOK = 1.0
 """Seconds after which who waits for the close looks whether the event loop is still there."""
 
@@ -83,50 +101,24 @@ class ReadingRun:
         """What takes what was fetched as one, past the queue, where downstream does."""
         self._task: Task | None = None
         self._waiting: Future | None = None
-        self._committing: Task | None = None
-        self._position: Any = _NOTHING
-        self._window = window
-        self._reached = self._reaching = 0
-        """How many elements there are up to the position that waits, and up to the next one."""
-        self._committed_count: int | None = None
-        """How many elements are committed for sure; None where it is not told how many there are up to a position."""
-        self._pressed = False
-        """Whether a fetch waits for a commit, so that it does not rest."""
-        self._came = self._came_before = 0
-        """How many elements have come, and how many had when the last commit was begun."""
-        self._rests_until = 0.0
-        self._resting: Task | None = None
+        self.commits = ReadingCommits(window, self._committed)
+        """What the reader is told."""
         self._failure: Exception | None = None
         self._ceded = False
-        self._begun = self._over = self._left = self._closing = self._stirred = self._turned = False
+        self._begun = self._over = self._left = self._closing = self._turned = False
         self._closed = Event()
-        self._lock = Lock()
 
     # On any thread.
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Take the subscriber; the reader is opened with the first request."""
-        self._lease = lease_loop()
+        self._lease = self.commits.lease = lease_loop()
         outlet = self._outlet = Outlet(downstream)
         outlet.on_request = self._requested
         outlet.on_cancel = self._cancelled
         outlet.on_close = self._let_go
         self._deliver = chunks_of(downstream)
         outlet.open()
-
-    def reaches(self, count: int, /) -> None:
-        """Know how many elements there are up to the position that is committed next."""
-        self._reaching = count
-        if self._committed_count is None:
-            self._committed_count = 0
-
-    def commit(self, position: Any, /) -> None:
-        """Have the reader told that everything up to a position is done; does not wait for it."""
-        with self._lock:
-            self._position, self._reached = position, self._reaching
-        if not self._stirred:  # else the loop is about to look
-            self._stirred = True
-            self._call(self._commit_next)
 
     def cede(self) -> Callable[[], Any]:
         """Leave it to a sink to tell the reader what is done; return what gives the reader, None before it is open."""
@@ -155,7 +147,8 @@ class ReadingRun:
         self._deliver = None
 
     def _requested(self, _: int) -> None:
-        self._call(self._advance)
+        if not self.commits.pouring:  # else the reader's thread looks for more, or the loop does behind it
+            self._call(self._advance)
 
     def _cancelled(self) -> None:
         self._call(self._interrupt)
@@ -195,38 +188,45 @@ class ReadingRun:
 
         Both are `most` at most.
         """
-        outlet, lease = self._outlet, self._lease
-        assert outlet is not None and lease is not None
+        lease = self._lease
+        assert lease is not None
         while True:
             self._waiting = lease.future()  # made before it is looked, so that no request is missed
-            with outlet.lock:  # so that none is counted as taken that is seen in the queue
-                asked, here = outlet.demand, len(outlet.queue)
-            wanted = self._most if asked >= UNBOUNDED else min(self._most, asked - here)
-            if wanted > 0 and self._must_wait(wanted):
-                self._commit_next()
-            elif wanted > 0:
+            wanted, more = self._asked()
+            if 0 < wanted == self.commits.room(wanted):
                 self._waiting = None
-                return wanted, wanted if asked >= UNBOUNDED else min(self._most, asked - here - wanted)
+                return wanted, more
+            if wanted > 0:
+                self.commits.begin()
             await self._waiting
 
-    def _must_wait(self, wanted: int) -> bool:
-        """Tell whether so many more elements have to wait for a commit, which will come to its end."""
-        sure = self._committed_count
-        commits = self._committing is not None or self._position is not _NOTHING
-        self._pressed = commits and sure is not None and self._came + wanted - sure > self._window
-        return self._pressed
+    def _asked(self) -> tuple[int, int]:
+        """Return how many elements are asked for that are not here yet, and how many behind those."""
+        outlet, most = self._outlet, self._most
+        assert outlet is not None
+        with outlet.lock:  # so that none is counted as taken that is seen in the queue
+            asked, here = outlet.demand, len(outlet.queue)
+        if asked >= UNBOUNDED:
+            return most, most
+        wanted = min(most, asked - here)
+        return wanted, min(most, asked - here - wanted)
 
     async def _fetch_all(self) -> None:
         outlet, lease = self._outlet, self._lease
         assert outlet is not None and lease is not None
         error: Exception | None = None
         try:
-            self._reader = await self._open()
+            self._reader = self.commits.reader = await self._open()
             if self._ceded and hasattr(self._reader, "ceded"):
                 self._reader.ceded()
             ahead = getattr(self._reader, "ahead", None)
+            pours = lease.own and self._deliver is not None and _can_pour(self._reader)
             while True:
                 wanted, more = await self._demand()
+                if pours:
+                    if await self._poured():
+                        continue
+                    break
                 if ahead is not None:
                     ahead(more)
                 self._turned = False
@@ -236,7 +236,7 @@ class ReadingRun:
                     break
                 if len(got) > wanted:
                     raise RuntimeError(f"rule 1.1: {self._name}: fetch({wanted}) gave {len(got)} elements")
-                self._give(outlet, got)
+                self._give(got)
                 del got  # so that what is done with does not wait for what comes next
                 if not self._turned:
                     await lease.sleep(0)  # so that other tasks run as well where a fetch never waits
@@ -249,9 +249,37 @@ class ReadingRun:
         """Know that the loop has come to other things since the last fetch was begun."""
         self._turned = True
 
-    def _give(self, outlet: Outlet[Any], got: Sequence[Any]) -> None:
+    async def _poured(self) -> bool:
+        """Have the reader hand on elements on its thread; tell whether there may be more."""
+        try:
+            more: bool = await self._reader.pour(Pouring(self._wanted_there, self._give, self._set_aside))
+            return more
+        finally:
+            self._set_aside()
+
+    # On the thread of a reader that pours.
+
+    def _wanted_there(self) -> int | None:
+        commits, outlet = self.commits, self._outlet
+        if outlet is None or outlet.closed or self._over:
+            return 0
+        commits.pouring = True
+        wanted = self._asked()[0]
+        room = commits.room(wanted)
+        commits.send()
+        return room if room > 0 or wanted <= 0 else None
+
+    def _set_aside(self) -> None:
+        self.commits.pouring = False
+        self._call(self.commits.begin)  # behind that, so that no position is forgotten
+
+    # On the loop, or there.
+
+    def _give(self, got: Sequence[Any]) -> None:
         """Hand on what was fetched as one, or queue it."""
-        self._came += len(got)
+        outlet = self._outlet
+        assert outlet is not None
+        self.commits.came += len(got)
         given: Any = positioned(got) if self._pairs else [element for element in got if element is not None]
         deliver = self._deliver
         if given is None:
@@ -263,6 +291,8 @@ class ReadingRun:
             return
         outlet.queue.extend(given)
         outlet.wake()
+
+    # On the loop.
 
     def _fetched(self, task: Task) -> None:
         """Be told that the fetching has ended, by itself, by a cancel or with the loop."""
@@ -277,69 +307,28 @@ class ReadingRun:
         self._left = self._left or loop_ends  # nothing can be told any more, and there is no later to close it
         self._close_when_over()
 
-    def _commit_next(self) -> None:
-        self._stirred = False  # before the position is looked at, so that none is forgotten
-        if self._committing is None and self._reader is not None and not self._closing and not self._rests():
-            assert self._lease is not None
-            self._committing = self._lease.spawn(self._commit_all())
-            self._committing.add_done_callback(self._committed)
-
-    async def _commit_all(self) -> None:
-        lease = self._lease
-        assert lease is not None
-        while self._position is not _NOTHING and not self._rests():
-            with self._lock:  # so that one that comes meanwhile is not taken for the one before
-                position, self._position = self._position, _NOTHING
-                reached = self._reached
-            self._came_before = self._came
-            began = lease.time()
-            await self._reader.commit(position)
-            ended = lease.time()
-            self._rests_until = ended + min(REST * (ended - began), LONGEST_REST)
-            if self._committed_count is not None:
-                self._committed_count = reached
-            self._wake()
-
-    def _rests(self) -> bool:
-        """Tell whether the next commit waits because the last one took long; it is begun when the rest is over."""
-        lease = self._lease
-        assert lease is not None
-        left = self._rests_until - lease.time()
-        if left <= 0 or self._pressed or self._came - self._came_before > self._window // 2:
-            return False
-        if self._over and self._left:
-            return False
-        if self._resting is None:
-            self._resting = lease.spawn(_pass(lease.sleep(left)))
-            self._resting.add_done_callback(self._rested)
-        return True
-
-    def _rested(self, _: Task) -> None:
-        self._resting = None
-        if self._position is not _NOTHING:
-            self._commit_next()
-
-    def _committed(self, task: Task) -> None:
-        self._committing = None
-        failure = None if task.cancelled() else task.exception()
-        if isinstance(failure, Exception):
-            outlet = self._outlet
+    def _committed(self, failure: Exception | None) -> None:
+        """Be told that a commit has come to its end."""
+        outlet = self._outlet
+        if failure is not None:
             if self._over or outlet is None or outlet.closed:
                 self._failure = failure
             else:
                 outlet.fail_now(failure)
-        elif self._position is not _NOTHING:
-            self._commit_next()
         self._wake()  # a fetch may have waited for it
         self._close_when_over()
 
     def _close_when_over(self) -> None:
-        if not (self._over and self._left) or self._committing is not None or self._closing:
+        if not (self._over and self._left) or self._closing:
             return
-        if self._position is not _NOTHING and self._reader is not None and self._failure is None:
-            self._commit_next()
+        commits = self.commits
+        commits.last = True
+        if self._reader is not None and self._failure is None:
+            commits.begin()
+        if commits.under_way:
             return
         self._closing = True
+        commits.reader = None
         assert self._lease is not None
         if self._reader is None:
             self._finish()
@@ -347,7 +336,7 @@ class ReadingRun:
             self._lease.spawn(self._close_reader()).add_done_callback(lambda _: self._finish())
 
     async def _close_reader(self) -> None:
-        await called_off(self._lease, self._resting)
+        await self.commits.close()
         try:
             await self._reader.close()
         except Exception as error:  # noqa: BLE001  the end has been decided already
@@ -355,10 +344,10 @@ class ReadingRun:
 
     def _finish(self) -> None:
         self._reader = None
-        lease, self._lease = self._lease, None
+        lease, self._lease, self.commits.lease = self._lease, None, None
         self._closed.set()
         if lease is not None:
             lease.release()
 
 
-__all__ = ["Fetches", "ReadingRun"]
+__all__ = ["Fetches", "Pouring", "PouringReader", "ReadingRun"]

@@ -12,10 +12,10 @@ from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from penstock.engine.grounds.cold_paths import interruption
+from penstock.engine.places.bell import Bell
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock
 from penstock.engine.places.event_loops import (
     AnyLoop,
-    Bell,
     at_home,
     home_here,
     loop_here,

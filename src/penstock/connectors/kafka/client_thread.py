@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
 from penstock.connectors.kafka.link import LOGGER
-from penstock.engine.places.threads import started
+from penstock.engine.places.threads import started, work_off
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -26,6 +26,11 @@ class ClientThread:
         self._name = name
         self._calls: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self._begun = False
+
+    @property
+    def awaited(self) -> bool:
+        """Tell whether another call waits for the one that is made."""
+        return not self._calls.empty()
 
     async def do(self, fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Have a call made behind those before, and wait for what it returns."""
@@ -52,12 +57,21 @@ class ClientThread:
             started(self._make_calls, self._name)
 
     def _make_calls(self) -> None:
-        while (call := self._calls.get()) is not None:
-            try:
-                call()
-            except Exception as error:  # noqa: BLE001  it has no caller that waits, and the next is to be made
-                LOGGER.warning("a call of the client failed: %r", error)
-            del call  # what it has returned is not to wait for the next
+        work_off(self._make_call, self._start)
+
+    def _start(self, work: Callable[[], None]) -> None:
+        started(work, self._name)
+
+    def _make_call(self) -> bool:
+        """Make the next call; tell whether there are more to come."""
+        call = self._calls.get()
+        if call is None:
+            return False
+        try:
+            call()
+        except Exception as error:  # noqa: BLE001  it has no caller that waits, and the next is to be made
+            LOGGER.warning("a call of the client failed: %r", error)
+        return True
 
 
 def _answer(loop: asyncio.AbstractEventLoop, answer: asyncio.Future[Any], call: Callable[[], Any]) -> None:

@@ -18,7 +18,7 @@ from penstock.connectors.kafka.client_thread import ClientThread
 from penstock.connectors.kafka.link import LOGGER, BrokerLink, Complaints, told, topics_there
 from penstock.connectors.kafka.positions import Place
 from penstock.connectors.kafka.record import Record
-from penstock.connectors.kafka.topics import ConsumingReader
+from penstock.connectors.kafka.topics_reader import ConsumingReader
 from penstock.connectors.writing import telling, writing
 from penstock.engine.words.arguments import count_given
 from penstock.sinks.sink import Sink

@@ -1,11 +1,5 @@
 """intake: a consumer, its partitions and their offsets; every call but `ask_commit` and `leave` on one thread.
 
-The client lets one call in at a time: a commit beside a call that waits for messages waits as long, and one beside the
-callback of a rebalance until that has returned. So commits are asked for from any thread and made on the consumer's:
-between two calls, and while a partition that is to go waits for what was given of it. One that is asked for while
-messages are taken is sent with the next call for them, and the answer comes in one after that, so that nothing waits
-for the brokers; where no such call follows, or the answer is an error, it is made again and waited for.
-
 `take(n)` asks the client for n messages at most. Behind it the client fetches ahead, within the bounds of
 `ConsumerSettings`. While none are asked for, `idle` pauses the partitions and goes on polling: a member of a group that
 does not poll is taken for dead, and holds up the others when partitions move.
@@ -18,17 +12,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
-from dataclasses import dataclass
-from queue import Empty, SimpleQueue
-from threading import Event
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from penstock.connectors.kafka.consumer_settings import ConsumerSettings
-from penstock.connectors.kafka.done_offsets import DoneOffsets
 from penstock.connectors.kafka.link import LOGGER, Complaints, missing, passes, told, topics_there
+from penstock.connectors.kafka.offset_commits import OffsetCommits
 from penstock.connectors.kafka.positions import Place
 
 WAIT = 0.1
@@ -39,26 +29,21 @@ AT_ONCE = 600
 tenth of the time of reading, and more where a program has many objects."""
 IDLE = 1.0
 """Seconds without a demand after which the partitions are paused."""
-COMMIT_SECONDS = 30.0
-"""How long a commit is tried again while the brokers are away."""
-_STALE = {KafkaError.ILLEGAL_GENERATION, KafkaError.UNKNOWN_MEMBER_ID, KafkaError.REBALANCE_IN_PROGRESS}
+ANSWERED = 0.02
+"""Seconds within which a commit that was sent is answered, or it is made again and waited for."""
+_LOOK = 0.0005
+"""Seconds from one look for the answer to the next."""
 
 
 def _nothing(_: list[Place]) -> None:
     pass
 
 
-@dataclass(slots=True)
-class _SentCommit:
-    """A commit that is on its way to the brokers."""
-
-    offsets: dict[Place, int]
-    asked: list[Future[None]]
-    """Who is told that it has come."""
-    failed: bool = False
+def _pass() -> None:
+    pass
 
 
-class KafkaIntake:
+class KafkaIntake(OffsetCommits):
     """A consumer of one run."""
 
     def __init__(
@@ -67,14 +52,10 @@ class KafkaIntake:
         assigned: Callable[[list[Place]], object] = _nothing,
         revoked: Callable[[list[Place]], object] = _nothing,
     ) -> None:
-        self.how = reading
-        """What is read, and how."""
+        super().__init__(reading)
         self._assigned = assigned
         self._revoked = revoked
         self._complaints = Complaints()
-        self.stopping = Event()
-        """Set when the run is over, so that calls end soon that wait."""
-        self._consumer: Any = None
         self._after: dict[Place, int] = {}
         self._failure: Exception | None = None
         self._stash: list[Message] = []
@@ -87,9 +68,8 @@ class KafkaIntake:
         """What says which member of which generation this is."""
         self._moved = True
         """Whether that may have changed."""
-        self._commits: SimpleQueue[tuple[Mapping[Place, int], Future[None]]] = SimpleQueue()
-        self._sent: _SentCommit | None = None
-        self.ledger = DoneOffsets()
+        self.before_revoking: Callable[[], object] = _pass
+        """Is called where this thread is going to wait for what was given of partitions that are to go."""
 
     def open(self, topics: tuple[str, ...], places: tuple[Place, ...], after: Mapping[Place, int]) -> None:
         """Connect, and read from topics or from partitions; without a group, all partitions of the topics."""
@@ -153,6 +133,7 @@ class KafkaIntake:
     def _on_revoke(self, _: Consumer, partitions: list[TopicPartition]) -> None:
         places = [(one.topic, one.partition) for one in partitions]
         deadline = time.monotonic() + self.how.handover
+        self.before_revoking()
         self.commit_asked()
         while not self.stopping.is_set() and not self.ledger.finished(places) and time.monotonic() < deadline:
             self.commit_asked(WAIT)
@@ -186,7 +167,7 @@ class KafkaIntake:
         if self._failure is not None:
             raise self._failure
         self._asked = time.monotonic()
-        self._send_asked()
+        self.send_asked()
         if self._paused:
             self._paused = False
             self._consumer.resume(self._consumer.assignment())
@@ -242,6 +223,23 @@ class KafkaIntake:
         except Exception as error:  # noqa: BLE001  the next demand is told
             self._failure = error
 
+    def hear(self) -> bool:
+        """Wait for the answer to a commit that was asked for; tell whether there was one to wait for.
+
+        The client calls back where it gives messages: those that it gives meanwhile are for the next `take`.
+        """
+        if not self.unanswered:
+            return False
+        self.send_asked()
+        sent, until = self._sent, time.monotonic() + ANSWERED
+        while sent is not None and sent is self._sent and not sent.failed:
+            if time.monotonic() > until or self.stopping.wait(_LOOK):
+                break
+            self._stash += self._polled(1, 0)
+        if sent is not None and sent is self._sent:
+            self.commit_asked()
+        return True
+
     # The client comes to a standstill when a partition is paused or resumed beside a call that waits for messages.
 
     def pause(self, places: list[Place]) -> None:
@@ -258,80 +256,6 @@ class KafkaIntake:
         except KafkaException as error:
             LOGGER.info("%s", error)  # they were taken away meanwhile
 
-    # What is done.
-
-    def ask_commit(self, offsets: Mapping[Place, int]) -> Future[None]:
-        """Have the group told what is done, with the next `commit_asked`; from any thread."""
-        told: Future[None] = Future()
-        self._commits.put((offsets, told))
-        return told
-
-    def commit_asked(self, wait: float = 0.0) -> None:
-        """Make the commits that were asked for, waiting a little for the first, and for the brokers."""
-        sent, self._sent = self._sent, None
-        if sent is not None:  # its end will not be heard of, or it has failed
-            self._settle(sent.offsets, sent.asked)
-            wait = 0.0
-        try:
-            while True:
-                offsets, told = self._commits.get(timeout=wait) if wait else self._commits.get_nowait()
-                wait = 0.0
-                if told.set_running_or_notify_cancel():
-                    self._settle(offsets, [told])
-        except Empty:
-            return
-
-    def _settle(self, offsets: Mapping[Place, int], asked: list[Future[None]]) -> None:
-        """Commit offsets, wait for it, and tell those who have asked for it."""
-        failure: Exception | None = None
-        try:
-            self._commit(offsets)
-        except Exception as error:  # noqa: BLE001  told to the run
-            failure = error
-        for future in asked:
-            if failure is None:
-                future.set_result(None)
-            else:
-                future.set_exception(failure)
-
-    def _send_asked(self) -> None:
-        """Send the commits that were asked for as one; the answer comes while messages are taken."""
-        if self._sent is not None:
-            if self._sent.failed:
-                self.commit_asked()
-            return
-        if self._commits.empty():
-            return
-        offsets: dict[Place, int] = {}
-        asked: list[Future[None]] = []
-        while not self._commits.empty():  # taken from on this thread alone
-            more, told = self._commits.get()
-            if told.set_running_or_notify_cancel():
-                offsets.update(more)
-                asked.append(told)
-        found = self.ledger.done(offsets)
-        if not found or self.how.group is None:
-            self._settle(found, asked)
-            return
-        self._sent = _SentCommit(found, asked)
-        try:
-            self._consumer.commit(offsets=_given(found), asynchronous=True)
-        except KafkaException:
-            self.commit_asked()
-
-    def _answered(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
-        """Be told what became of a commit; called by the client, inside a call for messages."""
-        sent = self._sent
-        if sent is None or sent.offsets != {(one.topic, one.partition): one.offset for one in partitions}:
-            return  # it was made again meanwhile
-        if error is not None or any(one.error is not None for one in partitions):
-            sent.failed = True
-            return
-        self._sent = None
-        self.ledger.committed(sent.offsets)
-        for future in sent.asked:
-            future.set_result(None)
-
     def to_send(self, offsets: Mapping[Place, int]) -> tuple[dict[Place, int], Any]:
         """Return what of the offsets a transaction is to commit, and in whose name; from any thread.
 
@@ -347,32 +271,6 @@ class KafkaIntake:
             )
         return found, self._membership
 
-    def _commit(self, offsets: Mapping[Place, int]) -> None:
-        found = self.ledger.done(offsets)
-        if not found:
-            return
-        if self.how.group is not None:
-            try:
-                self._patiently(lambda: self._consumer.commit(offsets=_given(found), asynchronous=False))
-            except KafkaException as error:
-                if error.args[0].code() in _STALE:
-                    LOGGER.info("not ours any more: %s", error)  # the next holder reads it again
-                    return
-                raise told(error.args[0], self.how.link, f"commit of {found}") from error
-        self.ledger.committed(found)
-
-    def _patiently(self, call: Callable[[], Any]) -> Any:
-        """Make a call again while the brokers are away."""
-        deadline = time.monotonic() + COMMIT_SECONDS
-        while True:
-            try:
-                return call()
-            except KafkaException as error:
-                if not passes(error.args[0]) or error.args[0].code() in _STALE or time.monotonic() > deadline:
-                    raise
-                if self.stopping.wait(0.1):
-                    raise
-
     def leave(self) -> None:
         """Have calls end soon that wait; from any thread."""
         self.stopping.set()
@@ -383,10 +281,6 @@ class KafkaIntake:
         self.commit_asked()
         if self._consumer is not None:
             self._consumer.close()
-
-
-def _given(offsets: Mapping[Place, int]) -> list[TopicPartition]:
-    return [TopicPartition(topic, number, offset) for (topic, number), offset in offsets.items()]
 
 
 __all__ = ["KafkaIntake"]

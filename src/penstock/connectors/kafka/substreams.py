@@ -22,7 +22,8 @@ from penstock.connectors.kafka.consumer_settings import ConsumerSettings, Start
 from penstock.connectors.kafka.intake import KafkaIntake
 from penstock.connectors.kafka.positions import Place
 from penstock.connectors.kafka.record import Record, record_of, records_of
-from penstock.connectors.kafka.topics import HELD, HELD_KBYTES, place_of, settled, topics_given
+from penstock.connectors.kafka.topics import HELD, HELD_KBYTES, settled, topics_given
+from penstock.connectors.kafka.topics_reader import place_of
 from penstock.connectors.reading import MOST, feeding, reading
 from penstock.engine.words.arguments import count_given
 from penstock.operators.resumable import UNCOMMITTED, MadeWhenRead, Positioned

@@ -12,7 +12,8 @@ from penstock.engine.grounds.bystander import Bystander
 from penstock.engine.grounds.foreign import ForeignRelay
 from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.grounds.relay import Leg, Relay
-from penstock.engine.places.event_loops import Bell, running
+from penstock.engine.places.bell import Bell
+from penstock.engine.places.event_loops import running
 from penstock.engine.runs.wiring import refuse
 from penstock.engine.words.dropped import drop
 from penstock.errors import EmptyError, PenstockError

@@ -114,6 +114,11 @@ class AnyLoop(Protocol):
         ...
 
     @property
+    def own(self) -> bool:
+        """Tell whether it is penstock's own loop, on whose thread no program expects its functions to be called."""
+        ...
+
+    @property
     def here(self) -> bool:
         """Tell whether the caller is on the loop's thread, and inside the loop."""
         ...
@@ -180,6 +185,11 @@ class AsyncioLoop:
         import asyncio  # noqa: PLC0415  only programs that use it pay for it
 
         return asyncio.CancelledError
+
+    @property
+    def own(self) -> bool:
+        """Tell whether it is penstock's own loop."""
+        return self._own is not None
 
     @property
     def here(self) -> bool:
@@ -370,27 +380,3 @@ def lease_loop() -> AnyLoop:
         home = HOME.get()
         found = None if home is None else home.lease()
     return _shared.lease() if found is None else found
-
-
-class Bell:
-    """A bell that any thread may ring, for one task that waits for it on the loop running here."""
-
-    __slots__ = ("_future", "_loop")
-
-    def __init__(self, who: str) -> None:
-        loop = loop_here()
-        if loop is None:
-            raise RuntimeError(f"{who}: no event loop is running here to wait on")
-        self._loop: AnyLoop = loop
-        self._future: Future = loop.future()
-
-    def ring(self) -> None:
-        """Let the task go on."""
-        self._loop.call(self._set)
-
-    def _set(self) -> None:
-        if not self._future.done():
-            self._future.set_result(None)
-
-    def __await__(self) -> Generator[Any, None, None]:
-        yield from self._future.__await__()

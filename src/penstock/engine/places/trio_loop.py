@@ -164,6 +164,11 @@ class TrioLoop:
         return trio.Cancelled
 
     @property
+    def own(self) -> bool:
+        """Tell that it is the program's."""
+        return False
+
+    @property
     def here(self) -> bool:
         """Tell whether the caller is inside this run of trio."""
         return trio.lowlevel.in_trio_run() and trio.lowlevel.current_trio_token() is self._calls.token
