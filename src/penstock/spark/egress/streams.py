@@ -13,11 +13,12 @@ at the door.
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from pyspark.sql import DataFrame
 
@@ -39,6 +40,9 @@ from penstock.spark.wire.places import NamedFolder, folder
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Opener, Source
 from penstock.stream import Stream
+
+MOMENT = 0.005
+"""Seconds that a loop may take for rows without looking for an error."""
 
 
 class _Work:
@@ -144,13 +148,16 @@ class _Iteration:
     def rows(self) -> Iterator[Any]:
         """Return an iterator over the rows; its first step starts the job, and closing it ends the job."""
         parts = self._parts()
-        rows = _Rows.from_iterable(parts)
+        rows = cast("_Rows", _Rows.from_iterable(parts))
         rows.parts = parts
         return rows
 
     def _parts(self) -> Generator[Iterator[Any], None, None]:
-        """Start the job and give its rows, some at a time: an error that comes meanwhile does not wait for more."""
-        decode = self._source.decode
+        """Start the job and give its rows, some at a time: as many as the loop takes in a moment.
+
+        So an error is raised ahead of rows that were taken from the door, however long the loop takes for one.
+        """
+        decode, some = self._source.decode, 1
         # Not before: an iterator that is closed unused has no other end.
         work = self._work = _Work(self._source, self._wake, self._fail, self._done)
         try:
@@ -159,11 +166,12 @@ class _Iteration:
                 batch = work.door.poll()
                 if batch is None:
                     continue  # it was refused meanwhile
-                rows = iter(decode(batch))
-                for _ in range(0, batch.num_rows, CHUNK):
-                    if self._error is not None:
-                        break  # ahead of what was taken
-                    yield islice(rows, CHUNK)
+                rows, left = iter(decode(batch)), batch.num_rows
+                while left > 0 and self._error is None:
+                    since = time.monotonic()
+                    yield islice(rows, some)
+                    left -= some
+                    some = min(2 * some, CHUNK) if time.monotonic() - since < MOMENT else 1
             if self._error is not None:
                 raise self._error
         finally:

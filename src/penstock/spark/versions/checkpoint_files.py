@@ -1,4 +1,4 @@
-"""checkpoint_files: let Spark write the checkpoint of a query without other programs, where it is a folder of a machine.
+"""checkpoint_files: let Spark write a checkpoint without starting other programs, where it is a local folder.
 
 Spark's default for such folders starts `chmod` and `readlink` for each of its two files of a micro-batch, many times,
 which takes longer than the micro-batch itself. The other way that Spark has starts `chmod` alone. Both ways write a
