@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import namedtuple
 from dataclasses import dataclass
+from itertools import islice
 
 import pyarrow as pa
 import pytest
@@ -316,6 +317,13 @@ def test_a_loop_that_never_begins_leaves_nothing(spark):
     opener = spark.stream(spark.session.range(10))._chain.source.waiting_opener()
     opener(None).close()
     assert set(spark.gate._doors) == doors
+
+
+def test_no_row_comes_after_the_close_of_a_loop(spark):
+    rows = iter(spark.stream(spark.session.range(1000)))
+    assert len(list(islice(rows, 10))) == 10
+    rows.close()
+    assert list(rows) == []
 
 
 def test_a_loop_hears_of_an_exception_ahead_of_the_rows_that_it_has_taken(spark, tmp_path):

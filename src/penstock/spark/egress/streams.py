@@ -13,9 +13,12 @@ at the door.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from itertools import chain, islice
+from typing import Any, ClassVar, cast
 
 from pyspark.sql import DataFrame
 
@@ -28,7 +31,7 @@ from penstock.spark.egress.decoding import Decode, decoder
 from penstock.spark.egress.delivery import AHEAD, Delivery, send
 from penstock.spark.egress.job import Job
 from penstock.spark.egress.microbatch import QuerySource
-from penstock.spark.egress.pump import Pump
+from penstock.spark.egress.pump import CHUNK, Pump
 from penstock.spark.egress.task_failures import TaskFailures
 from penstock.spark.session.held import HeldSession
 from penstock.spark.wire import failure
@@ -37,6 +40,9 @@ from penstock.spark.wire.places import NamedFolder, folder
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Opener, Source
 from penstock.stream import Stream
+
+MOMENT = 0.005
+"""Seconds that a loop may take for rows without looking for an error."""
 
 
 class _Work:
@@ -119,6 +125,17 @@ class _Subscription:
         self._pump.end(None if self._outlet.closed else error)  # a cancelled job fails because it was cancelled
 
 
+class _Rows(chain[Any]):
+    """The rows of one loop, which a loop takes without a call of Python for each; closing it ends the run."""
+
+    parts: Generator[Iterator[Any], None, None]
+
+    def close(self) -> None:
+        """End the run; no row comes any more."""
+        self.parts.close()
+        deque(self, 0)  # what is left of the part that was begun
+
+
 class _Iteration:
     """One loop over a DataFrame, on a thread that waits for its rows."""
 
@@ -129,8 +146,18 @@ class _Iteration:
         self._error: Exception | None = None
 
     def rows(self) -> Iterator[Any]:
-        """Start the job and iterate over its rows; closing the iterator ends the job."""
-        decode = self._source.decode
+        """Return an iterator over the rows; its first step starts the job, and closing it ends the job."""
+        parts = self._parts()
+        rows = cast("_Rows", _Rows.from_iterable(parts))
+        rows.parts = parts
+        return rows
+
+    def _parts(self) -> Generator[Iterator[Any], None, None]:
+        """Start the job and give its rows, some at a time: as many as the loop takes in a moment.
+
+        So an error is raised ahead of rows that were taken from the door, however long the loop takes for one.
+        """
+        decode, some = self._source.decode, 1
         # Not before: an iterator that is closed unused has no other end.
         work = self._work = _Work(self._source, self._wake, self._fail, self._done)
         try:
@@ -139,10 +166,12 @@ class _Iteration:
                 batch = work.door.poll()
                 if batch is None:
                     continue  # it was refused meanwhile
-                for row in decode(batch):
-                    if self._error is not None:
-                        break  # ahead of what was taken
-                    yield row
+                rows, left = iter(decode(batch)), batch.num_rows
+                while left > 0 and self._error is None:
+                    since = time.monotonic()
+                    yield islice(rows, some)
+                    left -= some
+                    some = min(2 * some, CHUNK) if time.monotonic() - since < MOMENT else 1
             if self._error is not None:
                 raise self._error
         finally:

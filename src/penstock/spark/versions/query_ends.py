@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PenstockError
 from penstock.spark.versions import stream_readers
+from penstock.spark.versions.checkpoint_files import quick_checkpoint
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -70,8 +71,10 @@ def start(
 ) -> StreamingQuery:
     """Start the query of a DataFrame; `ended` tells whether the streams behind some doors have come to their end."""
     if trigger != UNTIL_END or stream_readers.SAYS_START:
-        return (writer.trigger(**trigger) if trigger else writer).start()  # type: ignore[no-any-return]
-    query: StreamingQuery = writer.start()
+        with quick_checkpoint(frame.sparkSession, writer):
+            return (writer.trigger(**trigger) if trigger else writer).start()  # type: ignore[no-any-return]
+    with quick_checkpoint(frame.sparkSession, writer):
+        query: StreamingQuery = writer.start()
     end_with_streams(query, frame, ended)
     return query
 
