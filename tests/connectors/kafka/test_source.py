@@ -11,6 +11,8 @@ import pytest
 
 from penstock import Sink, Stream
 from penstock.connectors import kafka
+from penstock.connectors.kafka import topics_reader
+from penstock.connectors.kafka.intake import KafkaIntake
 from penstock.connectors.kafka.positions import offsets_at
 from penstock.connectors.kafka.topics import OpenTopics
 from penstock.run.resumption import Resumption
@@ -40,6 +42,26 @@ def test_gives_every_record_once_and_each_partition_in_order(broker: Broker, top
         assert [record.offset for record in own] == list(range(250))
         assert [int(record.value or b"") for record in own] == list(range(number, 1000, 4))
     assert {record.topic for record in records} == {topic}
+
+
+@pytest.mark.parametrize(("long", "sizes"), [(0.0, {1, 2, 4, 8, 16}), (3600.0, {16, 32, 64, 128, 256, 512, 600})])
+def test_the_slower_records_are_worked_on_the_fewer_are_taken_at_a_time(
+    broker: Broker, topic: str, monkeypatch: pytest.MonkeyPatch, long: float, sizes: set[int]
+) -> None:
+    asked: list[int] = []
+    take = KafkaIntake.take
+
+    def noted(self: KafkaIntake, most: int, *how: Any) -> list[Any]:
+        asked.append(most)
+        return take(self, most, *how)
+
+    monkeypatch.setattr(KafkaIntake, "take", noted)
+    monkeypatch.setattr(topics_reader, "LONG", long)
+    broker.produce(topic, numbers(3000))
+    group = {"group": f"{topic}-{long}"}
+    assert (read(broker, topic, **group) | Sink.for_each(lambda record: None)).run().wait() == 3000
+    assert set(asked) <= sizes
+    assert len(set(asked)) >= 3
 
 
 def test_stream_and_records_pickle_to_equal_values(broker: Broker, topic: str) -> None:

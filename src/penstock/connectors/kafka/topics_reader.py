@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import copy_context
@@ -13,7 +14,7 @@ from confluent_kafka import Message
 
 from penstock.connectors.kafka.client_thread import ClientThread
 from penstock.connectors.kafka.consumer_settings import ConsumerSettings
-from penstock.connectors.kafka.intake import IDLE, KafkaIntake
+from penstock.connectors.kafka.intake import AT_ONCE, IDLE, KafkaIntake
 from penstock.connectors.kafka.positions import Offsets, Place, Position, RecordPlaces, merged, offsets_at, without
 from penstock.connectors.kafka.record import Record, record_of, records_of
 from penstock.connectors.reading_run import Pouring, PouringReader
@@ -21,6 +22,10 @@ from penstock.operators.resumable import MadeWhenRead, Positioned
 
 LATE = 0.02
 """Seconds that a commit waits for a fetch that takes it along."""
+FEW = 16
+"""How many records are taken at first where they are worked on by the client's thread."""
+LONG = 0.5
+"""Seconds for such records after which fewer are taken: a member of a group has to ask for more in time."""
 
 
 def place_of(message: Message) -> tuple[str | None, int | None]:
@@ -43,6 +48,8 @@ class ConsumingReader(PouringReader):
         self._worker = ClientThread("penstock-kafka")
         self._minding: asyncio.Task[None] | None = None
         self._fetching = False
+        self._some = FEW
+        """How many records are taken at a time, since the client waits while they are worked on."""
         self._late: asyncio.TimerHandle | None = None
         """Makes the commits for which there was no fetch."""
 
@@ -107,12 +114,15 @@ class ConsumingReader(PouringReader):
                 continue
             if not most:
                 break
-            found = self._take(most)
+            found = self._take(min(most, self._some))
             if found is None:
                 intake.hear()
                 return False
             if found:
+                since = time.monotonic()
                 pouring.give(found)
+                quick = time.monotonic() - since < LONG
+                self._some = min(2 * self._some, AT_ONCE) if quick else max(self._some // 2, 1)
             del found  # so that what is done with does not wait for what comes next
         return True
 
