@@ -169,3 +169,9 @@ def test_nothing_is_lost_when_the_process_is_killed_ten_times(tmp_path: Path) ->
     assert set(came) == set(range(1, counting.COUNT + 1))
     assert opened == sorted(opened)
     assert opened[0] == 0 < opened[-1]
+
+
+def test_equal_sources_that_are_told_nothing_have_a_position_each(tmp_path):
+    numbers = Stream.range(5).merge(Stream.range(5)).concat(Stream.empty()).concat(Stream.empty())
+    assert sorted((numbers | Sink.to_list()).run(checkpoint=tmp_path).wait()) == sorted([*range(5), *range(5)])
+    assert (numbers | Sink.to_list()).run(checkpoint=tmp_path).wait() == []

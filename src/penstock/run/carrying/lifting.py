@@ -182,7 +182,7 @@ class Lifting:
         if isinstance(source, Hole):
             return Chain(source), [self._shares[-1].begin(within), *map(Positions, within)]
         if self.marked(source):
-            if any(source is each or source == each for each in self._seen):
+            if wants_commits(source) and any(source is each or source == each for each in self._seen):
                 raise NotCarriedError(
                     f"{operator_name(source)}: this source is in the run twice, and would be told two things; let "
                     "several sinks take one stream with branch(), or make two sources"
