@@ -15,7 +15,7 @@ from penstock.connectors.postgres import Notified, notifications
 from penstock.connectors.postgres.listening import _Listening, _OpenChannels
 from tests.connectors.postgres.server import CONNECTIONS, Server
 
-LISTENING = "select count(*) from pg_stat_activity where query like 'LISTEN%'"
+LISTENING = "select count(*) from pg_stat_activity where query like 'LISTEN%' and state = 'idle'"
 
 
 def payloads(told: list[Notified]) -> list[str]:

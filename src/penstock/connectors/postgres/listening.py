@@ -87,8 +87,8 @@ class _OpenChannels:
         connection = await connect(self.conninfo)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(connection.close)
-            for channel in self.channels:
-                await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+            listen = [sql.SQL("LISTEN {}").format(sql.Identifier(channel)) for channel in self.channels]
+            await connection.execute(sql.SQL("; ").join(listen))  # as one, so that none is heard before another
             stack.pop_all()
         return _Listening(self, connection)
 
