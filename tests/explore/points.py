@@ -385,7 +385,8 @@ def install(source: Path, *more: Path) -> None:
         raise RuntimeError("points: penstock is imported already, without points")
     for folder in ("engine", "operators", "stage", "run"):
         more = (*more, *(source / "penstock" / folder).rglob("*.py"))
-    more = (*more, source / "penstock" / "connectors" / "reading_run.py")
+    connectors = source / "penstock" / "connectors"
+    more = (*more, connectors / "reading_run.py", connectors / "reading_commits.py")
     for path in more:
         _Stores().visit(ast.parse(path.read_text(encoding="utf-8")))
     builtins.__point__ = scheduler.point  # type: ignore[attr-defined]

@@ -189,6 +189,8 @@ class HandTask:
 class HandLoop:
     """Be an event loop that a call turns until nothing is left to do."""
 
+    own = False
+
     def __init__(self) -> None:
         self.calls: deque[Callable[[], object]] = deque()
         self.tasks: list[HandTask] = []
@@ -311,7 +313,7 @@ def read(bench: Bench) -> None:
         taken = len(bench.takers[0].taken)
         if taken > committed[0] and not over[0]:
             committed[0] += 1
-            run.commit(committed[0])
+            run.commits.commit(committed[0])
 
     def close() -> None:
         over[0] = True

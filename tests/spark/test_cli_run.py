@@ -183,7 +183,10 @@ def run_on_spark(folder, *arguments):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--name", "executors", "--master", "local[1]"], r"ZeroDivisionError: integer division or modulo by zero"),
+        (
+            ["--name", "executors", "--master", "local[1]"],
+            r"ZeroDivisionError: integer division or modulo by zero; in map\(halved.<lambda>\), step 2 of 2, .*",
+        ),
         (["--name", "no_column"], r"AnalysisException: \[UNRESOLVED_COLUMN.WITH_SUGGESTION\] A column, .*"),
     ],
     ids=["an executor", "Spark"],
