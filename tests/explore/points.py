@@ -39,7 +39,8 @@ SHARED = (threads.Lock, threads.Condition, threads.Event, threads.SimpleQueue)
 MAKERS = frozenset({"deque", "list", "dict", "set"})
 PACKAGES = (
     "penstock.engine", "penstock.operators", "penstock.stage", "penstock.run.valve", "penstock.run.carrying.entrance",
-    "penstock.run.carrying.marks", "penstock.run.carrying.parts", "penstock.connectors.reading_run",
+    "penstock.run.carrying.marks", "penstock.run.carrying.parts", "penstock.connectors.reading_commits",
+    "penstock.connectors.reading_run",
     "tests.explore.planted",
 )  # fmt: skip
 LEFT_OUT = tuple(f"penstock.engine.places.{name}" for name in ("event_loops", "trio_loop", "loop_clock"))
