@@ -41,6 +41,15 @@ def ready(values: Any = range(SIZE)) -> Stream[int]:
     return Stream.from_iterable(list(values))
 
 
+def take_all(shared: Stream[int], *takers: Counting) -> None:
+    """Subscribe all, and have each of them ask for everything."""
+    for taker in takers:
+        shared.subscribe(taker)
+    for taker in takers:
+        assert taker.subscription is not None
+        taker.subscription.request(2**63 - 1)
+
+
 CHAINS = {
     "do_finally": lambda: ready().do_finally(list),
     "concat": lambda: ready(range(300)).concat(ready(range(300, SIZE))),
@@ -94,11 +103,7 @@ def test_a_function_that_raises_in_the_middle_ends_the_stream_there() -> None:
 def test_a_member_that_leaves_in_the_middle_does_not_disturb_the_others() -> None:
     shared = ready().share(slow=Slow.WAIT)
     leaving, staying = Counting(150), Counting(-1)
-    for taker in (leaving, staying):
-        shared.subscribe(taker)
-    for taker in (leaving, staying):
-        assert taker.subscription is not None
-        taker.subscription.request(2**63 - 1)
+    take_all(shared, leaving, staying)
     assert leaving.got == list(range(150))
     assert not leaving.ends
     assert staying.got == list(range(SIZE))
@@ -113,14 +118,10 @@ def test_a_member_that_joins_in_the_middle_gets_what_comes_from_then_on() -> Non
         def on_next(self, element: Any, /) -> None:
             super().on_next(element)
             if element == 200:
-                shared.subscribe(late)
-                assert late.subscription is not None
-                late.subscription.request(2**63 - 1)
+                take_all(shared, late)
 
     first = Bringing(-1)
-    shared.subscribe(first)
-    assert first.subscription is not None
-    first.subscription.request(2**63 - 1)
+    take_all(shared, first)
     assert first.got == list(range(SIZE))
     assert late.got == list(range(201, SIZE))
     assert first.ends == late.ends == ["complete"]
@@ -136,11 +137,7 @@ def test_a_member_that_raises_in_the_middle_is_out_and_the_others_get_everything
                 raise LookupError("enough")
 
     raising, staying = Raising(-1), Counting(-1)
-    for taker in (raising, staying):
-        shared.subscribe(taker)
-    for taker in (raising, staying):
-        assert taker.subscription is not None
-        taker.subscription.request(2**63 - 1)
+    take_all(shared, raising, staying)
     assert raising.got == list(range(140))
     assert not raising.ends
     assert staying.got == list(range(SIZE))
