@@ -158,7 +158,10 @@ def test_explains_a_rule_in_a_few_lines() -> None:
         "  what for: Whoever cancels can count on it, though perhaps not at this very moment.",
         "  C++ 3.11: Dropping the subscription has the same effect.",
         "  if it fails: Look at whether the emitting loop sees a cancel that comes while it has demand left.",
-        "  shown by: publisher.cancel_stops_the_stream, publisher.dropping_the_subscription_cancels",
+        (
+            "  shown by: publisher.cancel_stops_the_stream, publisher.cancel_elsewhere_stops_the_stream, "
+            "publisher.dropping_the_subscription_cancels"
+        ),
     ]
 
 
@@ -239,7 +242,8 @@ def test_table_shows_all_there_is_to_a_rule() -> None:
         "| A publisher can let go of files, threads and buffers only when it knows that nobody waits for it. "
         "| Look at every way the work can stop early, a failure in `on_next` included, for a missing cancel. "
         "| `subscriber.unneeded_subscription_is_cancelled`<br>`blackbox.unneeded_subscription_is_cancelled`"
-        "<br>`processor.last_cancel_reaches_upstream`<br>`processor.late_upstream_is_cancelled` |"
+        "<br>`processor.last_cancel_reaches_upstream`<br>`processor.refusal_reaches_upstream`"
+        "<br>`processor.late_upstream_is_cancelled`<br>`processor.early_upstream_is_cancelled` |"
     )
 
 

@@ -177,6 +177,18 @@ def test_an_operator_of_the_cpp_text_is_verified_as_a_processor(dropped: list[An
     dropped.clear()
 
 
+def test_an_operator_that_hands_its_subscriber_to_its_upstream_passes() -> None:
+    class Same:
+        def __init__(self, publisher: Any) -> None:
+            self.publisher = publisher
+
+        def subscribe(self, below: Any, /) -> Any:
+            return self.publisher.subscribe(below)
+
+    report = verify_processor(lambda: Same, dialect="cpp", limits=LIMITS)
+    assert report.ok, render(report)
+
+
 def test_an_operator_that_gives_too_much_is_found(dropped: list[Any]) -> None:
     def twice(publisher: Any) -> Any:
         class Twice:

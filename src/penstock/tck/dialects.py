@@ -167,11 +167,12 @@ class _Processor:
 class Operator:
     """An operator of the C++ text, a function from publisher to publisher, as a processor for one subscriber."""
 
-    __slots__ = ("__weakref__", "_below", "_early", "_front", "_link", "publisher")
+    __slots__ = ("__weakref__", "_below", "_early", "_front", "_link", "_taken", "publisher")
 
     def __init__(self, operator: Callable[[Any], Any]) -> None:
         self._link = Link()
         self._front: Any = None
+        self._taken = False
         self._early: Callable[[Any], None] | None = None
         self.publisher = operator(_Above(self))
         self._below: FromCpp[Any] = FromCpp(self.publisher)
@@ -183,14 +184,18 @@ class Operator:
     def taken(self, subscriber: Any) -> CppSubscription:
         """Take the subscriber that the operator puts in front."""
         named = respelled(subscriber)
-        if self._front is not None:
+        if self._taken:
             named.on_error(RuntimeError("an operator is put over one upstream, and serves one subscriber"))
             return CppSubscription()
-        self._front = named
+        self._front, self._taken = named, True
         early, self._early = self._early, None
         if early is not None:
             early(named)
         return CppSubscription.over(self._link)
+
+    def let_go(self) -> None:
+        """Let go of the operator's subscriber, as an upstream does whose subscription is over (C++ 3.12)."""
+        self._front = None
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         """Take the upstream."""
@@ -198,8 +203,9 @@ class Operator:
 
     def on_next(self, element: Any, /) -> None:
         """Pass an element into the operator."""
-        if self._front is not None:
-            self._front.on_next(element)
+        front = self._front
+        if front is not None:
+            front.on_next(element)
 
     def on_error(self, error: Exception, /) -> None:
         """Pass a failure into the operator."""
@@ -211,10 +217,10 @@ class Operator:
 
     def _end(self, end: Callable[[Any], None]) -> None:
         self._link.end()
-        if self._front is None:  # the operator subscribes when it is subscribed to
+        if not self._taken:  # the operator subscribes when it is subscribed to
             self._early = end
-        else:
-            end(self._front)
+        elif (front := self._front) is not None:
+            end(front)
 
 
 class _Above:
@@ -235,6 +241,7 @@ class _Above:
 __all__ = [
     "Attach",
     "CppSeat",
+    "Operator",
     "dialect_given",
     "in_dialect",
     "processor_of",

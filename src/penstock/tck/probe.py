@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from penstock.tck.environment import Environment
 
 UNBOUNDED = 2**63 - 1
+_CANCEL = "cancel()"
 _EXCESS = 100  # signals that nothing entitles to, after which the publisher is stopped
 
 
@@ -54,6 +55,7 @@ class TrialProbe:
         self.elements: list[Any] = []
         self.subscription: Subscription | None = None
         self.requested = 0
+        self.ignored = 0  # requested after cancel: what comes of it is a matter of rule 3.6
         self.cancelled = False
         self.ended = False
         self.raised: list[Exception] = []
@@ -85,8 +87,9 @@ class TrialProbe:
 
     @property
     def error(self) -> Any:
-        """Return what the first on_error carried, or None."""
-        return next((signal.value for signal in self.signals if signal.kind == "error"), None)
+        """Return what the first on_error carried, or None; one that a cancel brought is a matter of rule 1.8."""
+        errors = (signal for signal in self.signals if signal.kind == "error" and not signal.after_cancel)
+        return next((signal.value for signal in errors if signal.inside[-1:] != (_CANCEL,)), None)
 
     @property
     def subscribed(self) -> bool:
@@ -106,8 +109,11 @@ class TrialProbe:
         if subscription is None:
             return
         with self.environment.activity.changed:
-            if n > 0 and not self.cancelled and not self.ended:
-                self.requested += n
+            if n > 0 and not self.ended:
+                if self.cancelled:
+                    self.ignored += n
+                else:
+                    self.requested += n
         self._since = time.monotonic()
         with self._calling(f"request({n})", "3.16"):
             subscription.request(n)
@@ -117,7 +123,7 @@ class TrialProbe:
         subscription = self.subscription
         if subscription is None:
             return
-        with self._calling("cancel()", "3.15"):
+        with self._calling(_CANCEL, "3.15"):
             subscription.cancel()
         with self.environment.activity.changed:
             self.cancelled = True
@@ -133,7 +139,7 @@ class TrialProbe:
         """Return the innermost call that has not returned, if a rule says that it must, after that rule."""
         with self.environment.activity.changed:  # signals that begin or end now change both
             for thread, calls in list(self._calls.items()):
-                if calls and calls[-1] == "cancel()":
+                if calls and calls[-1] == _CANCEL:
                     return "3.5", "cancel() did not return"
                 if calls and calls[-1].startswith("request") and thread in self._running:
                     return "3.2", f"{calls[-1]} inside on_{self._running[thread][-1]} did not return"
@@ -196,6 +202,8 @@ class TrialProbe:
             running.append(kind)
             self.deepest = max(self.deepest, running.count("next"))
             inside = self._calls.get(me, ())
+            if inside[-1:] == (_CANCEL,) and not self.ended and not self.cancelled:
+                self._breach("1.8", f"cancel() brought on_{kind}")
             self._judge(kind, value)
             self._record(Signal(kind, value, me, inside, self.cancelled))
         self.environment.pulse()
@@ -224,7 +232,7 @@ class TrialProbe:
             self._breach("2.13", "on_next carried None")
         if kind == "error" and not isinstance(value, BaseException):
             self._breach("2.13", f"on_error carried {value!r}, which is no exception")
-        if kind == "next" and not self.ended and len(self.elements) >= self.requested:
+        if kind == "next" and not self.ended and len(self.elements) >= self.requested + self.ignored:
             self._breach("1.1", f"publisher sent {len(self.elements) + 1} elements, {self.requested} were requested")
 
     def _record(self, signal: Signal) -> None:

@@ -82,7 +82,7 @@ def test_a_sound_publisher_exits_with_0(capsys):
     assert lines[lines.index("3.4   not applicable  publisher.request_returns") + 1] == (
         "        why: it does not claim to be asynchronous"
     )
-    assert lines[-1] == "53 passed, 0 failed, 3 not applicable"
+    assert lines[-1] == "54 passed, 0 failed, 4 not applicable"
 
 
 def test_a_broken_publisher_exits_with_1_and_says_what_to_look_at(capsys):
@@ -137,7 +137,14 @@ def test_options_reach_the_verification(capsys, arguments):
         (("publisher", "raising:factory"), "importing raising failed: OSError: no disk"),
         (("publisher", "subjects:missing"), "subjects has no missing"),
         (("publisher", "subjects:Factories.missing"), "subjects has no Factories.missing"),
-        (("publisher", "subjects:number"), "subjects:number must be callable, got 7"),
+        (("publisher", "subjects:number"), "subjects:number must be a function, got 7"),
+        (
+            ("publisher", "missing.py:factory"),
+            (
+                "importing missing.py failed: ModuleNotFoundError: No module named 'missing';"
+                " a module is named without .py: missing:factory"
+            ),
+        ),
         (
             ("publisher", "subjects:nothing"),
             (

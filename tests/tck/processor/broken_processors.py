@@ -48,6 +48,18 @@ class KeepsItsUpstream(Relay):
         self.upstream = upstream
 
 
+class KeepsItsUpstreamAfterARefusal(Relay):
+    """Cancel upstream for a subscriber that cancels, and not for one whose request was refused."""
+
+    def left(self, outlet: Outlet) -> None:
+        if outlet.fault is None:
+            super().left(outlet)
+        else:
+            upstream, self.upstream = self.upstream, None
+            super().left(outlet)
+            self.upstream = upstream
+
+
 class LeavesWithTheFirst(Hub):
     """Cancel upstream as soon as anybody cancels."""
 
@@ -202,6 +214,17 @@ class KeepsALateUpstream(Relay):
         self.upstream = subscription
         self.asking += self.size
         self.work()
+
+
+class KeepsAnEarlyUpstream(Relay):
+    """Miss a subscriber that leaves before it has begun."""
+
+    def left(self, outlet: Outlet) -> None:
+        upstream = self.upstream
+        if not outlet.begun:
+            self.upstream = None
+        super().left(outlet)
+        self.upstream = upstream
 
 
 class AsksALateUpstream(KeepsALateUpstream):

@@ -37,6 +37,7 @@ SYNCHRONOUS = {
     "publisher.request_returns",
     "publisher.refusal_waits_its_turn",
     "publisher.requests_race_emission",
+    "publisher.cancel_elsewhere_stops_the_stream",
 }
 NOT_RECOVERING = {"processor.recovery_ends_upstream"}
 NEVER_FAILING = {
@@ -136,6 +137,13 @@ BROKEN = [
         WAITED_FOR,
     ),
     BrokenProcessor(
+        broken.KeepsAnEarlyUpstream,
+        {"2.6": ("early_upstream_is_cancelled",)},
+        "its upstream, which came first, was not cancelled, though its subscriber cancelled inside on_subscribe",
+        {},
+        WAITED_FOR,
+    ),
+    BrokenProcessor(
         broken.LosesWhatComesMeanwhile,
         {"4.1": ("elements_pass_between_threads",)},
         "2 elements that came in while another was handed on did not come out (seen in processor.one_signal_at_a_time)",
@@ -173,6 +181,13 @@ BROKEN = [
         {"2.6": ("last_cancel_reaches_upstream",)},
         "its upstream was cancelled while a subscriber was left",
         SEVERAL,
+        WAITED_FOR,
+    ),
+    BrokenProcessor(
+        broken.KeepsItsUpstreamAfterARefusal,
+        {"2.6": ("refusal_reaches_upstream",)},
+        "its last subscriber was refused a request(-1), but its upstream was not cancelled",
+        {},
         WAITED_FOR,
     ),
     BrokenProcessor(

@@ -13,6 +13,7 @@ from tests.tck.publisher.correct_publishers import (
     Nothing,
     SyncPublisher,
     SyncRun,
+    ThreadRun,
     UnicastPublisher,
 )
 
@@ -114,6 +115,12 @@ class KeepsEndedSubscriber(SyncRun):
         super().end(signal)
 
 
+class KeepsFailedSubscriber(SyncRun):
+    def fail(self, error):
+        self.kept = self.subscriber
+        super().fail(error)
+
+
 class CompletesTwice(SyncRun):
     def complete(self):
         def twice(subscriber):
@@ -167,6 +174,16 @@ class CompletesAfterCancelInOnSubscribe(SyncRun):
         super().start()
 
 
+class SendsWhatWasAskedForInOnSubscribe(SyncRun):
+    """Sends one element that was asked for inside on_subscribe, though a cancel followed there."""
+
+    def begin(self):
+        subscriber = self.subscriber
+        super().begin()
+        if self.over and self.iterator is None and self.demand:
+            subscriber.on_next("late")
+
+
 class CompletesAfterCancelInLast(SyncRun):
     ended = False
 
@@ -182,6 +199,28 @@ class CompletesAfterCancelInLast(SyncRun):
 
 
 # 1.9 to 1.11, 2.12, 2.13, 3.1: subscribing
+
+
+class FailsWithCancel(SyncRun):
+    """Tells the subscriber that it has cancelled."""
+
+    def cancel(self):
+        self.fail(RuntimeError("cancelled"))
+
+
+class CompletesWithCancel(ThreadRun):
+    """Says farewell on its own thread."""
+
+    def serve(self, subscriber):
+        super().serve(subscriber)
+        if self.over and self.left:
+            subscriber.on_complete()
+
+    left = False
+
+    def cancel(self):
+        self.left = not self.over
+        super().cancel()
 
 
 class AcceptsNone(SyncPublisher):
@@ -256,6 +295,26 @@ class ShowsEachItsOwn(SyncPublisher):
         return run
 
 
+class ReadsOneIteratorForAll(SyncPublisher):
+    def __init__(self, source):
+        super().__init__(source)
+        self.opened = None
+
+    def run(self, publisher, subscriber):
+        return ReadsWithTheOthers(publisher, subscriber)
+
+
+class ReadsWithTheOthers(SyncRun):
+    def open(self):
+        if self.publisher.opened is None:
+            self.publisher.opened = iter(self.publisher.source)
+        self.iterator = self.publisher.opened
+        self.look_ahead()
+
+    def close(self, iterator):
+        pass
+
+
 class SendsShifted(SyncRun):
     def send(self, element):
         super().send(element + self.shift)
@@ -266,6 +325,11 @@ class CallsOnSubscribeTwice(SyncRun):
         super().start()
         if not self.over:
             self.subscriber.on_subscribe(self)
+
+
+class FailsWithAText(SyncRun):
+    def fail(self, error):
+        super().fail(error if isinstance(error, ValueError) else str(error))
 
 
 class GoesOnAfterSubscriberRaised(SyncRun):
@@ -495,6 +559,20 @@ class KeepsCancelledSubscriber(SyncRun):
     kept = None
 
 
+class KeepsSubscriberThatNeverAsked(SyncRun):
+    asked = False
+    kept = None
+
+    def request(self, n):
+        self.asked = True
+        super().request(n)
+
+    def cancel(self):
+        if not self.asked:
+            self.kept = self.subscriber
+        super().cancel()
+
+
 class KeepsSubscriberThatCancelsInside(SyncRun):
     kept = None
     sending = False
@@ -508,6 +586,26 @@ class KeepsSubscriberThatCancelsInside(SyncRun):
         if self.sending:
             self.kept = self.subscriber
         super().cancel()
+
+
+class KeepsSubscriberUntilTheSecondCancel(SyncRun):
+    kept = None
+
+    def cancel(self):
+        self.kept = self.subscriber if self.draining else None
+        super().cancel()
+
+
+class LeavesTheUnreadOpen(SyncRun):
+    asked = False
+
+    def request(self, n):
+        self.asked = True
+        super().request(n)
+
+    def close(self, iterator):
+        if self.asked:
+            super().close(iterator)
 
 
 class NeverCloses(SyncRun):
@@ -547,6 +645,26 @@ class CancelRaisesWithTheSource(SyncRun):
             iterator.close()
 
 
+class SecondCancelRaises(SyncRun):
+    def cancel(self):
+        if self.over:
+            raise KeyError("no such subscription")
+        super().cancel()
+
+
+class FirstCancelRaises(SyncRun):
+    sent = False
+
+    def send(self, element):
+        self.sent = True
+        super().send(element)
+
+    def cancel(self):
+        if not self.sent and not self.over:
+            raise AttributeError("nothing to close")
+        super().cancel()
+
+
 class CancelRaisesAfterTheEnd(SyncRun):
     def complete(self):
         self.ended = True
@@ -575,6 +693,12 @@ class IgnoresZero(SyncRun):
 class IgnoresNegative(SyncRun):
     def request(self, n):
         if n >= 0:
+            super().request(n)
+
+
+class IgnoresNegativeWithDemand(SyncRun):
+    def request(self, n):
+        if n > 0 or not self.demand:
             super().request(n)
 
 

@@ -19,6 +19,14 @@ class SendsOneMoreWith64(SyncRun):
 # 3.12: short ways
 
 
+class SendsOneAhead(SyncRun):
+    """Sends the first element unasked, to have it there when it is asked for."""
+
+    def start(self):
+        self.add(1)
+        super().start()
+
+
 class IgnoresCancelWhenUnbounded(SyncRun):
     """Looks for a cancel only while it counts, and else with every ten thousandth element."""
 
@@ -32,6 +40,30 @@ class IgnoresCancelWhenUnbounded(SyncRun):
                 return
             subscriber.on_next(element)
         self.complete()
+
+
+class HearsCancelOnItsThreadOnly(ThreadRun):
+    """Hears a cancel on another thread once all that was asked for has been sent."""
+
+    def cancel(self):
+        if threading.current_thread().name == "threaded-publisher" or self.demand <= 0:
+            super().cancel()
+
+
+# 1.4: long streams
+
+
+class CompletesOnLateFailure(SyncRun):
+    """Takes a failure after a hundred elements for the end."""
+
+    sent = 0
+
+    def send(self, element):
+        self.sent += 1
+        super().send(element)
+
+    def fail(self, error):
+        super().fail(error) if self.sent < 100 or isinstance(error, ValueError) else self.complete()
 
 
 # 3.17: words and flags

@@ -28,12 +28,16 @@ QUICK = Limits(elements=200, quiet=0.02)
 SENDS_INSIDE_REQUEST = {
     "publisher.refusal_waits_its_turn": "it sends inside request, and requests must not overlap (rule 2.7)",
     "publisher.requests_race_emission": "it sends inside request, and requests must not overlap (rule 2.7)",
+    "publisher.cancel_elsewhere_stops_the_stream": "it sends inside request, and calls must not overlap (rule 2.7)",
 }
 NOT_ASYNCHRONOUS = {"publisher.request_returns": "it does not claim to be asynchronous"} | SENDS_INSIDE_REQUEST
 HAS_NO_REFUSAL = dict.fromkeys(
     ("publisher.refusal_waits_its_turn", "publisher.refusal_is_kept_apart"), "no request is refused by this text"
 )
-NO_THREADS = {"publisher.requests_race_emission": "what runs on the caller's own scheduler has no thread to race with"}
+NO_THREADS = {
+    "publisher.requests_race_emission": "what runs on the caller's own scheduler has no thread to race with",
+    "publisher.cancel_elsewhere_stops_the_stream": "what runs on the caller's own scheduler has no other thread",
+}
 IS_ASYNCHRONOUS = {
     "publisher.elements_inside_request": "it is asynchronous",
     "publisher.end_inside_request": "it is asynchronous",
@@ -80,6 +84,52 @@ def test_a_publisher_with_threads_passes_whole_and_leaves_none_behind():
     for thread in set(threading.enumerate()) - before:
         thread.join(10)
     assert set(threading.enumerate()) <= before
+
+
+class Incomparable:
+    """An element that has no truth value when it is compared, as arrays have none."""
+
+    def __eq__(self, other):
+        raise ValueError("the truth value is ambiguous")
+
+    __hash__ = None
+
+
+ELEMENTS_COMPARED = (
+    "publisher.several_subscribers_one_by_one",
+    "publisher.several_subscribers_up_front",
+    "publisher.elements_are_additional",
+    "publisher.elements_inside_request",
+)
+
+
+class Afresh:
+    """An iterable that makes new elements each time it is read."""
+
+    def __init__(self, make, count):
+        self.make, self.count = make, count
+
+    def __iter__(self):
+        return (self.make() for _ in numbers(self.count))
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (object, "its elements differ from run to run"),
+        (Incomparable, "its elements cannot be compared: ValueError('the truth value is ambiguous')"),
+    ],
+)
+def test_elements_that_differ_or_cannot_be_compared_break_no_rule(make, why):
+    report = verify_publisher(
+        lambda n: SyncPublisher(Afresh(make, n)),
+        failing=lambda k: SyncPublisher(FailsAfter(k)),
+        over=SyncPublisher,
+        closes=True,
+        limits=QUICK,
+    )
+    assert report.failed == ()
+    assert inapplicable(report) == NOT_ASYNCHRONOUS | dict.fromkeys(ELEMENTS_COMPARED, why)
 
 
 def test_a_publisher_on_a_scheduler_passes_whole_without_waiting():

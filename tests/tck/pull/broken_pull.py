@@ -843,6 +843,17 @@ class ReportsItsStop(Drain):
         self.finish(self.stopped)
 
 
+class LeavesWithoutAbort(Drain):
+    """Just ask no more, once it has what it wants."""
+
+    def stop(self, why):
+        if why is True:
+            self.stopped = why
+            self.finish(None)
+        else:
+            super().stop(why)
+
+
 class KeepsItsFailureToItself(Drain):
     def closed(self, end, value=None):
         self.finish(None)

@@ -266,6 +266,7 @@ BROKEN = [
     Broken(broken.TellsTheEndTwice, "F9", "pull_sink.end_is_told_once"),
     Broken(broken.KeepsErrorsToItself, "F9", "pull_sink.end_is_told_once"),
     Broken(broken.ReportsItsStop, "F9", "pull_sink.own_stop_is_a_good_end"),
+    Broken(broken.LeavesWithoutAbort, "F9", "pull_sink.own_stop_is_a_good_end"),
     Broken(broken.KeepsItsFailureToItself, "F9", "pull_sink.own_failure_is_told"),
     Broken(broken.LetsItsFunctionRaise, "F10", "pull_sink.no_exception_crosses"),
 ]

@@ -115,6 +115,16 @@ class StopsWithoutCancel(Sound):
         self.done = True
 
 
+class QuitsWithoutCancel(Sound):
+    """Take the trigger to cancel for a reason to be silent, and cancel only when no more is wanted."""
+
+    def quit(self) -> None:
+        self.done = True
+
+    def stop(self) -> None:
+        super().quit()
+
+
 class AsksOnTwoThreads(Asynchronous):
     """Ask where the signal arrives and where the work is done."""
 
@@ -365,6 +375,15 @@ class AsksForNothing(StopAndWait):
         self.ask(0)
 
 
+class AsksForNothingInBetween(Windowed):
+    """Asks with every element, also when it has no room for another."""
+
+    def work(self, element: Any) -> None:
+        super().work(element)
+        if self.taken:
+            self.ask(0)
+
+
 class AsksForHalves(Sound):
     def ask(self, n: int = 1) -> None:
         super().ask(n)
@@ -381,6 +400,8 @@ class Broken:
     detail: str
     claims: dict[str, Any] = field(default_factory=dict)
     limits: Limits = PROMPT
+    also: tuple[tuple[str, str], ...] = ()
+    """Rules of others that it cannot help breaking with it, each with the test that says so."""
 
     def __str__(self) -> str:
         return f"{self.rule}-{getattr(self.make, '__name__', self.make)}"
@@ -388,8 +409,12 @@ class Broken:
     def caught(self, kit: str, verify: Callable[..., Report]) -> None:
         """Assert that a kit blames this subscriber for its rule, by these tests and no others."""
         failed = verify(self.make, limits=self.limits, **self.claims).failed
+        others = [outcome for outcome in failed if outcome.rule != self.rule]
+        assert [(outcome.rule, outcome.test) for outcome in others] == [
+            (rule, f"{kit}.{test}") for rule, test in self.also
+        ]
+        failed = tuple(outcome for outcome in failed if outcome.rule == self.rule)
         assert [outcome.test for outcome in failed] == [f"{kit}.{test}" for test in self.tests]
-        assert {outcome.rule for outcome in failed} == {self.rule}
         assert failed[0].detail == self.detail
         assert failed[0].hint
 

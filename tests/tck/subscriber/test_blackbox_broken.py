@@ -7,6 +7,7 @@ import pytest
 from penstock.tck.subscriber.case import blackbox
 from penstock.tck.subscriber.verify import verify_subscriber_blackbox
 from tests.tck.subscriber import broken_subscribers as broken
+from tests.tck.subscriber import broken_subscribers_late as late
 from tests.tck.subscriber.broken_both_ways import BOTH_WAYS
 from tests.tck.subscriber.broken_subscribers import THREADED, WAITED_FOR, Broken, trials_of
 from tests.tck.subscriber.broken_subscribers_sound import Sound
@@ -103,11 +104,27 @@ BROKEN = [
         claims={"trigger": asking, "stop": stopping},
     ),
     Broken(
-        "3.8", broken.AsksForMoreThanItHolds, ("takes_all_it_asked_for",), "on_next raised OverflowError('no room')"
+        "2.13",
+        late.RaisesLate,
+        ("none_subscription_refused",),
+        "on_next raised OverflowError('no room') (seen in blackbox.takes_all_it_asked_for)",
+    ),
+    Broken(
+        "3.8",
+        broken.AsksForMoreThanItHolds,
+        ("takes_all_it_asked_for",),
+        "on_next raised OverflowError('no room')",
+        also=(("2.13", "none_subscription_refused"),),
     ),
     Broken(
         "3.9",
         broken.AsksForNothing,
+        ("requests_are_positive",),
+        "request(0) was called: a request must be positive (seen in blackbox.asks_before_elements)",
+    ),
+    Broken(
+        "3.9",
+        broken.AsksForNothingInBetween,
         ("requests_are_positive",),
         "request(0) was called: a request must be positive (seen in blackbox.asks_before_elements)",
     ),

@@ -81,6 +81,13 @@ BROKEN = [
         limits=WAITED_FOR,
     ),
     Broken(
+        "2.6",
+        broken.QuitsWithoutCancel,
+        ("unneeded_subscription_is_cancelled",),
+        "it was made to cancel, but cancel() was not called (seen in subscriber.takes_elements_after_cancel)",
+        limits=WAITED_FOR,
+    ),
+    Broken(
         "2.7",
         broken.AsksOnTwoThreads,
         ("subscription_calls_are_serial", "requests_stay_serial"),

@@ -62,6 +62,10 @@ class SubscriptionFromDotnet:
     def __init__(self, subscription: DotnetSubscription, /) -> None:
         self._subscription = subscription
 
+    def stands_for(self, subscription: DotnetSubscription, /) -> bool:
+        """Tell whether it is this one that is called."""
+        return self._subscription is subscription
+
     def request(self, n: int, /) -> None:
         """Ask for `n` more elements."""
         self._subscription.Request(n)
@@ -117,16 +121,20 @@ class SubscriberFromDotnet(Generic[T_contra]):
 class SubscriberToDotnet(Generic[T_contra]):
     """A subscriber that passes signals of the .NET text on to one with the names of the JVM text."""
 
-    __slots__ = ("__weakref__", "_subscriber", "subscribed")
+    __slots__ = ("__weakref__", "_given", "_subscriber", "subscribed")
 
     def __init__(self, subscriber: Subscriber[T_contra], /) -> None:
         self._subscriber = subscriber
+        self._given: SubscriptionFromDotnet | None = None
         self.subscribed = False
 
     def OnSubscribe(self, subscription: DotnetSubscription, /) -> None:  # noqa: N802
-        """Pass the subscription on."""
+        """Pass the subscription on; the same one, if it comes twice."""
         self.subscribed = True
-        given: Any = None if subscription is None else SubscriptionFromDotnet(subscription)
+        given: Any = self._given
+        if given is None or not given.stands_for(subscription):
+            given = None if subscription is None else SubscriptionFromDotnet(subscription)
+        self._given = self._given or given
         self._subscriber.on_subscribe(given)
 
     def OnNext(self, element: T_contra, /) -> None:  # noqa: N802

@@ -92,6 +92,7 @@ PUBLISHER_RULES: Final = (
         tests=(
             "publisher.cancel_in_on_subscribe_brings_silence",
             "publisher.cancel_in_last_on_next_brings_silence",
+            "publisher.cancel_brings_no_end",
         ),
         variants=in_texts("1.8", cpp="1.8", cpp_differs="Dropping the subscription is a cancel as well."),
     ),

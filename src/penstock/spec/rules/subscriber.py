@@ -75,7 +75,9 @@ SUBSCRIBER_RULES: Final = (
             "subscriber.unneeded_subscription_is_cancelled",
             "blackbox.unneeded_subscription_is_cancelled",
             "processor.last_cancel_reaches_upstream",
+            "processor.refusal_reaches_upstream",
             "processor.late_upstream_is_cancelled",
+            "processor.early_upstream_is_cancelled",
         ),
         variants=in_texts(
             "2.6",

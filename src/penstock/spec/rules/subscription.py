@@ -145,7 +145,11 @@ SUBSCRIPTION_RULES: Final = (
         level=Level.MUST,
         sentence="cancel makes the publisher stop signalling, at once or a little later.",
         hint="Look at whether the emitting loop sees a cancel that comes while it has demand left.",
-        tests=("publisher.cancel_stops_the_stream", "publisher.dropping_the_subscription_cancels"),
+        tests=(
+            "publisher.cancel_stops_the_stream",
+            "publisher.cancel_elsewhere_stops_the_stream",
+            "publisher.dropping_the_subscription_cancels",
+        ),
         variants=in_texts("3.12", cpp="3.11", cpp_differs=_DROPPING),
     ),
     Rule(

@@ -103,11 +103,12 @@ def _load(name: str) -> Any:
     try:
         found: Any = importlib.import_module(module)
     except Exception as error:
-        raise Unusable(f"importing {module} failed: {type(error).__name__}: {error}") from error
+        cure = f"; a module is named without .py: {module.removesuffix('.py')}:{path}" if module.endswith(".py") else ""
+        raise Unusable(f"importing {module} failed: {type(error).__name__}: {error}{cure}") from error
     for part in path.split("."):
         if not hasattr(found, part):
             raise Unusable(f"{module} has no {path}")
         found = getattr(found, part)
     if not callable(found):
-        raise Unusable(f"{name} must be callable, got {found!r}")
+        raise Unusable(f"{name} must be a function, got {found!r}")
     return found

@@ -17,11 +17,18 @@ class NumberFeed:
     Signals are serial and do not nest: a thread that finds the feed at work leaves its demand to the thread that works.
     """
 
-    def __init__(self, element: Callable[[int], Any], count: int | None, error: Exception | None = None) -> None:
+    def __init__(
+        self,
+        element: Callable[[int], Any],
+        count: int | None,
+        error: Exception | None = None,
+        let_go: Callable[[], object] | None = None,
+    ) -> None:
         self._element = element
         self._count = _ENDLESS if count is None else count
         self._ends = count is not None
         self._error = error
+        self._let_go = let_go
         self._subscriber: Subscriber[Any] | None = None
         self._lock = threading.Lock()
         self._demand = 0
@@ -49,7 +56,12 @@ class NumberFeed:
 
     def cancel(self) -> None:
         """Send nothing more."""
+        self._part()
+
+    def _part(self) -> None:
         self._subscriber = None
+        if self._let_go is not None:
+            self._let_go()
 
     def finish(self) -> None:
         """Complete what was left open, so that the subscriber can let go of what it holds."""
@@ -63,6 +75,8 @@ class NumberFeed:
     def _work(self) -> None:
         while (signal := self._next_signal()) is not None:
             signal()
+            if self._subscriber is None:
+                self._part()
 
     def _next_signal(self) -> Callable[[], object] | None:
         with self._lock:

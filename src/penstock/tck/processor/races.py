@@ -73,6 +73,21 @@ def late_upstream_is_cancelled(case: ProcessorCase) -> Steps:
     case.environment.check(not came, f"on_{came[0].kind if came else ''} came, though {left}")
 
 
+@processor.add("2.6")
+def early_upstream_is_cancelled(case: ProcessorCase) -> None:
+    """Give it its upstream, then a subscriber that leaves inside on_subscribe: it cancels the upstream."""
+    if not case.subject.cancels_upstream:
+        raise NotApplicable("it does not claim to cancel its upstream when no subscriber is left")
+    case.connect()
+    probe = case.environment.probe(on_subscribe=TrialProbe.cancel)
+    probe.subscribe_to(case.processor)
+    case.subscribed(probe)
+    case.environment.wait_until(
+        lambda: case.upstream.cancelled,
+        "its upstream, which came first, was not cancelled, though its subscriber cancelled inside on_subscribe",
+    )
+
+
 @processor.add("4.1")
 def elements_pass_between_threads(case: ProcessorCase) -> Steps:
     """Ask on one thread while elements come in on another: all of them come out, in order, and then the end."""

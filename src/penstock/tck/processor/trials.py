@@ -69,6 +69,23 @@ def last_cancel_reaches_upstream(case: ProcessorCase) -> Steps:
     )
 
 
+@processor.add("2.6", dialects=("jvm", "dotnet"))
+def refusal_reaches_upstream(case: ProcessorCase) -> None:
+    """Make a bad request: the subscriber that is refused was the last, so its upstream is cancelled."""
+    if not case.subject.cancels_upstream:
+        raise NotApplicable("it does not claim to cancel its upstream when no subscriber is left")
+    (probe,) = case.connected_probes(1)
+    probe.request(1)
+    case.pass_on(1, probe)
+    probe.request(-1)
+    if not case.environment.comes(lambda: probe.ended):
+        raise NotApplicable("request(-1) brought no on_error (rule 3.9)")
+    case.environment.wait_until(
+        lambda: case.upstream.cancelled,
+        "its last subscriber was refused a request(-1), but its upstream was not cancelled",
+    )
+
+
 @processor.add("2.7")
 def requests_upstream_are_serial(case: ProcessorCase) -> None:
     """Let two subscribers ask at once, as each of them may: its upstream is asked one by one."""

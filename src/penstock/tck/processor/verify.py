@@ -12,7 +12,7 @@ import penstock.tck.processor.trials  # noqa: F401 - importing these files regis
 from penstock.spec.interfaces import Processor, Subscription
 from penstock.spec.predicates import is_processor
 from penstock.spec.rules.every import rule
-from penstock.tck.dialects import Attach, dialect_given, processor_of, publisher_of
+from penstock.tck.dialects import Attach, Operator, dialect_given, processor_of, publisher_of
 from penstock.tck.environment import Environment
 from penstock.tck.outcome import Limits, Outcome, Report, Status
 from penstock.tck.planned import PlannedFailure
@@ -92,7 +92,8 @@ def _below(
     feeds: list[NumberFeed] = []
 
     def fed(count: int | None, error: Exception | None = None) -> Processor[Any, Any]:
-        made, feed = subject.factory(), NumberFeed(subject.element, count, error)
+        made: Any = subject.factory()
+        feed = NumberFeed(subject.element, count, error, made.let_go if isinstance(made, Operator) else None)
         feeds.append(feed)
         feed.subscribe(made)
         return publisher_of(dialect, made)  # type: ignore[no-any-return]
@@ -145,6 +146,7 @@ class _Below:
         cancel = subscription.cancel
         stop = cancel if self._cancels_upstream else None
         self._probe.subscribed(request=subscription.request, cancel=cancel, stop=stop)
+        self._probe.cancels = self._cancels_upstream
         self._probe.asks_its_own_way = True  # it is the processor's subscription that is called
 
     def on_next(self, element: Any, /) -> None:

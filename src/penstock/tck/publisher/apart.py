@@ -74,6 +74,9 @@ def what_one_left_is_not_the_next_ones(case: PublisherCase) -> Steps:
         raise NotApplicable("it serves one subscriber only")
     company = _Company(case)
     first, second = company.joined(), company.joined()
+    yield
+    if first.elements:
+        raise NotApplicable("elements came that were not asked for (rule 1.1)")
     first.on_next_hook = lambda probe, element: probe.cancel() if len(probe.elements) == 1 else None
     first.request(_ENOUGH)
     second.request(2 * _ENOUGH)

@@ -17,6 +17,8 @@ from penstock.tck.publisher.sources import CountedSource
 from penstock.tck.publisher.trials import HAS_ON_SUBSCRIBE, publisher_trials
 from penstock.tck.trial import Steps
 
+_PATIENCE = 10  # times quiet, for a thread that must get going
+
 
 @publisher_trials.add("1.8", dialects=HAS_ON_SUBSCRIBE)
 def cancel_in_on_subscribe_brings_silence(case: PublisherCase) -> Steps:
@@ -25,6 +27,7 @@ def cancel_in_on_subscribe_brings_silence(case: PublisherCase) -> Steps:
     if case.subject.finite and case.subject.min_elements == 0:
         publishers.append(case.empty())
     probes = [case.subscribe(publisher, on_subscribe=TrialProbe.cancel) for publisher in publishers]
+    probes.append(case.subscribe(case.any(), on_subscribe=_ask_and_cancel))
     yield
     for probe in probes:
         _silence_after_cancel(case, probe, "inside on_subscribe")
@@ -43,6 +46,26 @@ def cancel_in_last_on_next_brings_silence(case: PublisherCase) -> Steps:
     case.take(probe, count)
     yield
     _silence_after_cancel(case, probe, "inside the last on_next")
+
+
+@publisher_trials.add("1.8")
+def cancel_brings_no_end(case: PublisherCase) -> Steps:
+    """Cancel a stream that has no end, before any element and after one: none comes, on no thread."""
+    if case.subject.max_elements is not None:
+        raise NotApplicable("it may end by itself")
+    probes = [case.subscribe(case.any()), case.subscribe(case.any())]
+    case.take(probes[1], 1)
+    for probe in probes:
+        probe.cancel()
+    yield
+    for probe in probes:
+        ended = f"on_{probe.ends[0].kind} came of a cancel" if probe.ended else ""
+        case.environment.check(not probe.ended, ended)
+
+
+def _ask_and_cancel(probe: TrialProbe) -> None:
+    probe.request(1)
+    probe.cancel()
 
 
 def _silence_after_cancel(case: PublisherCase, probe: TrialProbe, where: str) -> None:
@@ -106,6 +129,12 @@ def _cancel_pulls_nothing(case: PublisherCase) -> Steps:
 @publisher_trials.add("3.5", dialects=HAS_ON_SUBSCRIBE)
 def cancel_from_many_threads(case: PublisherCase) -> Steps:
     """Cancel again and again from several threads at once: no exception comes of it."""
+    publisher, count = case.running(3, least=0)
+    alone = case.subscribe(publisher)
+    alone.cancel()
+    alone.cancel()
+    if alone.raised:
+        raise NotApplicable(f"cancel() raised {alone.raised[0]!r} on one thread, too (rule 3.15)")
     publisher, count = case.running(3, least=0)
     probe = case.subscribe(publisher)
     case.take(probe, count)
@@ -186,6 +215,34 @@ def cancel_stops_the_stream(case: PublisherCase) -> Steps:
         case.environment.check(got < count, f"{got} elements came though cancel was called in the first on_next")
 
 
+@publisher_trials.add("3.12")
+def cancel_elsewhere_stops_the_stream(case: PublisherCase) -> Steps:
+    """Cancel on another thread while the first on_next of a long run is going on: it stops though demand is left."""
+    publisher, count = case.plenty()
+    if case.environment.settle is not None:
+        raise NotApplicable("what runs on the caller's own scheduler has no other thread")
+    if count < 100:
+        raise NotApplicable(f"all of its {count} elements may have been under way")
+
+    def wait_for_cancel(probe: TrialProbe, element: object) -> None:
+        if probe.signals[-1].inside:
+            probe.cancel()
+        elif len(probe.elements) == 1:
+            case.environment.lingers(lambda: probe.cancelled, times=_PATIENCE)
+
+    probe = case.subscribe(publisher, on_next=wait_for_cancel)
+    probe.request(UNBOUNDED)
+    case.needs(partial(bool, probe.elements), "3.17", f"request({UNBOUNDED}) brought no element")
+    if next(signal for signal in probe.signals if signal.kind == "next").inside:
+        raise NotApplicable("it sends inside request, and calls must not overlap (rule 2.7)")
+    probe.cancel()
+    case.environment.pulse()
+    yield
+    case.environment.check(case.environment.rested, "elements kept coming after cancel on another thread")
+    got = len(probe.elements)
+    case.environment.check(got < count, f"{got} elements came though cancel was called during the first on_next")
+
+
 @publisher_trials.add("3.12", dialects=("cpp",))
 def dropping_the_subscription_cancels(case: PublisherCase) -> Steps:
     """Let the last reference to the subscription go: the publisher lets go of the subscriber."""
@@ -208,6 +265,9 @@ def cancelled_subscriber_is_released(case: PublisherCase) -> Steps:
         publisher, count = case.running(1)
         subscriber, subscription = _run_and_cancel(case, publisher, count, lambda probe, _: probe.cancel())
         yield from released(case, subscriber, "cancel inside on_next")
+    publisher = case.any()
+    subscriber, subscription = _run_and_cancel(case, publisher, 0)
+    yield from released(case, subscriber, "cancel before any request")
     del publisher, subscription
 
 
@@ -219,7 +279,10 @@ def _run_and_cancel(
 ) -> tuple[weakref.ref[TrialProbe], Subscription | None]:
     probe = case.subscribe(publisher, on_next=on_next)
     case.take(probe, count)
-    probe.cancel()
+    if not probe.cancelled:  # a second cancel might make up for what the first one left
+        probe.cancel()
+    if probe.raised:
+        raise NotApplicable(f"cancel() raised {probe.raised[0]!r} (rule 3.15)")
     return weakref.ref(probe), probe.subscription
 
 
@@ -240,6 +303,8 @@ def last_cancel_closes_the_source(case: PublisherCase) -> Steps:
     case.environment.check(times == 1, f"the source was closed {times} times after the last cancel, not once")
     if not case.subject.unicast:
         yield from _closes_under_nobody(case)
+    if case.subject.closes is True:
+        yield from _closes_what_was_not_read(case)
 
 
 def _pause(case: PublisherCase) -> Steps:
@@ -273,6 +338,16 @@ def _closes_under_nobody(case: PublisherCase) -> Steps:
     case.environment.wait_until(
         lambda: len(second.elements) == 2, "one subscriber cancelled and the other got no more elements"
     )
+
+
+def _closes_what_was_not_read(case: PublisherCase) -> Steps:
+    source = CountedSource()
+    probe = case.subscribe(case.over(source))
+    yield
+    probe.cancel()
+    yield
+    left = source.opens - source.closes
+    case.environment.check(left == 0, "the source was opened and, cancelled before any request, not closed")
 
 
 @publisher_trials.add("3.15")

@@ -20,6 +20,8 @@ from penstock.tck.publisher.sources import CountedSource
 
 Factory = Callable[[int | None], Any]
 
+_RUNS = 5  # in which what differs by chance is likely to differ
+
 
 @dataclass(frozen=True, slots=True)
 class PublisherSubject:
@@ -144,6 +146,8 @@ class PublisherCase:
 
     def unmet(self, rule: str, message: str) -> NoReturn:
         """End the trial because `rule` is broken, which it takes for granted."""
+        if self.breaches("1.1"):  # elements beyond demand put every count out, and are stopped in the end
+            rule = "1.1"
         self.environment.breach(rule, message)
         raise NotApplicable(f"{message} (rule {rule})")
 
@@ -156,8 +160,8 @@ class PublisherCase:
 
     def take(self, probe: TrialProbe, count: int) -> None:
         """Request `count` more elements and wait for them."""
-        due = len(probe.elements) + count
         if count:
+            due = probe.requested + count
             probe.request(count)
             self.elements(probe, due)
 
@@ -165,7 +169,10 @@ class PublisherCase:
         """Wait for the completion of a probe that has got everything."""
         if not probe.ended:
             probe.request(1)  # an iterator shows its end only when asked once more
-        self.needs(lambda: probe.ended, "1.5", "no end came after the last element")
+        if not self.environment.comes(lambda: probe.ended):
+            probe.request(1)
+            lost = self.environment.comes(lambda: probe.ended)
+            self.unmet(*(("3.8", "a request(1) was lost") if lost else ("1.5", "no end came after the last element")))
 
     def reentry_works(self) -> None:
         """See that a request inside on_next counts, which a trial takes for granted."""
@@ -186,6 +193,15 @@ class PublisherCase:
         self.complete(probe)
         return probe
 
+    def differs(self, count: int) -> bool:
+        """Tell whether publishers made alike show their only subscribers different elements, or another order."""
+        runs = []
+        for _ in range(_RUNS):
+            probe = self.subscribe(self.some(count)[0])
+            self.take(probe, count)
+            runs.append(probe.elements[:count])
+        return not all(alike(runs[0], run) for run in runs[1:])
+
     def fail(self, probe: TrialProbe) -> None:
         """Wait for the failure of a probe on a failing publisher."""
         if not probe.ended:
@@ -205,6 +221,15 @@ class PublisherCase:
     def breaches(self, rule: str) -> list[str]:
         """Return what was noted under `rule` in this trial."""
         return [breach.message for breach in self.environment.breaches if breach.rule == rule]
+
+
+def alike(first: list[Any], second: list[Any]) -> bool:
+    """Tell whether two lists hold the same elements, or bow out if these cannot be compared, as arrays cannot."""
+    try:
+        pairs = zip(first, second, strict=True) if len(first) == len(second) else ((1, 2),)
+        return all(one is other or bool(one == other) for one, other in pairs)
+    except Exception as error:
+        raise NotApplicable(f"its elements cannot be compared: {error!r}") from error
 
 
 def _takes_a_number(make: Callable[..., Any]) -> bool:

@@ -119,13 +119,20 @@ def negative_request_is_an_error(case: PublisherCase) -> Steps:
     """Request less than nothing, also inside on_next: on_error carries a ValueError."""
     yield from _is_an_error(case, -1)
     yield from _is_an_error(case, -(2**63))
-    publisher, count = case.running(2, least=0)
-    if count < 2:
-        return  # its end comes with its last element
-    probe = case.subscribe(publisher, on_next=lambda probe, element: probe.request(-1))
-    probe.request(1)
-    case.elements(probe, 1)
-    _is_refused(case, probe, "request(-1) inside on_next")
+    for wanted in (1, 4):
+        publisher, count = case.running(wanted + 1, least=0)
+        if count <= wanted:
+            return  # its end comes with its last element
+        probe = case.subscribe(publisher, on_next=_ask_wrongly_at_first)
+        probe.request(wanted)
+        case.elements(probe, 1)
+        left = f" with demand of {wanted - 1} left" if wanted > 1 else ""
+        _is_refused(case, probe, f"request(-1) inside on_next{left}")
+
+
+def _ask_wrongly_at_first(probe: TrialProbe, element: object) -> None:
+    if len(probe.elements) == 1:
+        probe.request(-1)
 
 
 def _is_an_error(case: PublisherCase, n: int) -> Steps:

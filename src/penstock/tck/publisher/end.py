@@ -28,15 +28,19 @@ def may_end_early(case: PublisherCase) -> None:
 
 @publisher_trials.add("1.4")
 def failure_is_signalled(case: PublisherCase) -> None:
-    """See a publisher that fails, at once and after some elements, say so by on_error."""
+    """See a publisher that fails, at once, after some elements and after many, say so by on_error."""
     for after in (0, 3):
-        _fails(case, after)
+        _fails(case, after, after + 10)
+    many = case.environment.most(case.environment.limits.elements)
+    _fails(case, many, 10 * many)  # one that tries again has more elements than it was told
 
 
-def _fails(case: PublisherCase, after: int) -> None:
+def _fails(case: PublisherCase, after: int, demand: int) -> None:
     probe = case.subscribe(case.failing(after))
     if not probe.ended:
-        probe.request(after + 10)
+        probe.request(demand)
+    came = f"request({demand}) brought fewer than {after} elements"
+    case.needs(lambda: probe.ended or len(probe.elements) >= after, "3.8", came)
     case.environment.wait_until(lambda: probe.ended, "the failing publisher sent no on_error")
     case.environment.check(probe.error is not None, "the failing publisher sent on_complete instead of on_error")
 
@@ -79,10 +83,14 @@ def end_cancels_subscription(case: PublisherCase) -> Steps:
 
 @publisher_trials.add("1.6")
 def ended_subscriber_is_released(case: PublisherCase) -> Steps:
-    """Keep publisher and subscription: the subscriber must still be free to go after the end."""
+    """Keep publisher and subscription: the subscriber must still be free to go after the end, and after a failure."""
     publisher, count = case.some(2, least=0)
     subscriber, subscription = _run_to_the_end(case, publisher, count)
     yield from released(case, subscriber, "the end")
+    if case.fails():
+        publisher = case.failing(1)
+        subscriber, subscription = _run_to_the_failure(case, publisher)
+        yield from released(case, subscriber, "a failure")
     del publisher, subscription
 
 
@@ -90,6 +98,17 @@ def _run_to_the_end(
     case: PublisherCase, publisher: Publisher[Any], count: int
 ) -> tuple[weakref.ref[TrialProbe], Subscription | None]:
     probe = case.run_out(publisher, count)
+    return weakref.ref(probe), probe.subscription
+
+
+def _run_to_the_failure(
+    case: PublisherCase, publisher: Publisher[Any]
+) -> tuple[weakref.ref[TrialProbe], Subscription | None]:
+    probe = case.subscribe(publisher)
+    case.fail(probe)
+    error: object = probe.error
+    if isinstance(error, BaseException):  # what the frames of a kept error refer to is not the publisher's doing
+        BaseException.with_traceback(error, None)
     return weakref.ref(probe), probe.subscription
 
 

@@ -20,6 +20,7 @@ class CountedSource:
         gate: threading.Event | None = None,
         on_wait: Callable[[], object] = lambda: None,
     ) -> None:
+        self.opens = 0
         self.pulls = 0
         self.closes = 0
         self.fails_after = fails_after
@@ -32,6 +33,7 @@ class CountedSource:
     def __iter__(self) -> Iterator[int]:
         if self.fails_to_open:
             raise PlannedFailure("planned to fail in __iter__")
+        self.opens += 1
         return _Reading(self)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from penstock.spec.pull_error import PullError
 from penstock.spec.pull_interfaces import Abort, Answer, End, Read, end_of
 from penstock.tck.environment import Environment
+from penstock.tck.planned import PlannedFailure
 from penstock.tck.probe import Runaway
 from penstock.tck.pull.checker import PullChecker
 
@@ -23,7 +24,7 @@ class Reply:
     value: Any = None
 
 
-class AnswerRaisedError(Exception):
+class AnswerRaisedError(PlannedFailure):
     """The error that an answer function raises when a trial wants it to."""
 
 

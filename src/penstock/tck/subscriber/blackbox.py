@@ -17,6 +17,7 @@ class Outside:
     sees = False
     attached = True
     asks_its_own_way = True
+    cancels = True
 
     def __init__(self, subject: Subscriber[Any], trigger: Hook | None, stop: Hook | None) -> None:
         self.processed_elements: list[Any] = []

@@ -36,6 +36,11 @@ class Reach(Protocol):
         ...
 
     @property
+    def cancels(self) -> bool:
+        """Tell whether what makes the subject cancel is to reach its subscription."""
+        ...
+
+    @property
     def asks_its_own_way(self) -> bool:
         """Tell whether what makes the subject ask belongs to it, so that it is not to ask after the end (rule 2.4)."""
         ...

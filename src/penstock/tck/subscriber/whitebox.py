@@ -41,6 +41,7 @@ class SubscriberProbe:
         self._cancel: Callable[[], object] | None = None
         self._stop: Callable[[], object] | None = None
         self.asks_its_own_way = True  # what makes it ask is its own method, so that it can be held to what that does
+        self.cancels = True  # what makes it cancel is to reach its subscription
         self._since = 0.0  # when it last processed an element
         self._open = threading.Event()
         self._open.set()

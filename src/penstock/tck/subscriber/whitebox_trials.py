@@ -9,6 +9,7 @@ from penstock.tck.trial import Steps
 
 _MANY = 16
 _FEW = 8
+_NO_CANCEL = "it was made to cancel, but cancel() was not called"
 
 
 @whitebox.add("2.2")
@@ -36,6 +37,9 @@ def takes_elements_after_cancel(case: SubscriberCase) -> Steps:
     seat.demanded()
     yield
     seat.reach.trigger_cancel()
+    if seat.reach.cancels and not case.environment.comes(lambda: seat.upstream.cancelled):
+        case.environment.breach("2.6", _NO_CANCEL)
+        raise NotApplicable(f"{_NO_CANCEL} (rule 2.6)")
     yield
     if seat.feed_owed(_FEW) == 0:
         raise NotApplicable("it left no demand open when it cancelled")
