@@ -297,3 +297,27 @@ def test_a_checker_is_used_at_one_place():
     checker(pull.empty())
     with refuses(pull.PullError, "property B15: checker watches a source already; use one for each place"):
         checker(pull.empty())
+
+
+@pytest.mark.parametrize("answered", [True, False])
+@pytest.mark.parametrize("reason", [True, ERROR])
+def test_a_source_is_not_blamed_for_an_abort_that_it_has_not_heard_of(reason, answered):
+    heard, found = [], []
+
+    def source(abort, answer=None):
+        heard.append(abort)
+        if answer is not None:
+            answer(abort, None if abort is not None else len(heard))
+
+    def ask_and_abort(end, value=None):
+        found.append((end, value))
+        for _ in range(2):
+            read(None, lambda end, value=None: found.append((end, value)))
+        read(reason, (lambda end, value=None: found.append((end, value))) if answered else None)
+
+    checker = pull.checker()
+    read = pull.pull(source, checker)
+    read(None, ask_and_abort)
+    assert found == [(None, 1)] + [(reason, None)] * (3 if answered else 2)
+    assert heard == [None, reason]
+    checker.verify()

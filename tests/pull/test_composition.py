@@ -116,8 +116,11 @@ def test_a_duplex_may_stand_in_the_middle():
 
 def test_a_duplex_may_stand_first_and_last():
     duplex = Duplex()
-    assert pull.pull(pull.values("ab"), duplex) is duplex
-    assert values_of(duplex) == ["A", "B"]
+    pull.values("c") | duplex.sink
+    assert values_of(duplex) == ["C"]
+    made = pull.pull(pull.values("ab"), Duplex())
+    assert isinstance(made, pull.PullSource)  # as `|` gives it, and pull of npm
+    assert list(made) == ["A", "B"]
 
 
 def test_a_through_and_a_duplex_are_a_through():

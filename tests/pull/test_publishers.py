@@ -282,6 +282,14 @@ def test_a_second_subscription_is_cancelled():
     assert (publisher.cancels, second.cancels) == (0, 1)
 
 
+def test_a_subscription_that_comes_twice_fails_the_stream():
+    publisher = Publisher()
+    asker = Asker(pull.from_publisher(publisher)).ask()
+    publisher.subscriber.on_subscribe(publisher)
+    assert repr(asker.ends) == "[ProtocolError('rule 2.12: the publisher sent its subscription twice')]"
+    assert publisher.cancels == 1
+
+
 def test_an_element_that_was_not_requested_fails_the_stream_by_its_rule():
     publisher = Publisher()
     asker = Asker(pull.from_publisher(publisher)).ask()

@@ -211,3 +211,37 @@ def test_the_operation_of_a_drain_aborts_it():
         sink = pull.drain(op, told.append)
         pull.pull(pull.values([1, 2, 3]), *modules, sink)
     assert (seen, told) == ([1, 2] * 3, [ERROR] * 3)
+
+
+class AllAtOnce:
+    """A source that answers nothing until it was asked three times, and then two values and the end."""
+
+    def __init__(self):
+        self.asked = []
+        self.requests = []
+
+    def __call__(self, abort, answer=None):
+        self.requests.append(abort)
+        self.asked.append(answer)
+        if len(self.requests) == 3:
+            for given in ((None, 1), (None, 2), (True,)):
+                self.asked.pop(0)(*given)
+
+
+@pytest.mark.parametrize("act", [lambda asker: asker.abort(ERROR), lambda asker: asker.ask()], ids=["abort", "ask"])
+@pytest.mark.parametrize("through", [pull.map(int), pull.through(), pull.scan(max, 0)], ids=str)
+def test_nothing_goes_up_behind_an_end_that_waits_for_its_turn(through, act):
+    source = AllAtOnce()
+    asker = Asker(pull.pull(lambda abort, answer=None: source(abort, answer), through))
+    take = asker.answer
+
+    def answer(end, value=None, /):
+        take(end, value)
+        if value == 1:
+            act(asker)
+
+    asker.answer = answer
+    asker.ask(3)
+    assert source.requests == [None] * 3
+    assert len(asker.answers) == 4
+    assert asker.ends[-1] in (True, ERROR)

@@ -88,8 +88,7 @@ class PullSource(Generic[A]):
     @overload
     def __or__(self, module: Duplex[A, B]) -> PullSource[B]: ...
     def __or__(self, module: Any) -> Any:
-        made = composed(self, module)
-        return source_of(made) if _is_duplex(module) else made
+        return composed(self, module)
 
 
 class PullThrough(Generic[A, B]):
@@ -183,7 +182,8 @@ def composed(*modules: Any) -> Any:
         if isinstance(found[position - 1], PullSink):
             before = found[position - 1].name
             raise CompositionError(f"pull: module {position} follows {before}, a sink; a sink can only come last")
-    return reduce(_followed if isinstance(found[0], PullThrough) else _read_by, _fused(found))
+    made = reduce(_followed if isinstance(found[0], PullThrough) else _read_by, _fused(found))
+    return source_of(made) if len(found) > 1 and made is found[-1] else made  # a duplex is read by what follows
 
 
 def _module(position: int, given: Any) -> Any:

@@ -6,6 +6,7 @@ is asked: without a module between them each value would take a few frames of th
 
 from __future__ import annotations
 
+from functools import partial
 from threading import get_ident
 from typing import Any
 
@@ -19,17 +20,22 @@ from penstock.pull.ground.turn import Line
 class Plain:
     """A hand-written source, read by one request after the other; none is made while another one has not returned."""
 
-    __slots__ = ("_line", "_read", "level")
+    __slots__ = ("_left", "_line", "_overtaken", "_read", "level")
 
     def __init__(self, read: Read) -> None:
         self.level = level_above(read)
         self._read = read
         self._line = Line()
+        self._overtaken = False
+        """Whether an abort waits behind asks: they are not made any more, and end with it (property A4)."""
+        self._left: list[Answer] = []
+        """Who asked and was overtaken."""
 
     def read(self, abort: Abort, answer: Answer | None = None, /) -> None:
         """Ask for a value, or abort."""
         if self._line.owner == get_ident():
             if asks(abort) or self._line.queue:
+                self._overtaken = self._overtaken or not asks(abort)
                 self._line.run(self._afterwards, abort, answer)
             else:
                 self._read(abort, answer)  # property A7: at once, also from inside an answer
@@ -38,6 +44,13 @@ class Plain:
 
     def _afterwards(self, abort: Abort, answer: Answer | None) -> None:
         """Make a request whose caller has returned, so that no error can be raised to it."""
+        if self._overtaken and asks(abort) and answer is not None:
+            self._left.append(answer)
+            return
+        if self._left:
+            answer = partial(_answer_all, [*self._left, answer])
+            self._left.clear()
+        self._overtaken = False
         once = None if answer is None else AnswerOnce(answer)
         try:
             self._read(abort, once)
@@ -48,6 +61,12 @@ class Plain:
                 read_raised(error)
             else:
                 once(raised(error))
+
+
+def _answer_all(answers: list[Answer | None], end: bool | Exception | None, value: Any = None, /) -> None:
+    for answer in answers:
+        if answer is not None:
+            give(answer, end, value)
 
 
 class AnswerOnce:

@@ -43,7 +43,7 @@ class Fused:
 
     __slots__ = (
         "_aborted", "_answers", "_asked", "_asking", "_box", "_closing", "_concurrent", "_hooks", "_line", "_number",
-        "_on_answer", "_run", "_steps", "_upstream", "_upstream_at_once", "_waiting", "end", "level",
+        "_on_answer", "_run", "_said_end", "_steps", "_upstream", "_upstream_at_once", "_waiting", "end", "level",
     )  # fmt: skip
 
     def __init__(self, upstream: Read, steps: tuple[Step, ...]) -> None:
@@ -64,6 +64,8 @@ class Fused:
         """The request whose read has not returned, unless it was answered."""
         self._box: tuple[bool | Exception | None, Any] = (None, None)
         """The answer that came before its read returned."""
+        self._said_end = False
+        """Whether upstream has answered with an end that waits for its turn; it is asked and told nothing more."""
         self._on_answer = self._answered
         self._number = self._later
         self.end: End | None = None
@@ -179,7 +181,7 @@ class Fused:
             out = self._asked - self._answers
             if out and not self._concurrent:
                 return  # the answer comes later, and with it the rest
-            if out >= len(waiting):
+            if out >= len(waiting) or self._said_end:
                 return
             if run.last >= 0:
                 self._close(True, run.last)
@@ -243,6 +245,8 @@ class Fused:
             self._asking = 0
             self._box = (end, value)
             return
+        if end is not None and end is not False and number > self._answers:
+            self._said_end = True
         descend(self._line.run, self._arrived, number, end, value)
 
     def _arrived(self, number: int, end: bool | Exception | None, value: Any) -> None:
@@ -255,6 +259,7 @@ class Fused:
         """Return the value that an answer carries, unless it is no value, or comes when it should not."""
         if number != self._answers + 1:
             if number <= self._answers:
+                self._said_end = False  # no second answer is an end
                 twice(number)
             elif self.end is None:
                 self._close(PullError("B3", f"request {number} was answered before request {self._answers + 1}"), 0)
@@ -318,7 +323,10 @@ class Fused:
         if self._run is not None:
             self._run.halt()
         self._hooks.up(at, end)
-        descend(self._abort, end, partial(self._confirmed, at))
+        if self._said_end:  # property A6: there is nothing left to abort
+            self._confirmed(at, True)
+        else:
+            descend(self._abort, end, partial(self._confirmed, at))
 
     def _abort(self, end: End, confirmed: Answer) -> None:
         try:

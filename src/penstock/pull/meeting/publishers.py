@@ -292,6 +292,9 @@ class SubscribedSource:
         self._serial.run(self._settle, True)
 
     def _subscribed(self, subscription: Subscription) -> None:
+        if subscription is self._subscription:  # to cancel it is to cut the stream off
+            self._settle(ProtocolError("2.12", "the publisher sent its subscription twice"), cancel=True)
+            return
         if self._subscription is not None or self._end is not None or self._unseen is not None:
             subscription.cancel()  # rule 2.5
             return
