@@ -14,6 +14,8 @@ from penstock import (
     Next,
     Overflow,
     OverflowedError,
+    Recorder,
+    Resumption,
     Slow,
     Stream,
     VirtualClock,
@@ -36,6 +38,10 @@ ASYNC = "from_async_iterable: items must be an asynchronous iterable, "
 WRAP = "; wrap an iterable in Stream.from_iterable"
 FROM = Stream.range(3)
 CLOCK = VirtualClock()
+HALF = Fraction(1, 2)
+DURATION = "interval: seconds must be seconds or a timedelta, got "
+INT = "; int() makes one of it"
+AWAITS = "; map_async awaits one"
 TOGETHER = "flat_map: prefetch must be given together with concurrency, got 0"
 
 
@@ -47,6 +53,30 @@ async def nothing(_: int) -> None:
     return None
 
 
+class Seven:
+    """Be a whole number of another make."""
+
+    def __index__(self) -> int:
+        return 7
+
+    def __repr__(self) -> str:
+        return "seven"
+
+
+class Called:
+    """Be called, and awaited."""
+
+    async def __call__(self, n: int) -> int:
+        return 2 * n
+
+
+class Doubling(Called):
+    """Have that from elsewhere."""
+
+    def __repr__(self) -> str:
+        return "doubling"
+
+
 # Arguments, refused at the call.
 
 REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
@@ -56,6 +86,9 @@ REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: Stream.range(NOTHING), TypeError, "range: start must be a number, got None"),
     (lambda: Stream.range(1, 5, NOTHING), TypeError, "range: step must be a number, got None"),
     (lambda: Stream.range(int), TypeError, "range: start must be a number, got <class 'int'>"),
+    (lambda: Stream.range(1j), TypeError, "range: start must be a number, got 1j"),
+    (lambda: Stream.range(1, 5, 0), ValueError, "range: step must not be zero, got 0"),
+    (lambda: Stream.range(5, step=0), ValueError, "range: step must not be zero, got 0"),
     (lambda: FROM.with_context(NOTHING), TypeError, "with_context: values must be a Mapping, got None"),
     (lambda: VirtualClock(NOTHING), TypeError, "VirtualClock: start must be seconds, got None"),
     (lambda: VirtualClock(float("nan")), ValueError, "VirtualClock: start must be finite, got nan"),
@@ -67,12 +100,20 @@ REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: Stream.create(5), TypeError, "create: attach must be callable, got 5"),
     (lambda: Stream.create(noop, size=0), ValueError, "create: size must be >= 1, got 0"),
     (lambda: Stream.create(noop, size="3"), TypeError, "create: size must be a whole number, got '3'"),
+    (lambda: Stream.create(noop, size=Seven()), TypeError, "create: size must be a whole number, got seven" + INT),
     (lambda: Stream.create(noop, overflow="drop"), TypeError, "create: overflow must be an Overflow, got 'drop'"),
     (lambda: Stream.interval(0), ValueError, "interval: seconds must be > 0 and finite, got 0"),
     (lambda: Stream.interval(float("inf")), ValueError, "interval: seconds must be > 0 and finite, got inf"),
     (lambda: Stream.interval(float("nan")), ValueError, "interval: seconds must be > 0 and finite, got nan"),
     (lambda: Stream.interval("1"), TypeError, "interval: seconds must be seconds or a timedelta, got '1'"),
+    (lambda: Stream.interval(10**400), ValueError, f"interval: seconds must be > 0 and finite, got {10**400}"),
+    (lambda: Stream.interval(HALF), TypeError, DURATION + "Fraction(1, 2); float() makes seconds of it"),
     (lambda: Stream.interval(1, size=0), ValueError, "interval: size must be >= 1, got 0"),
+    (lambda: Stream.range(3).end_with(create=5), TypeError, "end_with: create must be functions in a list, got 5"),
+    (lambda: Stream.range(3).start_with(create=list), TypeError,
+     "start_with: create must be functions in a list, got <class 'list'>"),
+    (lambda: Stream.range(3).start_with(create=[5]), TypeError, "start_with: create must be callable, got 5"),
+    (lambda: Resumption.of(5), TypeError, "Resumption.of: stream must be a Stream, got 5"),
     (lambda: Stream.range(3).map(5), TypeError, "map: fn must be callable, got 5"),
     (lambda: Stream.range(3).filter(NOTHING), TypeError, "filter: predicate must be callable, got None"),
     (lambda: Stream.range(3).flat_map(5), TypeError, "flat_map: fn must be callable, got 5"),
@@ -209,6 +250,9 @@ REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: FROM.retry(jitter=2), ValueError, "retry: jitter must be between 0 and 1, got 2"),
     (lambda: FROM.publish(size=0), ValueError, "publish: size must be >= 1, got 0"),
     (lambda: FROM.cache(size=0), ValueError, "cache: size must be >= 1, got 0"),
+    (lambda: FROM.observed(Recorder(), clock=5), TypeError, "observe: clock must be a Clock, got 5"),
+    (lambda: FROM.map(Doubling()), TypeError, "map: fn must not be a coroutine function, got doubling" + AWAITS),
+    (lambda: CLOCK.advance("1"), TypeError, "advance: seconds must be seconds or a timedelta, got '1'"),
     (lambda: flow(5), TypeError, "flow: fn must be a function from Stream to Stream, got 5"),
     (lambda: processor(5), TypeError, "processor: flow must be a Flow, got 5"),
     (lambda: subscriber(5), TypeError, "subscriber: sink must be a Sink, got 5"),
@@ -276,13 +320,6 @@ def test_an_illegal_request_fails_the_stream(name: str, n: Any) -> None:
     probe.subscription.request(5)
     probe.cancel()
     assert len(ends) == 1
-
-
-class Seven:
-    """Be a whole number of another make."""
-
-    def __index__(self) -> int:
-        return 7
 
 
 @pytest.mark.parametrize("name", RUNS)

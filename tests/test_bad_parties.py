@@ -16,12 +16,15 @@ from penstock import (
     Registry,
     Sink,
     Stream,
+    Subscriber,
+    Subscription,
     flow,
     inline,
     processor,
     set_on_dropped,
     subscriber,
 )
+from penstock.errors import InterruptionError
 from penstock.testing import ManualPublisher, PlannedBreach, Probe, subscribed
 from tests.engine.parts import FORMS, Items, Plain, ended
 from tests.engine.runs.test_drain import RUNS
@@ -252,6 +255,38 @@ def test_a_request_that_raises_fails_by_rule_3_16() -> None:
     upstream, probe = broken(PlannedBreach.RAISE_IN_REQUEST)
     assert type(probe.error) is ProtocolError
     assert str(probe.error).startswith("rule 3.16: the publisher's request raised RuntimeError(")
+    assert upstream.cancelled
+
+
+def test_a_request_that_is_interrupted_ends_the_stream() -> None:
+    class Interrupted:
+        def request(self, n: int, /) -> None:
+            raise KeyboardInterrupt
+
+        def cancel(self) -> None:
+            cancelled.append(True)
+
+    class Given:
+        def subscribe(self, subscriber: Subscriber[int], /) -> None:
+            subscriber.on_subscribe(Interrupted())
+
+    cancelled: list[bool] = []
+    probe: Probe[int] = Probe()
+    Stream.from_publisher(Given()).subscribe(probe)
+    with pytest.raises(KeyboardInterrupt):
+        probe.request(1)
+    assert type(probe.error) is InterruptionError
+    assert cancelled == [True]
+
+
+def test_a_subscriber_that_is_interrupted_in_on_subscribe_leaves_no_upstream_open() -> None:
+    class Interrupted(Probe[int]):
+        def on_subscribe(self, subscription: Subscription, /) -> None:
+            raise KeyboardInterrupt
+
+    upstream: ManualPublisher[int] = ManualPublisher()
+    with pytest.raises(KeyboardInterrupt):
+        Stream.from_publisher(upstream).subscribe(Interrupted())
     assert upstream.cancelled
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from penstock import RunCancelledError, Sink, Stream, branch, flow, inline, thread
+from penstock import Dropped, RunCancelledError, Sink, Stream, branch, flow, inline, set_on_dropped, thread
+from tests.engine.test_depth import NESTED
 
 WAIT = 60
 
@@ -138,6 +139,64 @@ def test_a_thousand_streams_nested_in_a_branch_are_waited_for() -> None:
     assert (Stream.range(5) | branch(Sink.count(), flow(nested) | Sink.to_list())).run().wait(WAIT) == (5, [*range(5)])
 
 
+INSIDE_FUNCTIONS = {"defer", "from_publisher", "using", "switch_map"}
+"""The ways to nest streams in which a function or a publisher has the stream, so that a flow cannot be made of them."""
+
+
+@pytest.mark.parametrize("levels", [11, 1000])
+@pytest.mark.parametrize("name", [name for name in NESTED if name not in INSIDE_FUNCTIONS])
+def test_however_deep_a_branch_is_nested_it_gets_every_element(name: str, levels: int) -> None:
+    def nested(numbers: Stream[Any]) -> Stream[Any]:
+        for _ in range(levels):
+            numbers = NESTED[name](numbers)
+        return numbers
+
+    assert (Stream.range(3) | branch(flow(nested) | Sink.to_list(), Sink.count())).run().wait(WAIT) == ([0, 1, 2], 3)
+
+
+positive = flow(lambda numbers: numbers.map(abs))
+
+
+def inside_of_each_other(count: int) -> Sink[Any, Any]:
+    sink: Sink[Any, Any] = Sink.to_list()
+    for _ in range(count):
+        sink = positive | branch(sink, Sink.count())
+    return sink
+
+
+def test_a_thousand_branches_inside_of_each_other_are_values() -> None:
+    sink = inside_of_each_other(1000)
+    assert sink == inside_of_each_other(1000)
+    assert sink != inside_of_each_other(1001)
+    assert hash(sink) == hash(inside_of_each_other(1000))
+    assert repr(sink) == "Sink(branches)"
+    assert pickle.loads(pickle.dumps(sink)) == sink
+    assert copy.deepcopy(sink) == sink
+    assert len(pickle.loads(pickle.dumps(sink)).explain().places) == len(sink.explain().places) > 2000
+
+
+def test_a_thousand_branches_inside_of_each_other_run() -> None:
+    levels = 1000
+    sink: Sink[Any, Any] = Sink.to_list()
+    for _ in range(levels):
+        sink = branch(sink, Sink.count())
+    result = (Stream.range(3) | sink).run().wait(WAIT)
+    for _ in range(levels):
+        result, count = result
+        assert count == 3
+    assert result == [0, 1, 2]
+
+
+def test_a_failure_ends_a_thousand_branches_inside_of_each_other() -> None:
+    closed = threading.Event()
+    with pytest.raises(ZeroDivisionError):
+        (
+            Stream.just(1, 0).map(lambda n: 1 // n).do_finally(closed.set)
+            | branch(inside_of_each_other(1000), Sink.count())
+        ).run().wait(WAIT)
+    assert closed.wait(WAIT)
+
+
 def test_a_sink_that_has_enough_leaves_the_others_alone() -> None:
     first = Sink.of(lambda numbers: numbers.take(2).to_list())
     assert (Stream.range(10_000) | branch(first, Sink.count())).run().wait(WAIT) == ([0, 1], 10_000)
@@ -173,6 +232,17 @@ def test_a_failure_of_one_ends_the_others() -> None:
 def test_a_failure_of_the_stream_is_raised() -> None:
     with pytest.raises(KeyError, match="lost"):
         (Stream.just(1).concat(Stream.error(KeyError("lost"))) | branch(Sink.count(), Sink.count())).run().wait(WAIT)
+
+
+def test_a_failure_of_the_stream_is_raised_and_not_reported_as_well() -> None:
+    dropped: list[Dropped] = []
+    before = set_on_dropped(dropped.append)
+    try:
+        with pytest.raises(KeyError, match="lost"):
+            (Stream.error(KeyError("lost")) | branch(Sink.count(), odd | Sink.to_list(), Sink.last())).run().wait(WAIT)
+    finally:
+        set_on_dropped(before)
+    assert dropped == []
 
 
 def test_a_slow_sink_holds_the_others_back() -> None:

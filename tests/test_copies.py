@@ -16,7 +16,21 @@ from typing import Any
 import pytest
 
 import penstock.operators
-from penstock import Emitter, Recorder, Registry, Slow, Stream, inline, observe, pool, thread
+from penstock import (
+    Emitter,
+    Recorder,
+    Registry,
+    Slow,
+    Stream,
+    SystemClock,
+    VirtualClock,
+    flow,
+    inline,
+    observe,
+    pool,
+    processor,
+    thread,
+)
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.signals import Next
 from penstock.stage import Joint, Source, Stage
@@ -147,6 +161,16 @@ STAY: dict[str, tuple[Callable[[], Stream[Any]], str, str]] = {
         "with_context: <ContextVar name='nowhere' at ADDRESS>",
         "it is a global of no module, by which it could be found elsewhere",
     ),
+    "clock": (
+        lambda: OVER.delay(1, clock=VirtualClock()),
+        "VirtualClock: virtual time",
+        "who advances one would not move the other; make it where it is used",
+    ),
+    "via": (
+        lambda: OVER.via(processor(flow(lambda stream: stream.map(same)))),
+        "processor: a processor",
+        "it serves one stream; use the flow that it was made of",
+    ),
     "group_by": (group, "group_by: a group", UNDER_WAY),
     "window": (window, "window: a window", UNDER_WAY),
 }
@@ -236,3 +260,11 @@ def test_what_records_is_made_where_it_is_not_known() -> None:
     list(one)
     assert one == two
     assert one._chain.source.observer.listener.runs == 1
+
+
+def test_a_clock_of_the_system_is_equal_to_any_other() -> None:
+    stream = OVER.delay(0.001, clock=SystemClock())
+    for made in (pickle.loads(pickle.dumps(stream)), copy.deepcopy(stream), OVER.delay(0.001)):
+        assert made == stream
+        assert hash(made) == hash(stream)
+        assert list(made) == list(OVER)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, Ty
 
 from penstock.engine.doors.inlet import Inlet, Receiver
 from penstock.engine.doors.iterate import value_async
-from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.chain import Chain, Composed
 from penstock.engine.runs.wiring import connect
 from penstock.engine.watching.observe import observed
 from penstock.engine.weaving.blame import describe, operator_name
@@ -47,7 +47,7 @@ R4 = TypeVar("R4")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Flow(Generic[A_contra, B_co]):
+class Flow(Composed, Generic[A_contra, B_co]):
     """A chain without a source, recorded from a function; made by `@flow`.
 
     >>> @flow
@@ -220,16 +220,16 @@ def text_of(part: Any) -> str:
 
 def _elsewhere(parts: tuple[Any, ...]) -> Iterator[Elsewhere]:
     """Return the sources among parts, and in what they branch into, that cannot run in this process."""
-    for part in parts:
+    waiting = list(reversed(parts))
+    while waiting:  # branches may be nested deeper than Python's stack
+        part = waiting.pop()
         if isinstance(part, Stage | Joint):
             continue
         source = part._chain.source
         if isinstance(part, Inputs):
-            for stream in part.streams:
-                yield from _elsewhere(pieces(stream))
+            waiting.extend(piece for stream in reversed(part.streams) for piece in reversed(pieces(stream)))
         elif isinstance(source, Branches):
-            for end in source.ends:
-                yield from _elsewhere(pieces(end))
+            waiting.extend(piece for end in reversed(source.ends) for piece in reversed(pieces(end)))
         elif isinstance(source, Elsewhere):
             yield source
 

@@ -27,11 +27,10 @@ from penstock.engine.doors.processed import Via, processes
 from penstock.engine.grounds.async_work import CONCURRENCY
 from penstock.engine.many.broadcast import Connection
 from penstock.engine.many.emitter import EmitResult, Emitter, Overflow
-from penstock.engine.many.partition_run import Fork
 from penstock.engine.many.shared_run import Slow
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.places.lent_executors import AnyExecutor, executor_given
-from penstock.engine.runs.chain import Chain
+from penstock.engine.runs.chain import Chain, Composed
 from penstock.engine.runs.one_result import refuse_several
 from penstock.engine.runs.wiring import connect, pull
 from penstock.engine.watching.observe import Listener, Observer, observed
@@ -40,12 +39,18 @@ from penstock.engine.weaving.assembly import places_with, tracing
 from penstock.engine.weaving.handled_errors import When
 from penstock.engine.weaving.segment import close
 from penstock.engine.words.abilities import Added, Ordered, Shared
-from penstock.engine.words.arguments import Missing, awaits, count_given, elements_given, function_given
+from penstock.engine.words.arguments import (
+    Missing,
+    awaits,
+    count_given,
+    elements_given,
+    function_given,
+    functions_given,
+)
 from penstock.engine.words.ranked import key_given
 from penstock.engine.words.required import Required
 from penstock.engine.words.several import Iterated
 from penstock.engine.words.signals import Completed, Failed, Next, Signal
-from penstock.engine.words.steps import numbers_given
 from penstock.operators.all import All
 from penstock.operators.any import Any as AnyElement
 from penstock.operators.average import Average
@@ -123,11 +128,11 @@ from penstock.operators.on_error_resume import OnErrorResume
 from penstock.operators.on_error_return import OnErrorReturn
 from penstock.operators.pairwise import Pairwise
 from penstock.operators.parallel import Parallel
-from penstock.operators.partition import Partition
+from penstock.operators.partition import Fork, Partition
 from penstock.operators.publish import Publish
 from penstock.operators.publish_on import PublishOn
 from penstock.operators.race import Race
-from penstock.operators.range import Range
+from penstock.operators.range import Range, numbers_given
 from penstock.operators.reduce import Reduce
 from penstock.operators.repeat import Repeat
 from penstock.operators.replay import Replay
@@ -290,7 +295,7 @@ class _Names(type):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Stream(Iterated, Generic[T_co], metaclass=_Names):
+class Stream(Composed, Iterated, Generic[T_co], metaclass=_Names):
     """A description of a stream of elements; nothing runs until it is subscribed, iterated or awaited.
 
     >>> list(Stream.range(10).filter(lambda n: n % 2).map(str))
@@ -1354,12 +1359,12 @@ class Stream(Iterated, Generic[T_co], metaclass=_Names):
 
         Args:
             items: The elements that come first.
-            create: Functions without arguments.
+            create: Functions without arguments, in a list.
 
         >>> list(Stream.just(2, 3).start_with(0, 1))
         [0, 1, 2, 3]
         """
-        made = tuple(create)
+        made = functions_given("start_with", "create", create)
         if not made:
             return self._then(StartWith(items))
         return Stream.from_callable(made[0], *made[1:]).concat(self)._then(StartWith(items))
@@ -1371,12 +1376,12 @@ class Stream(Iterated, Generic[T_co], metaclass=_Names):
 
         Args:
             items: The elements that come last.
-            create: Functions without arguments.
+            create: Functions without arguments, in a list.
 
         >>> list(Stream.just(0, 1).end_with(2, 3))
         [0, 1, 2, 3]
         """
-        made = tuple(create)
+        made = functions_given("end_with", "create", create)
         ended = self._then(EndWith(items))
         return ended.concat(Stream.from_callable(made[0], *made[1:])) if made else ended
 

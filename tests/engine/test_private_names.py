@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penstock import Stream, inline
+from penstock import Recorder, Stream, inline
 from tests.engine.parts import Plain
 
 VARIABLE: ContextVar[int] = ContextVar("private_names")
@@ -188,3 +188,27 @@ def test_a_function_is_called_and_asked_for_nothing_else() -> None:
 
     assert list(Stream.just(1).switch_map(Switches())) == [1, 10]
     assert list(Stream.just(1, 2).concat_map(Switches())) == [1, 10, 2, 20]
+
+
+class Faceless:
+    """An element that lets nothing be asked of it, its class included."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        raise AssertionError("the engine asked an element for its class")
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda stream: stream.observed(Recorder()),
+        lambda stream: stream.map(lambda element: element).observed(Recorder()),
+        lambda stream: stream.concat(Stream.empty()).observed(Recorder()),
+        lambda stream: stream.merge(Stream.empty()),
+    ],
+    ids=["observed", "observed behind a stage", "observed inside concat", "merge"],
+)
+def test_an_element_of_just_is_asked_for_nothing(use: Callable[[Stream[Any]], Stream[Any]]) -> None:
+    element = Faceless()
+    (found,) = use(Stream.just(element))
+    assert found is element

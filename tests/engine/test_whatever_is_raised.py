@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from penstock import Dropped, Recorder, Stream, assembly_trace, observe, thread
+from penstock import Dropped, Recorder, Stream, Subject, Subscription, assembly_trace, observe, thread
 from penstock.errors import InterruptionError
 from penstock.testing import Probe
 from tests.engine.calling import CALLED, LOST, TOLD, Fn, parameters
-from tests.engine.parts import FORMS, Items
+from tests.engine.parts import FORMS, Items, Plain
 from tests.engine.watch import PATIENCE
 
 
@@ -295,6 +296,89 @@ def test_an_interruption_where_it_is_subscribed_on_another_thread_is_heard(way: 
     interruption = SystemExit("now")
     error = raised_by(way, CALLED[called](Stream.range(3), raising(interruption)).subscribe_on(thread()))
     assert error is interruption or type(error) is InterruptionError
+
+
+LATER: dict[str, Callable[[Stream[int]], Stream[Any]]] = {
+    "publish_on": lambda stream: stream.publish_on(thread(), prefetch=2),
+    "map, publish_on": lambda stream: stream.map(str).publish_on(thread(), prefetch=2),
+    "publish_on, publish_on": lambda stream: stream.publish_on(thread(), prefetch=2).publish_on(thread(), prefetch=2),
+    "buffer_timeout": lambda stream: stream.buffer_timeout(2, 1.0).publish_on(thread(), prefetch=1),
+    "parallel": lambda stream: stream.parallel(2, lambda rail: rail.map(str), prefetch=2),
+    "delay": lambda stream: stream.delay(0.0001, size=2),
+}
+
+
+def one_by_one(stream: Stream[Any]) -> list[Any]:
+    """Take all elements as a subscriber of another library that asks for each; return the signals."""
+    ended = threading.Event()
+    signals: list[Any] = []
+
+    class OneByOne(Plain):
+        def on_next(self, element: Any, /) -> None:
+            signals.append(element)
+            assert self.subscription is not None
+            self.subscription.request(1)
+
+        def on_error(self, error: Exception, /) -> None:
+            signals.append(error)
+            ended.set()
+
+    with suppress(SystemExit):  # it passes through the thread that reads, which may be this one
+        stream.subscribe(OneByOne(1))
+    assert ended.wait(PATIENCE)
+    return signals
+
+
+@pytest.mark.parametrize("later", LATER)
+@pytest.mark.parametrize("place", [3, 5])
+def test_an_interruption_of_a_later_request_is_heard_by_any_subscriber(place: int, later: str) -> None:
+    def numbers() -> Iterator[int]:
+        yield from range(place)
+        raise SystemExit("now")
+
+    assert type(one_by_one(LATER[later](Stream.defer(numbers)))[-1]) is InterruptionError
+
+
+WAITING: dict[str, Callable[[Stream[int]], Stream[Any]]] = {
+    "subject": lambda stream: stream,
+    "conflate": lambda stream: stream.conflate(str, lambda some, _: some),
+    "merge_sorted": lambda stream: stream.merge_sorted(Stream.just(0)).skip(1),
+    "zip": lambda stream: stream.zip(Stream.never().start_with(1)),
+    "on_backpressure_buffer": lambda stream: stream.on_backpressure_buffer(9),
+    "checked": lambda stream: stream.checked(),
+    "buffer_timeout": lambda stream: stream.buffer_timeout(9, 1.0),
+    "debounce": lambda stream: stream.debounce(1.0),
+}
+
+
+@pytest.mark.parametrize("name", WAITING)
+def test_a_failure_behind_an_element_that_the_subscriber_raised_at_goes_to_the_hook(
+    name: str, dropped: list[Dropped]
+) -> None:
+    failure, raised = ValueError("upstream"), KeyError("subscriber")
+    subject: Subject[int] = Stream.subject()
+    subscriber = Plain(on_next=raising(raised))
+    WAITING[name](subject).subscribe(subscriber)
+    assert subscriber.subscription is not None
+    subject.emit(1)
+    subject.fail(failure)
+    subscriber.subscription.request(1)
+    assert [one.error for one in dropped] in ([failure, raised], [raised, failure])
+    dropped.clear()
+
+
+def test_a_failure_before_the_subscription_that_the_subscriber_raised_at_goes_to_the_hook(
+    dropped: list[Dropped],
+) -> None:
+    failure, raised = ValueError("upstream"), KeyError("subscriber")
+
+    class Raises(Plain):
+        def on_subscribe(self, subscription: Subscription, /) -> None:
+            raise raised
+
+    Stream.never().with_latest_from(Stream.error(failure)).subscribe(Raises())
+    assert [one.error for one in dropped] in ([failure, raised], [raised, failure])
+    dropped.clear()
 
 
 def fails(_: object) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from penstock import Overflow, Slow, Stream, inline, pool, thread
+from penstock import Overflow, Slow, Stream, flow, inline, pool, processor, thread
 from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.places.clocks import SystemClock
 from penstock.engine.runs.chain import Chain
@@ -227,6 +227,11 @@ def from_publisher(bench: Bench) -> None:
     bench.take(Stream.from_publisher(bench.feed("a")))
 
 
+@part(FRESH, ASKED, OPEN)
+def through_processor(bench: Bench) -> None:
+    bench.take(bench.feed("a").via(processor(flow(lambda stream: stream.map(lambda e: f"{e}'")))))
+
+
 # Stages behind signals, and at the head.
 
 
@@ -238,6 +243,11 @@ def pushed(bench: Bench) -> None:
 @part(FRESH, ASKED, OPEN)
 def pushed_filter(bench: Bench) -> None:
     bench.take(bench.feed("a").filter(lambda e: int(e[1:]) % 2))
+
+
+@part(FRESH, ASKED, OPEN)
+def pushed_starved(bench: Bench) -> None:
+    bench.take(bench.feed("a").skip(1))
 
 
 @part(FRESH, ASKED, OPEN)

@@ -219,3 +219,12 @@ def test_a_slow_upstream_is_asked_for_all_that_may_come_in_a_few_requests() -> N
     subscribed(Stream.from_publisher(upstream).expand(lambda _: Stream.never(), concurrency=10**12), 1)
     assert upstream.requested == 10**12
     assert len(upstream.requests) <= 2
+
+
+@pytest.mark.parametrize("concurrency", [1, 2, 3])
+@pytest.mark.parametrize("joints", [1, 22, 23, 24, 30, 60])
+def test_elements_of_upstream_keep_their_order_in_a_long_row(joints: int, concurrency: int) -> None:
+    stream = Stream.range(6)
+    for _ in range(joints):
+        stream = stream.expand(lambda _: Stream.empty(), concurrency=concurrency)
+    assert list(stream) == list(range(6))

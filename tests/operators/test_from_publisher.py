@@ -86,6 +86,28 @@ def test_a_second_subscription_is_cancelled() -> None:
     assert probe.elements == ["a"]
 
 
+class GreetsTwice:
+    """A publisher that signals on_subscribe again, with the subscription that it has given already."""
+
+    cancelled = False
+
+    def subscribe(self, subscriber: Any, /) -> None:
+        subscriber.on_subscribe(self)
+        subscriber.on_subscribe(self)
+
+    def request(self, n: int, /) -> None: ...
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+def test_a_subscription_that_comes_twice_fails_the_stream() -> None:
+    publisher = GreetsTwice()
+    error = failure_of(Stream.from_publisher(publisher))
+    assert repr(error) == "ProtocolError('rule 2.12: the publisher sent its subscription twice')"
+    assert publisher.cancelled
+
+
 def test_a_publisher_that_raises_in_subscribe_fails_the_stream() -> None:
     error = failure_of(Stream.from_publisher(ManualPublisher(PlannedBreach.RAISE_IN_SUBSCRIBE)))
     assert repr(error) == "RuntimeError('ManualPublisher: subscribe raises')"

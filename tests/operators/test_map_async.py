@@ -271,17 +271,20 @@ def test_out_of_order_a_failure_comes_at_once() -> None:
     on_a_loop(test)
 
 
-def test_a_failure_of_upstream_comes_after_the_results_before_it() -> None:
+@pytest.mark.parametrize("ordered", [True, False])
+def test_a_failure_of_upstream_comes_after_the_results_before_it(ordered: bool) -> None:
     async def test(work: Work) -> None:
         upstream: ManualPublisher[int] = ManualPublisher()
-        probe = subscribed(Stream.from_publisher(upstream).map_async(work, concurrency=2), 9)
-        upstream.next(1)
-        await work.until(lambda: work.begun == [1])
+        probe = subscribed(Stream.from_publisher(upstream).map_async(work, concurrency=2, ordered=ordered), 9)
+        upstream.next(1, 2)
+        await work.until(lambda: work.begun == [1, 2])
         upstream.fail(KeyError("lost"))
-        assert not probe.ended
         work.finish(1)
+        await work.until(lambda: len(work._under_way) == 1)
+        assert not probe.ended
+        work.finish(2)
         await ended(probe)
-        assert probe.elements == [10]
+        assert probe.elements == [10, 20]
         assert repr(probe.error) == "KeyError('lost')"
 
     on_a_loop(test)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
-from penstock import Dropped, Observation, Recorder, RunState, Stream
+from penstock import Dropped, Observation, Recorder, RunState, Stream, inline, observe
 from penstock.testing import Form, Tracked, subscribed
 from tests.operators.subjects import each_form, failure_of, notes, over, place
 
@@ -22,6 +24,13 @@ def test_refuses_what_does_not_listen(listener: object) -> None:
 def test_refuses_what_is_no_duration() -> None:
     with pytest.raises(ValueError, match=r"^observed: every must be >= 0 and finite, got -1$"):
         Stream.range(3).observed(Recorder(), every=-1)
+
+
+def test_durations_of_a_block_are_seconds_or_a_timedelta() -> None:
+    recorder = Recorder()
+    with observe(recorder, every=timedelta(seconds=1)):
+        assert list(Stream.range(3).publish_on(inline())) == [0, 1, 2]
+    assert recorder.runs == 1
 
 
 @each_form

@@ -255,3 +255,7 @@ def test_a_leaked_stop_is_an_error() -> None:
 
     error = failure_of(Stream.range(3).parallel(2, lambda s: s.map(leak)))
     assert type(error) is RuntimeError
+
+
+def test_as_many_workers_are_made_as_elements_may_be_under_way() -> None:
+    assert list(Stream.range(20).parallel(2**70, steps, prefetch=4)) == model(list(range(20)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from penstock import Stream
@@ -28,8 +30,21 @@ def test_a_huge_range_is_not_counted_out() -> None:
     assert subscribed(Stream.range(10**30), 2).elements == [0, 1]
 
 
+@pytest.mark.parametrize("step", [2, -2, 2.0])
+@pytest.mark.parametrize("stop", [5, 5.0, -5])
+def test_a_stop_alone_takes_a_step(stop: float, step: float) -> None:
+    assert list(Stream.range(stop, step=step)) == list(range(0, int(stop), int(step)))
+
+
 def test_refuses_what_the_built_in_refuses() -> None:
-    with pytest.raises(ValueError, match=r"^range\(\) arg 3 must not be zero$"):
+    with pytest.raises(ValueError, match=r"^range: step must not be zero, got 0$"):
         Stream.range(1, 5, 0)
     with pytest.raises(TypeError, match=r"^range: start must be a number, got '3'$"):
         Stream.range("3")  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("step", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize("numbers", [{"stop": 10}, {"count": 3}], ids=["stop", "count"])
+def test_refuses_a_step_that_is_not_finite(numbers: dict[str, int], step: float) -> None:
+    with pytest.raises(ValueError, match=rf"^range: step must be finite, got {step}$"):
+        Stream.range(0, step=step, **numbers)  # type: ignore[call-overload]

@@ -90,7 +90,8 @@ class ExpandPublishers(Joint[T, T]):
     Emits when any of the publishers does. Backpressures when downstream does: no more than `concurrency` publishers
     are open, each is asked for `prefetch` elements, and upstream for one when nothing waits. At most `size` elements
     wait to be expanded; one more fails it with OverflowedError. Completes when upstream and all publishers have
-    completed; fails with the first failure. Cancels when downstream cancels, all publishers included.
+    completed; fails with the first failure, after what has come by then and ahead of what the others would still give.
+    Cancels when downstream cancels, all publishers included.
     """
 
     fn: Callable[[T], Publisher[T] | Iterable[T] | AsyncIterable[T]]
@@ -113,9 +114,8 @@ class ExpandPublishers(Joint[T, T]):
 class _ExpandRun(Gather):
     """A run that subscribes to the publisher of one waiting element after the other.
 
-    An element of upstream is emitted as that of a publisher with one element. A publisher has a place until its
-    elements are delivered; `_free` counts the places left. A place goes to an element that waits, or else upstream is
-    asked for one.
+    An element of upstream is that of an input with one element. A publisher has a place until its elements are
+    delivered; `_free` counts the places left. A place goes to an element that waits, or else upstream is asked for one.
     """
 
     def __init__(self, step: ExpandPublishers[Any], downstream: Subscriber[Any]) -> None:
@@ -143,7 +143,10 @@ class _ExpandRun(Gather):
         element_or_raise(element, "on_next")
         with self._guard:
             self._asked -= 1
-        self._subscribe((element,))
+        source = self.add()
+        if source is not None:  # no subscription, which may wait for others where the stack is deep, so the order stays
+            self.arrived(source, element)
+            self.finished(source)
 
     def on_error(self, error: Exception, /) -> None:
         element_or_raise(error, "on_error")

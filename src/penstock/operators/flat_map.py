@@ -13,7 +13,8 @@ from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.merging import Gather
 from penstock.engine.grounds.outlet import accepts, element_or_raise
-from penstock.engine.runs.given import at_hand, connect_to
+from penstock.engine.runs.drain import READY
+from penstock.engine.runs.given import chain_of, connect_to
 from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.engine.words.demand import UNBOUNDED
@@ -109,7 +110,7 @@ class _FlatMapRun(Gather):
         fn = self._step.fn
         try:
             given = fn(element)
-            elements = at_hand(given, self.window)
+            elements = _at_hand(given, self.window)
         except Exception as error:  # noqa: BLE001  rule 1.4
             self.fail(blamed(error, self._step, fn))
             return
@@ -157,3 +158,24 @@ class _FlatMapRun(Gather):
         finally:
             if upstream is not None:
                 upstream.cancel()
+
+
+_SEQUENCES = frozenset((list, tuple, range))
+
+
+def _at_hand(given: object, most: int) -> list[Any] | None:
+    """Return the elements of what a user's function returned, if they lie ready and are no more than `most`."""
+    size: int | None
+    if type(given) in _SEQUENCES:
+        size, items = len(given), iter(given)  # type: ignore[arg-type, call-overload]
+    else:
+        chain = chain_of(given)
+        if chain is None or chain.steps or chain.places or chain.watch is not None:
+            return None
+        size = chain.source.length()
+        opener = None if size is None or size > most else chain.source.opener()
+        items = None if opener is None else opener(None)
+    if size is None or size > most or items is None or type(items) not in READY:
+        return None
+    elements = list(items)
+    return None if READY[type(items)] and any(element is None for element in elements) else elements

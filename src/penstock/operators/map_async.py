@@ -26,7 +26,8 @@ class MapAsync(Joint[A, B]):
     Emits when a result is there: in the order of the elements if `ordered`, else as they finish; elements with the
     same `key` are worked on one after the other. Backpressures when downstream does: `concurrency` elements are under
     way and as many more wait, before or after their work. Completes when upstream has completed and all work is done;
-    fails with the first failure. Cancels all work under way.
+    fails with the first failure of the work, and with one of upstream behind the results of what came before it.
+    Cancels all work under way.
     """
 
     fn: Callable[[A], Awaitable[B]]

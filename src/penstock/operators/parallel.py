@@ -108,10 +108,11 @@ class _ParallelRun(Part):
         self._ledger: deque[list[int]] = deque()
         self._owed = step.prefetch
         self._half = (step.prefetch + 1) // 2
-        executor = pool(step.rails) if step.executor is None else step.executor
+        rails = min(step.rails, step.prefetch)  # no more elements are under way than that
+        executor = pool(rails) if step.executor is None else step.executor
         self._workers: list[Worker] = []
         try:
-            for _ in range(step.rails):
+            for _ in range(rails):
                 self._workers.append(worker_of(executor))
         except Exception:
             self._close()
@@ -186,7 +187,7 @@ class _ParallelRun(Part):
             return None
         if self._again:
             return self._again.popleft()
-        count = -(-len(self._pile) // self._step.rails)
+        count = -(-len(self._pile) // len(self._workers))
         if not count:
             return None
         take = self._pile.popleft

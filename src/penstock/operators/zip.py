@@ -62,8 +62,38 @@ class Zip(Source[tuple[Any, ...]]):
         _ZipRun(downstream, len(self.streams), self.prefetch).start(self.streams)
 
 
+class _Inputs(opened):
+    """The iterators whose items are paired."""
+
+    __slots__ = ("looked_at",)
+
+    def __init__(self, openers: list[Opener[Any]], gate: LoopGate | None) -> None:
+        super().__init__(openers, gate)
+        self.looked_at = False
+        """Whether the end is looked for, which must not read anything."""
+
+    def left_in_all(self) -> bool:
+        """Tell whether something has to be read to know whether another row follows."""
+        self.looked_at = any(self.over())
+        return not self.looked_at
+
+    def row(self) -> tuple[Any, ...] | None:
+        """Return one item of each, of those that need not read for it first; None if one has no more."""
+        self.looked_at = False
+        over = self.over()
+        places = sorted(builtins.range(len(over)), key=lambda place: not over[place])
+        found: dict[int, Any] = {}
+        for place in places:
+            for item in self.iterators[place]:
+                found[place] = item
+                break
+            else:
+                return None
+        return tuple([found[place] for place in builtins.range(len(places))])
+
+
 def _side_by_side(openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator[tuple[Any, ...]]:
-    inputs = opened(openers, gate)
+    inputs = _Inputs(openers, gate)
     iterators = inputs.__enter__()
     if gate is not None:
         gate.left = inputs.left_in_all
@@ -83,14 +113,14 @@ def _rows(iterators: list[Iterator[Any]]) -> Iterator[tuple[Any, ...]]:
     return map(itemgetter(*[places.index(place) for place in builtins.range(len(places))]), rows)
 
 
-def _closing(rows: Iterator[tuple[Any, ...]], inputs: opened, gate: LoopGate | None) -> Iterator[tuple[Any, ...]]:
+def _closing(rows: Iterator[tuple[Any, ...]], inputs: _Inputs, gate: LoopGate | None) -> Iterator[tuple[Any, ...]]:
     try:
         yield from rows if gate is None else _ending(rows, inputs)
     finally:
         inputs.__exit__()
 
 
-def _ending(rows: Iterator[tuple[Any, ...]], inputs: opened) -> Iterator[tuple[Any, ...]]:
+def _ending(rows: Iterator[tuple[Any, ...]], inputs: _Inputs) -> Iterator[tuple[Any, ...]]:
     """Pass rows on; where the end is looked for, read those first that need not read for it."""
     for row in rows:
         yield row
@@ -103,7 +133,7 @@ def _ending(rows: Iterator[tuple[Any, ...]], inputs: opened) -> Iterator[tuple[A
 
 def _looked_through(openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator[tuple[Any, ...]]:
     """Do what `_side_by_side` does, and look for None."""
-    inputs = opened(openers, gate)
+    inputs = _Inputs(openers, gate)
     with inputs as iterators:
         if gate is not None:
             gate.left = inputs.left_in_all

@@ -91,10 +91,13 @@ def _knots(boxes: Sequence[Box]) -> tuple[list[_Knot], list[list[int]]]:
 
 def _lower_sources(boxes: Sequence[Box], knots: list[_Knot]) -> None:
     """Let a source stand right above the first box that takes from it."""
+    first: dict[int, int] = {}
     for number, box in enumerate(boxes):
-        takers = [knots[at].rank for at, each in enumerate(boxes) if number in each.inputs]
-        if not box.inputs and takers:
-            knots[number].rank = min(takers) - 1
+        for taken in box.inputs:
+            first[taken] = min(knots[number].rank, first.get(taken, knots[number].rank))
+    for number, box in enumerate(boxes):
+        if not box.inputs and number in first:
+            knots[number].rank = first[number] - 1
 
 
 def _ordered(knots: list[_Knot]) -> list[list[int]]:
@@ -105,14 +108,15 @@ def _ordered(knots: list[_Knot]) -> list[list[int]]:
     best, fewest = [list(rank) for rank in ranks], _crossings(knots, ranks)
     for sweep in range(_SWEEPS):
         downwards = sweep % 2 == 0
+        place = {at: number for each in ranks for number, at in enumerate(each)}
+
+        def wish(at: int, place: dict[int, int] = place, downwards: bool = downwards) -> float:
+            tied = knots[at].above if downwards else knots[at].below
+            return sum(place[each] for each in tied) / len(tied) if tied else place[at]
+
         for rank in ranks[1:] if downwards else ranks[-2::-1]:
-            place = {at: number for each in ranks for number, at in enumerate(each)}
-
-            def wish(at: int, place: dict[int, int] = place, downwards: bool = downwards) -> float:
-                tied = knots[at].above if downwards else knots[at].below
-                return sum(place[each] for each in tied) / len(tied) if tied else place[at]
-
             rank.sort(key=wish)
+            place.update({at: number for number, at in enumerate(rank)})
         found = _crossings(knots, ranks)
         if found < fewest:
             best, fewest = [list(rank) for rank in ranks], found

@@ -11,11 +11,12 @@ from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.many.broadcast import Connection
 from penstock.engine.many.shared_run import Slow
 from penstock.engine.runs.chain import Chain
-from penstock.engine.runs.graft import graft
 from penstock.engine.runs.wiring import connect
 from penstock.engine.watching.observe import observed
+from penstock.engine.words.trampoline import cancelling, working
 from penstock.operators.publish import Publish
 from penstock.run.gathering import Gathering
+from penstock.run.graft import graft
 from penstock.run.result import ResultSubscriber
 from penstock.run.valve import Valve, Valved
 from penstock.spec.interfaces import Subscriber
@@ -82,10 +83,10 @@ class _Branching:
             begun, self._begun = self._begun, True
         if begun:
             return
-        gathering = Gathering(self._is_shared, self._begin)
+        gathering = Gathering(self._is_shared, self._begin, Branches)
         for chain, end in zip(self._chains, self._ends, strict=True):
             connect(gathering.awaited(observed(chain)), end)
-        gathering.come()
+        gathering.begin()
 
     def _is_shared(self, source: Source[Any]) -> bool:
         return isinstance(source, Publish) and source.hub is self._shared.hub
@@ -112,16 +113,16 @@ class _Branching:
         self._let_go()
         if error is None:
             self._outlet.queue.append(tuple(self._results[each] for each in range(len(self._ends))))
-        self._outlet.complete(error)
+        working(partial(self._outlet.complete, error))  # it may be one of other branches, and those of others
 
     def _let_go(self) -> None:
         with self._lock:
             self._over = True
             connection = self._connection
         for end in self._ends:
-            end.cancel()
+            cancelling(end.cancel)
         if connection is not None:
-            connection.cancel()
+            cancelling(connection.cancel)
 
 
 def valved(chain: Chain, valve: Valve) -> Chain:

@@ -8,6 +8,7 @@ from penstock.engine.runs.chain import Chain
 from penstock.plan import Plan, PlannedPart
 from penstock.plan.chains import add_chain
 from penstock.run.branches import Branches, Hole
+from penstock.run.carrying.walking import Walk, walked
 from penstock.stage import Joint, Stage
 
 INPUT = PlannedPart("input", "a stream", after=())
@@ -17,11 +18,11 @@ INPUT = PlannedPart("input", "a stream", after=())
 def explained(before: tuple[PlannedPart, ...], parts: tuple[Any, ...], title: str, *, end: bool = True) -> Plan:
     """Return the plan of parts (streams, flows, steps, sinks) behind what stands before; the last may be an end."""
     places = list(before)
-    _add(places, parts, len(places) - 1 if places else None, end)
+    walked(_add(places, parts, len(places) - 1 if places else None, end))
     return Plan(tuple(places), title)
 
 
-def _add(places: list[PlannedPart], parts: tuple[Any, ...], after: int | None, end: bool) -> None:
+def _add(places: list[PlannedPart], parts: tuple[Any, ...], after: int | None, end: bool) -> Walk[None]:
     """Add parts, and what they branch into, to those that are there, behind one of them."""
     for number, part in enumerate(parts, 1):
         chain = Chain(Hole(), (part,)) if isinstance(part, Stage | Joint) else part._chain
@@ -30,7 +31,7 @@ def _add(places: list[PlannedPart], parts: tuple[Any, ...], after: int | None, e
             if not isinstance(chain.source.stream.source, Hole):  # it is filled
                 after = add_chain(places, chain.source.stream, after=behind, hole=Hole)
             for each in chain.source.ends:
-                _add(places, each._parts or (each,), after, True)
+                yield _add(places, each._parts or (each,), after, True)
             continue
         after = add_chain(places, chain, after=behind, hole=Hole, end=end and number == len(parts))
 

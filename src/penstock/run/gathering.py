@@ -1,8 +1,9 @@
 """gathering: know when all that will subscribe to a stream at the beginning of a run have done so.
 
 Most sources subscribe to the streams inside of them at once. `subscribe_on` and `delay_subscription` do it later, on
-another thread or by a clock, and `concat` and `switch_if_empty` when the stream before has ended. Such a source is
-waited for from the moment it is subscribed itself until it has subscribed to the stream, or has ended, or is cancelled.
+another thread or by a clock, and `concat` and `switch_if_empty` when the stream before has ended; branches do when all
+of them have come. Such a source is waited for from the moment it is subscribed itself until it has subscribed to the
+stream, or has ended, or is cancelled. Sources that are nested deep subscribe behind those that they are in.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from penstock.engine.grounds.bystander import Bystander
 from penstock.engine.runs.chain import Chain, inner_chains, with_other_chains
 from penstock.engine.runs.wiring import connect
+from penstock.engine.words.trampoline import when_subscribed
 from penstock.operators.concat import Concat
 from penstock.operators.delay_subscription import DelaySubscription
 from penstock.operators.subscribe_on import SubscribeOn
@@ -29,9 +31,12 @@ _LATE = (Concat, DelaySubscription, SubscribeOn, SwitchIfEmpty)
 class Gathering:
     """The count of those that are still to come; it calls a function once, when all have come."""
 
-    def __init__(self, is_entry: Callable[[Source[Any]], bool], on_all: Callable[[], None]) -> None:
+    def __init__(
+        self, is_entry: Callable[[Source[Any]], bool], on_all: Callable[[], None], *late: type[Source[Any]]
+    ) -> None:
         self._is_entry = is_entry
         self._on_all = on_all
+        self._late = _LATE + late
         self._lock = Lock()
         self._awaited = 1
 
@@ -48,6 +53,10 @@ class Gathering:
             all_came = not self._awaited
         if all_came:
             self._on_all()
+
+    def begin(self) -> None:
+        """Wait for the others alone, when all that subscribe at once have done so."""
+        when_subscribed(self.come)
 
     def awaited(self, chain: Chain) -> Chain:
         """Return a chain whose late sources are waited for, where the stream is inside of them."""
@@ -71,7 +80,7 @@ class Gathering:
         if not inside:
             return chain, False
         source = with_other_chains(source, lambda each: made[id(each)][0])
-        if isinstance(source, _LATE):
+        if isinstance(source, self._late):
             places = frozenset(at for at, each in enumerate(inner_chains(chain.source)) if id(each) in inside)
             source = _Late(source, places, self)
         return Chain(source, chain.steps, chain.places, chain.watch), True
@@ -121,7 +130,7 @@ class _Coming(Source[Any]):
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Subscribe to it, and say so."""
         connect(self.stream, downstream)
-        self.came()
+        when_subscribed(self.came)
 
 
 class _Ending(Bystander):

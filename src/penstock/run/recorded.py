@@ -7,8 +7,8 @@ from inspect import iscoroutinefunction, isgeneratorfunction
 from typing import Any, TypeVar
 
 from penstock.engine.runs.chain import Chain
-from penstock.engine.runs.graft import graft
 from penstock.run.branches import Hole
+from penstock.run.graft import graft
 from penstock.stage import Source
 from penstock.stream import Stream
 

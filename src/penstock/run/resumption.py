@@ -67,6 +67,8 @@ class Resumption(Generic[T]):
     @staticmethod
     def of(stream: Stream[X]) -> Resumption[X]:
         """Find out how a stream resumes, or raise NotResumableError with the reason."""
+        if not isinstance(stream, Stream):
+            raise TypeError(f"Resumption.of: stream must be a Stream, got {stream!r}")
         return Resumption(stream, _reckoning(stream._chain))
 
     @property

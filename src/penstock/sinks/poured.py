@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.engine.doors.pouring import AHEAD, THREAD_NAME, AsyncBasin, Basin, Pour, PourAsync
 from penstock.engine.places.executors import thread
+from penstock.run.pouring import AHEAD, THREAD_NAME, AsyncBasin, Basin, Pour, PourAsync
 from penstock.stream import Stream
 
 

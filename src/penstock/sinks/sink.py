@@ -9,9 +9,17 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
-from penstock.engine.runs.chain import Chain
+from penstock.engine.places.clocks import seconds_of
+from penstock.engine.runs.chain import Chain, Composed
 from penstock.engine.runs.one_result import one_result
-from penstock.engine.words.arguments import Missing, awaits
+from penstock.engine.words.arguments import (
+    Missing,
+    async_function_given,
+    awaits,
+    count_given,
+    function_given,
+    initial_given,
+)
 from penstock.plan import Plan
 from penstock.run.branches import fill
 from penstock.run.explained import INPUT, explained
@@ -22,9 +30,8 @@ from penstock.sinks.poured import poured
 from penstock.stream import Stream
 
 if TYPE_CHECKING:
-    import asyncio
-
-    from penstock.bridges.threads import AnyQueue
+    from penstock.bridges.asyncio import FilledLoopQueue
+    from penstock.bridges.threads import FilledQueue
     from penstock.flow import Pipeline
 
 A_contra = TypeVar("A_contra", contravariant=True)
@@ -36,7 +43,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Sink(Generic[A_contra, R_co]):
+class Sink(Composed, Generic[A_contra, R_co]):
     """The end of a pipeline: a chain without a source that comes down to one result.
 
     A sink runs in this process, on Spark too, where the rows that it asks for come here.
@@ -141,6 +148,12 @@ class Sink(Generic[A_contra, R_co]):
         [4]
         5
         """
+        async_function_given("foreach_batch", "fn", fn)
+        count_given("foreach_batch", "size", size, 1)
+        if seconds is not None:
+            seconds_of("foreach_batch", "seconds", seconds, zero=False)
+        if concurrency is not None:
+            count_given("foreach_batch", "concurrency", concurrency, 1)
 
         def build(stream: Stream[X]) -> Stream[int]:
             batches = stream.buffer(size) if seconds is None else stream.buffer_timeout(size, seconds)
@@ -289,8 +302,8 @@ class Sink(Generic[A_contra, R_co]):
         >>> (Stream.range(5) | Sink.fold(lambda total, n: total + n, 0)).run().wait()
         10
         """
-        if initial is Missing.MISSING and create is None:
-            raise TypeError("fold: one of initial and create must be given")
+        function_given("fold", "fn", fn)
+        initial_given("fold", "initial", initial, create)
         if create is not None:
             return Sink.of(lambda stream: stream.reduce(fn, initial, create=create))  # type: ignore[call-overload]
         return Sink.of(lambda stream: stream.reduce(fn, initial))
@@ -333,7 +346,7 @@ class Sink(Generic[A_contra, R_co]):
         return Sink.of(lambda stream: poured(stream, MakeNewFile(Path(path), form, encoding)))
 
     @staticmethod
-    def to_queue(queue: AnyQueue[X] | asyncio.Queue[X], *, end: bool = True) -> Sink[X, int]:
+    def to_queue(queue: FilledQueue[X] | FilledLoopQueue[X], *, end: bool = True) -> Sink[X, int]:
         """Put the elements into a queue, which another thread, process or task takes them from; the result is how many.
 
         A full queue makes the run wait: at most 16 elements beside the queue's own, none with an `asyncio.Queue`.
@@ -356,10 +369,10 @@ class Sink(Generic[A_contra, R_co]):
         if library is not None and isinstance(queue, library.Queue):
             from penstock.bridges.asyncio import to_queue as to_queue_of_a_loop  # noqa: PLC0415  needs asyncio
 
-            return to_queue_of_a_loop(cast("asyncio.Queue[X]", queue), end=end)
+            return to_queue_of_a_loop(cast("FilledLoopQueue[X]", queue), end=end)
         from penstock.bridges.threads import to_queue  # noqa: PLC0415  bridges are made of sinks
 
-        return to_queue(cast("AnyQueue[X]", queue), end=end)
+        return to_queue(cast("FilledQueue[X]", queue), end=end)
 
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ import trio.testing
 
 from penstock import LoopClock, Overflow, Sink, Stream, inline, loop, subscriber, thread
 from penstock.engine.places.event_loops import lease_loop, loop_here, running
+from penstock.testing import Probe
 from tests.engine.parts import Items, noop
 from tests.engine.watch import PATIENCE, dropped, no_thread_is_left
 
@@ -519,6 +520,29 @@ def test_a_stream_that_outlives_trio_fails() -> None:
         "map_async(test_a_stream_that_outlives_trio_fails.forever): the work under way was cancelled",
         "the event loop ended before the stream did",
     ]
+
+
+OUTLIVING: dict[str, Callable[[], Stream[int]]] = {
+    **{name: STREAMS[name] for name in ("async, signalled", "map_async", "loop", "subscribed on the loop")},
+    "filter": lambda: Stream.range(10).filter(same, concurrency=2),
+    "delay": lambda: Stream.range(10).delay(0.0, clock=LoopClock()),
+}
+
+
+@each_backend
+@pytest.mark.parametrize("name", OUTLIVING)
+def test_a_request_after_the_end_of_the_loop_fails_the_stream(name: str, backend: str) -> None:
+    probe: Probe[int] = Probe(patience=PATIENCE)
+
+    async def main() -> None:
+        OUTLIVING[name]().subscribe(probe)
+        for _ in range(5):
+            await anyio.lowlevel.checkpoint()
+
+    anyio.run(main, backend=backend)
+    probe.request(1)
+    probe.wait_for_end()
+    assert repr(probe.error) == "RuntimeError('the event loop ended before the stream did')"
 
 
 def test_items_of_an_asynchronous_iterable_are_closed_once() -> None:

@@ -231,6 +231,12 @@ def test_virtual_time_moves_only_when_told() -> None:
     assert (clock.now(), clock.pending) == (2.5, 0)
 
 
+def test_virtual_time_moves_on_by_a_timedelta() -> None:
+    clock = VirtualClock()
+    clock.advance(timedelta(minutes=1))
+    assert clock.now() == 60
+
+
 @pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf")])
 def test_virtual_time_moves_on_by_a_finite_step(seconds: float) -> None:
     clock = VirtualClock()
@@ -461,3 +467,34 @@ def test_a_timeout_of_no_time_at_all_is_not_missed() -> None:
         probe = subscribed(Stream.never().timeout(1e-9), 1)
         probe.wait_for_end()
         assert type(probe.error) is TimeoutError
+
+
+def test_steps_of_a_virtual_clock_on_two_threads_add_up() -> None:
+    clock, called = VirtualClock(), list[float]()
+    clock.call_later(1.5, lambda: called.append(clock.now()))
+
+    def step_elsewhere() -> None:
+        other = threading.Thread(target=clock.advance, args=(1.0,))
+        other.start()
+        other.join()  # which returns, though this step is not over
+        called.append(clock.now())
+
+    clock.call_later(0.5, step_elsewhere)
+    clock.advance(1.0)
+    assert called == [0.5, 1.5]
+    assert clock.now() == 2.0
+
+
+def test_what_interrupts_a_step_leaves_the_virtual_clock_to_others() -> None:
+    clock = VirtualClock()
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    clock.call_later(1, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        clock.advance(2)
+    other = threading.Thread(target=clock.advance, args=(1.0,))
+    other.start()
+    other.join()
+    assert clock.now() == 2.0

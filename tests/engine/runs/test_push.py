@@ -335,6 +335,29 @@ def test_a_cancel_ends_the_loop_behind_the_element_that_is_worked_on() -> None:
     assert subscriber.signals == []
 
 
+def test_a_cancel_that_comes_while_the_loop_is_looked_up_is_no_failure() -> None:
+    seen: list[int] = []
+    subscriber = Plain(1)
+    run = pushed(segment_of(lambda stream: stream.tap(seen.append).count()), subscriber)
+    assert run is not None
+    upstream: ManualPublisher[int] = ManualPublisher()
+    upstream.subscribe(run)
+
+    fold = vars(PushRun)["fold"]
+
+    def cancelled_behind(looked_at: Any) -> Any:
+        found = fold.__get__(looked_at)
+        looked_at.cancel()
+        return found
+
+    between: Any = type("Between", (type(run),), {"__slots__": (), "fold": property(cancelled_behind, fold.__set__)})
+    run.__class__ = between
+    run.on_chunk([1, 2, 3])
+    assert seen == []
+    assert upstream.cancelled
+    assert subscriber.signals == []
+
+
 def test_an_illegal_request_ends_the_loop_as_well() -> None:
     seen: list[int] = []
     subscriber = Plain(1)

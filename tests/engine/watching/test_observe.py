@@ -17,9 +17,11 @@ from penstock import (
     Observation,
     Reading,
     Recorder,
+    RunCancelledError,
     RunState,
     Sink,
     Stream,
+    Subject,
     VirtualClock,
     branch,
     inline,
@@ -571,13 +573,58 @@ def test_observing_is_for_those_inside_the_block_only() -> None:
     assert len(witness.runs) == 1
 
 
-def test_the_innermost_listener_is_told() -> None:
+def test_the_listeners_of_all_blocks_are_told() -> None:
     outer, inner = Witness(), Witness()
     with observe(outer):
         with observe(inner):
             list(Stream.range(3))
         list(Stream.range(3))
-    assert (len(outer.runs), len(inner.runs)) == (1, 1)
+    assert (len(outer.runs), len(inner.runs)) == (2, 1)
+    assert outer.runs[0] is inner.runs[0]
+
+
+def test_a_stream_with_its_own_listener_is_left_to_it() -> None:
+    outer, inner = Witness(), Witness()
+    with observe(outer):
+        list(Stream.range(5).filter(bool).observed(inner).map(str))
+    assert outer.delivered() == {"0 observed": 4, "1 map(str)": 4}
+    assert inner.delivered() == {"0 range": 5, "1 filter(bool)": 4}
+    assert [(each.place, each.run, each.last) for each in outer.runs[0].shares] == [((0,), inner.runs[0], (1,))]
+
+
+def test_each_listener_is_told_as_often_as_it_asked_for() -> None:
+    clock, outer, inner = VirtualClock(), Witness(), Witness()
+    with observe(outer, every=10, clock=clock), observe(inner, every=2, clock=clock):
+        subject: Subject[int] = Stream.subject(size=1)
+        subject.map(str).subscribe(Probe(request=100))
+        for n in range(30):
+            clock.advance(1)
+            subject.emit(n)
+    assert (outer.words.count("progressed"), inner.words.count("progressed")) == (3, 15)
+
+
+@pytest.mark.parametrize(
+    "sink",
+    [Sink.count(), Sink.to_list(), Sink.first(), Sink.for_each(id), branch(Sink.count(), Sink.first())],
+    ids=["count", "to_list", "first", "for_each", "branch"],
+)
+def test_a_pipeline_that_ends_well_has_completed(sink: Sink[int, object]) -> None:
+    witness = Witness()
+    told = Stream.resumable(lambda count: range(count, 5), noop, counted=True)
+    with observe(witness):
+        (Stream.range(5) | sink).run().wait()
+        (told | sink).run().wait()
+    assert {run.state for run in witness.runs} == {RunState.COMPLETED}
+
+
+def test_a_pipeline_that_is_cancelled_has_not_completed() -> None:
+    witness = Witness()
+    with observe(witness):
+        run = (Stream.never() | Sink.count()).run()
+    run.cancel()
+    with pytest.raises(RunCancelledError):
+        run.wait()
+    assert {run.state for run in witness.runs} <= {RunState.CANCELLED}
 
 
 def test_all_ways_to_run_are_seen() -> None:
@@ -670,6 +717,17 @@ def test_the_time_inside_of_a_joint_that_takes_chunks() -> None:
         groups = Stream.range(40).group_by(key).flat_map(lambda group: group.count(), concurrency=2)
         assert groups.to_list().get() == [20, 20]
     assert witness.readings()[1].seconds == pytest.approx(120, rel=0.1)
+
+
+@pytest.mark.parametrize("turns", ["merge", "interleave"])
+@pytest.mark.parametrize("other", [range(300), [7, 8], (1, 2, 3, 4, 5), "abc"])
+def test_what_takes_turns_is_counted_with_every_element(turns: str, other: Any) -> None:
+    witness = Witness()
+    with observe(witness):
+        stream = getattr(Stream.range(5), turns)(Stream.from_iterable(other), Stream.range(0))
+        seen = [witness.readings()[-2].delivered for _ in stream.map(str)]
+    assert seen == list(range(1, 6 + len(other)))
+    assert [reading.delivered for reading in witness.readings()] == [5, len(other), 0, *[5 + len(other)] * 2]
 
 
 @pytest.mark.parametrize("joint", ["merge", "zip", "interleave"])

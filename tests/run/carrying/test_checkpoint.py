@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,9 @@ from typing import Any
 import pytest
 
 from penstock import NotResumableError, PenstockError, Pipeline, Sink, Stream, branch
-from penstock.run.carrying.committing import CommitError
+from penstock.run.carrying import committing
+from penstock.run.carrying.committing import OFTEN, CommitError, KeptPositions
+from penstock.testing import VirtualClock
 from tests.run.carrying import counting
 from tests.run.carrying.ledger import WAIT, Ledger
 
@@ -65,6 +68,42 @@ def test_each_of_two_sources_goes_on_by_itself(tmp_path: Path) -> None:
         run(first)
     run(second)
     assert first.came + second.came == [*range(1, 7), *range(101, 107)]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> VirtualClock:
+    """Have the time by which positions are written stand still until the test moves it."""
+    found = VirtualClock(1000.0)
+    monkeypatch.setattr(committing, "SYSTEM_CLOCK", found)
+    return found
+
+
+def kept(folder: Path) -> Any:
+    return json.loads((folder / "positions.json").read_text())["positions"]["0"]
+
+
+def test_what_is_done_is_kept_soon_though_nothing_more_comes(tmp_path: Path, clock: VirtualClock) -> None:
+    places = KeptPositions(tmp_path, "source")
+    for position in (1, 2, 3):
+        places.keep(0, position)
+    assert kept(tmp_path) == 1
+    clock.advance(OFTEN)
+    assert kept(tmp_path) == 3
+    places.keep(0, 4)
+    places.close()
+    assert kept(tmp_path) == 4
+    assert clock.pending == 0
+
+
+def test_a_folder_that_is_lost_is_told_by_the_next_position(tmp_path: Path, clock: VirtualClock) -> None:
+    (tmp_path / "folder").mkdir()
+    places = KeptPositions(tmp_path / "folder", "source")
+    places.keep(0, 1)
+    places.keep(0, 2)
+    shutil.rmtree(tmp_path / "folder")
+    clock.advance(OFTEN)
+    with pytest.raises(FileNotFoundError):
+        places.keep(0, 3)
 
 
 def test_a_source_with_a_commit_is_told_as_well(tmp_path: Path) -> None:

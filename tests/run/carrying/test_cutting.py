@@ -146,7 +146,7 @@ def test_several_ends_are_refused() -> None:
 
 
 def test_a_run_without_a_source_that_is_told_is_refused() -> None:
-    with pytest.raises(RuntimeError, match=r"this run has none; run a pipeline whose source is told what is done$"):
+    with pytest.raises(RuntimeError, match=r"over a connector, or over Stream\.resumable\(open_from, commit\)$"):
         (Stream.range(3) | into(Transactions())).run().wait()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from penstock import Sink, Stream, Subscriber, branch, flow, inline, thread
+from penstock import Overflow, Sink, Stream, Subscriber, branch, flow, inline, thread
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.extend import Source
@@ -52,6 +52,29 @@ def test_what_was_dropped_last_is_committed_at_the_end() -> None:
     source = Ledger(10)
     assert (source.stream().filter(lambda n: n == 3) | Sink.to_list()).run().wait(WAIT) == [3]
     assert source.last == 10
+
+
+@pytest.mark.parametrize("overflow", [None, Overflow.DROP, Overflow.LATEST])
+def test_one_that_overflowed_is_done_when_the_function_that_is_told_of_it_has_returned(
+    overflow: Overflow | None,
+) -> None:
+    source, told = Ledger(10), list[int]()
+
+    def tell(number: int) -> None:
+        if len(told) == 2:
+            raise Stopped
+        told.append(number)
+
+    stream = source.stream()
+    if overflow is None:
+        dropping = stream.on_backpressure_drop(tell)
+    else:
+        dropping = stream.on_backpressure_buffer(1, overflow=overflow, on_drop=tell)
+    with pytest.raises(Stopped):
+        # Nothing is asked for before the source has given all, on the same thread.
+        (dropping.subscribe_on(thread()) | Sink.count()).run().wait(WAIT)
+    assert told == ([2, 3] if overflow is Overflow.DROP else [1, 2])
+    assert source.last == told[-1]  # with DROP the first one waited, and came before the failure
 
 
 def test_one_that_became_many_is_done_when_all_are() -> None:

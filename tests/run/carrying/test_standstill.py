@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from penstock import Recorder, Sink, Stream, branch, flow, thread
-from penstock.run.carrying.standstill import is_sure, paths
+from penstock.run.carrying.standstill import ways_of
 from tests.run.carrying.ledger import WAIT, Ledger
 
 
@@ -71,7 +71,7 @@ def test_what_is_kept_until_another_source_gives_is_not_refused() -> None:
     ],
 )
 def test_it_is_known_what_steps_wait_for(use: Callable[[Stream[int]], Stream[Any]], sure: bool) -> None:
-    assert is_sure(paths(use(Ledger(1).stream())._chain)) is sure
+    assert ways_of(use(Ledger(1).stream())._chain).sure is sure
 
 
 @pytest.mark.parametrize(

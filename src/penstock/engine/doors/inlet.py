@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from threading import Event, Lock
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from penstock.engine.grounds.beside import Beside
 from penstock.engine.grounds.bystander import Bystander
@@ -15,6 +15,7 @@ from penstock.engine.grounds.relay import Leg, Relay
 from penstock.engine.places.bell import Bell
 from penstock.engine.places.event_loops import running
 from penstock.engine.runs.wiring import refuse
+from penstock.engine.words.arguments import stays_here
 from penstock.engine.words.dropped import drop
 from penstock.errors import EmptyError, PenstockError
 from penstock.spec.interfaces import Subscriber, Subscription
@@ -52,6 +53,9 @@ class Inlet(Generic[A, B]):
         self._relay: Relay[Any] | None = None
         self._early: list[Callable[[Leg], None]] = []
 
+    def __reduce__(self) -> NoReturn:
+        raise stays_here("processor", "a processor", "it serves one stream; use the flow that it was made of")
+
     def subscribe(self, subscriber: Subscriber[B], /) -> None:
         """Take the one subscriber; others are told so by `on_error`."""
         if subscriber is None:
@@ -77,9 +81,11 @@ class Inlet(Generic[A, B]):
         with self._lock:
             self._relay = relay
             early, self._early = self._early, []
+            upstream = self._upstream
         relay.start()
-        for signal in early:
-            self._tell(signal)
+        told = [self._tell(signal) for signal in early]
+        if told == [False] and upstream is not None:
+            upstream.cancel()  # rule 2.6: the subscriber left inside on_subscribe, before the chain had its upstream
 
     def _tell(self, signal: Callable[[Leg], None]) -> bool:
         """Pass a signal into the chain, or keep it until there is one; tell whether the chain is not over."""
@@ -109,8 +115,8 @@ class Inlet(Generic[A, B]):
         relay = self._relay
         if relay is None:
             drop("rule 1.1: the publisher sent an element that was not requested", None, element)
-        elif relay.leg is not None:
-            relay.leg.on_next(element)
+        elif (leg := relay.leg) is not None:  # which a cancel on another thread takes away
+            leg.on_next(element)
 
     def on_error(self, error: Exception, /) -> None:
         """Pass a failure into the chain."""

@@ -3,6 +3,7 @@
 A chain that can be iterated is: the loop is the woven generator itself. A chain that needs signals is subscribed, with
 at most `window` elements between it and the loop; leaving the loop cancels it. As long as elements come from the loop's
 own thread they are asked for one by one: asking ahead would only make the first elements wait for those after them.
+Those of another thread are asked for ahead, also where each is there before the loop looks.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
-from threading import Event
+from threading import Event, get_ident
 from typing import Any
 
 from penstock.engine.grounds.cold_paths import too_late
@@ -34,8 +35,8 @@ class Inbox(Part):
     """A queue of what a subscription delivers, until the loop takes it; `waiting` says that the loop waits for it."""
 
     __slots__ = (
-        "_ahead", "_half", "_unraised", "_window", "closed", "done", "error", "queue", "subscription", "waiting",
-        "wake",
+        "_ahead", "_apart", "_half", "_thread", "_unraised", "_window", "closed", "done", "error", "queue",
+        "subscription", "waiting", "wake",
     )  # fmt: skip
 
     def __init__(self, window: int, wake: Callable[[], None]) -> None:
@@ -50,6 +51,9 @@ class Inbox(Part):
         self._window = window
         self._half = (window + 1) // 2
         self._ahead = False
+        self._thread = get_ident()
+        self._apart = False
+        """Whether an element came from another thread than the loop's."""
         self.closed = False
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
@@ -67,12 +71,16 @@ class Inbox(Part):
 
     def on_next(self, element: Any, /) -> None:
         element_or_raise(element, "on_next")
+        if not self._apart and get_ident() != self._thread:
+            self._apart = True
         self.queue.append(element)
         if self.waiting:
             self.waiting = False
             self.wake()
 
     def on_chunk(self, elements: list[Any], /) -> None:
+        if not self._apart and get_ident() != self._thread:
+            self._apart = True
         self.queue.extend(elements)
         if self.waiting:
             self.waiting = False
@@ -93,7 +101,7 @@ class Inbox(Part):
     def taken(self) -> Iterator[Any]:
         """Take what is there, asking for more one by one or, if it does not come at once, by halves of the window."""
         take, half, count = self.queue.popleft, self._half, 0
-        while self.queue and not self._ahead:
+        while self.queue and not (self._ahead or self._apart):
             yield take()
             self.ask(1)
         if not self._ahead and not self.done and self.subscription is not None:
@@ -207,7 +215,7 @@ class LoopInbox(Inbox):
     __slots__ = ("_future", "loop")
 
     def __init__(self, window: int, loop: AnyLoop) -> None:
-        super().__init__(window, lambda: self.on_loop(self._release))
+        super().__init__(window, lambda: self.on_loop(self.stir))
         self.loop = loop
         self._future: Future | None = None
 
@@ -218,13 +226,10 @@ class LoopInbox(Inbox):
         else:
             self.loop.call(fn)
 
-    def _release(self) -> None:
+    def stir(self) -> None:
+        """Let the task that waits look around, whether or not something has come; on the loop."""
         if self._future is not None and not self._future.done():
             self._future.set_result(None)
-
-    def stir(self) -> None:
-        """Let the task that waits look around, although nothing has come; on the loop."""
-        self._release()
 
     async def comes(self) -> None:
         """Wait for more, for the end, or to be stirred."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from penstock.engine.grounds.cold_paths import interruption
 from penstock.engine.places.clocks import Cancel, Clock
-from penstock.engine.words.dropped import drop
+from penstock.engine.words.dropped import attempt
 
 
 class Alarm:
@@ -139,7 +139,4 @@ class Alarm:
 
 def _call_off(cancel: Cancel | None) -> None:
     if cancel is not None:
-        try:
-            cancel()
-        except Exception as error:  # noqa: BLE001  a clock of the user's, for which nothing waits any more
-            drop("a clock raised when a task was called off", error)
+        attempt("a clock raised when a task was called off", cancel)

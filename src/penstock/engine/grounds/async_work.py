@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from penstock.engine.grounds.cold_paths import interruption
 from penstock.engine.grounds.outlet import Outlet, element_or_raise
 from penstock.engine.grounds.upstream import UpstreamWindow
-from penstock.engine.places.event_loops import AnyLoop, Task, lease_loop, on_its_own
+from penstock.engine.places.event_loops import AnyLoop, Task, lease_loop, loop_ended, on_its_own
 from penstock.engine.weaving.blame import blamed, describe, function_name, no_stop, note_on, operator_name, place_of
 from penstock.engine.words.part import Part, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
@@ -95,6 +95,8 @@ class AsyncWork(Part):
         self._waiting: dict[Hashable, deque[_Job]] = {}
         self._tasks: set[Task] = set()
         self._unfinished = 0
+        self._failure: Exception | None = None
+        """What upstream failed with."""
         self._upstream = UpstreamWindow(2 * step.concurrency)
         self._stopped = False
         self._closed = False
@@ -122,9 +124,7 @@ class AsyncWork(Part):
 
     def on_error(self, error: Exception, /) -> None:
         element_or_raise(error, "on_error")
-        job = _Job(None)
-        job.done, job.error = True, error
-        self._arrivals.append(job)
+        self._failure = error  # told behind the results of what came before it
         self.on_complete()
 
     def on_complete(self) -> None:
@@ -134,7 +134,10 @@ class AsyncWork(Part):
     def _wake(self) -> None:
         """Have the arrivals admitted; the word is taken back before they are looked at, so none is forgotten."""
         self._admitting = True
-        self._lease.call(self._admit)
+        if self._lease.closed:
+            self._outlet.fail_now(loop_ended())
+        else:
+            self._lease.call(self._admit)
 
     def _begin(self, _: int) -> None:
         """Ask for the first elements when downstream asks for the first result."""
@@ -154,9 +157,7 @@ class AsyncWork(Part):
             self._unfinished += 1
             if self._ordered:
                 self._line.append(job)
-            if job.done:
-                self._finished(job)
-            elif key is None:
+            if key is None:
                 self._ready.append(job)
             else:
                 self._admit_by_key(job, key)
@@ -257,7 +258,8 @@ class AsyncWork(Part):
     def _end_if_done(self) -> None:
         if self._upstream.over and not self._unfinished and not self._arrivals and not self._stopped:
             self._stopped = True
-            self._outlet.complete()
+            failure, self._failure = self._failure, None  # rule 3.13: its frames know what follows
+            self._outlet.complete(failure)
 
     def _left(self, task: Task) -> None:
         self._tasks.discard(task)

@@ -18,7 +18,7 @@ from penstock.engine.words.trampoline import asking, cancelling, opening
 from penstock.spec.interfaces import Subscriber, Subscription
 
 
-class _OnNext(Protocol):
+class _OnNext(Protocol):  # a Callable would be a method to pyright, with the element for its self
     def __call__(self, element: Any, /) -> None: ...
 
 

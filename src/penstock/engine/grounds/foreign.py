@@ -6,10 +6,11 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
+from penstock.engine.grounds.cold_paths import interruption
 from penstock.engine.grounds.relay import Leg, Relay
 from penstock.engine.words.demand import add
-from penstock.engine.words.dropped import drop
-from penstock.errors import ProtocolError
+from penstock.engine.words.dropped import attempt
+from penstock.errors import InterruptionError, ProtocolError
 from penstock.spec.dialects.cpp import returned
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
 
@@ -37,6 +38,9 @@ class ForeignRelay(Relay[Any]):
         super().subscribed(leg, _OneAtATime(subscription, self._raised))
 
     def _raised(self, error: Exception) -> None:
+        if isinstance(error, InterruptionError):
+            self.end(error, cancel=True)
+            return
         failure = ProtocolError("3.16", f"the publisher's request raised {error!r}")
         failure.__cause__ = error
         self.end(failure, cancel=True)
@@ -66,10 +70,16 @@ class _OneAtATime:
                 if not asked:
                     self._busy = False
                     return
+            returned = False
             try:
                 self._subscription.request(asked)
+                returned = True
             except Exception as error:  # noqa: BLE001  rule 3.16: it is the publisher's breach, not the caller's
+                returned = True
                 self._raised(error)
+            finally:
+                if not returned:  # a KeyboardInterrupt or its like passes, and those below may be on another thread
+                    self._raised(interruption())
 
     def cancel(self) -> None:
         cancel(self._subscription)
@@ -77,7 +87,4 @@ class _OneAtATime:
 
 def cancel(subscription: Subscription) -> None:
     """Cancel; what a publisher raises then goes to the hook."""
-    try:
-        subscription.cancel()
-    except Exception as error:  # noqa: BLE001  rule 3.15
-        drop("rule 3.15: the publisher's cancel raised", error)
+    attempt("rule 3.15: the publisher's cancel raised", subscription.cancel)

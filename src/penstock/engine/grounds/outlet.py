@@ -19,7 +19,7 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from penstock.engine.grounds.cold_paths import interruption, left_alone, rejected, signal_end, too_late, welcome
+from penstock.engine.grounds.cold_paths import interruption, left_alone, nobody, rejected, signal_end, too_late, welcome
 from penstock.engine.words.demand import UNBOUNDED, add, legal
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import Part, chunks_of
@@ -32,14 +32,6 @@ CHUNK = 128
 
 def _nothing() -> None:
     pass
-
-
-def _ignore(_: int) -> None:
-    pass
-
-
-def _unsaid() -> int | None:
-    return None
 
 
 class Outlet(Part, Generic[T]):
@@ -57,11 +49,11 @@ class Outlet(Part, Generic[T]):
         """How many elements are delivered before more are asked for."""
         self.also_held: Callable[[], int] = int
         """How many elements wait in the joint and not here, for those who listen."""
-        self.most_held: Callable[[], int | None] = _unsaid
+        self.most_held: Callable[[], int | None] = _nothing
         """How many elements may wait here and in the joint, where the joint says so, for those who listen."""
         self.closed = False
         """Whether nothing more will be delivered."""
-        self.on_request: Callable[[int], None] = _ignore
+        self.on_request: Callable[[int], None] = nobody
         self.on_taken: Callable[[int], None] | None = None
         self.on_cancel: Callable[[], None] = _nothing
         self.on_close: Callable[[], None] = _nothing
@@ -129,7 +121,7 @@ class Outlet(Part, Generic[T]):
 
     def cancel(self) -> None:
         """End without a signal."""
-        self._break_off(None)
+        self.fail_now(None)
 
     def offer(self, element: T) -> None:
         """Deliver one element at once where that is possible, else queue it."""
@@ -169,7 +161,13 @@ class Outlet(Part, Generic[T]):
             if not returned:
                 self._abandon()
         if taken is not None:
-            taken(count)
+            returned = False
+            try:
+                taken(count)
+                returned = True
+            finally:
+                if not returned:
+                    self._interrupted()
         turn.append(None)
         if queue or self._stirred:
             self._look()
@@ -185,17 +183,18 @@ class Outlet(Part, Generic[T]):
         if not late:
             self.wake()
         elif error is not None and error is not self._error:
-            too_late(error)
+            self.unheard(error)
 
-    def fail_now(self, error: Exception) -> None:
-        """End with an error, ahead of what is queued; whatever feeds the outlet is cancelled."""
-        self._break_off(error)
+    def unheard(self, error: Exception) -> None:
+        """Know of an error that comes after the end or the cancel, and is not signalled."""
+        too_late(error)
 
-    def _break_off(self, refusal: Exception | None) -> None:
+    def fail_now(self, error: Exception | None) -> None:
+        """End ahead of what is queued, with an error or without a signal; whatever feeds the outlet is cancelled."""
         with self.lock:
             if self.closed:
                 return  # rule 3.7
-            self._refusal = refusal
+            self._refusal = error
             self.closed = self._cancelled = True
         try:
             self.on_cancel()
@@ -283,18 +282,30 @@ class Outlet(Part, Generic[T]):
             rejected("on_next", error)
             return True
         if self.on_taken is not None:
-            self.on_taken(len(elements))
+            returned = False
+            try:
+                self.on_taken(len(elements))
+                returned = True
+            finally:
+                if not returned:
+                    self._interrupted()
         return False
 
     def _end(self) -> None:
         downstream = self._let_go()
         error, self._error = self._error, None  # rule 3.13: its frames know the subscriber
         if self._cancelled:
-            too_late(error)
+            if error is not None:
+                self.unheard(error)
             error, self._refusal = self._refusal, None
         if downstream is None or (self._cancelled and error is None):
             return
         signal_end(downstream, error)
+
+    def _interrupted(self) -> None:
+        """Tell the subscriber of a KeyboardInterrupt or its like, which passes: who was asked for more raised it."""
+        self.fail_now(interruption())
+        self._end()
 
     def _abandon(self) -> None:
         """Leave nothing open behind a subscriber that raised, or a KeyboardInterrupt and its like, which pass."""
@@ -302,6 +313,9 @@ class Outlet(Part, Generic[T]):
         try:
             downstream = self._let_go()
         finally:
+            error, self._error = self._error, None  # which waits behind what was queued
+            if error is not None:
+                self.unheard(error)
             self.on_cancel()
             left_alone(downstream)
 

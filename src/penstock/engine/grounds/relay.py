@@ -44,7 +44,10 @@ class Leg(Part):
         if subscription is None:
             self._refuse_none("on_subscribe")
         if self.subscription is not None:
-            subscription.cancel()  # rule 2.5
+            if subscription is self.subscription and self.relay.leg is self:  # to cancel it is to cut the stream off
+                self.relay.end(ProtocolError("2.12", "the publisher sent its subscription twice"), cancel=True)
+            else:
+                subscription.cancel()  # rule 2.5
             return
         self.subscription = subscription
         self.relay.subscribed(self, subscription)
@@ -220,15 +223,18 @@ class Relay(Part, Generic[T]):
         if self.over or leg is not self.leg:
             subscription.cancel()
             return
-        self.start()
-        with self._lock:
-            live = not self.over and leg is self.leg
-            demand = 0 if self._opening else self._demand
-            if live:
-                self._upstream = subscription
-        if not live:
-            subscription.cancel()
-        elif demand:
+        live = False
+        try:
+            self.start()
+            with self._lock:
+                live = not self.over and leg is self.leg
+                demand = 0 if self._opening else self._demand
+                if live:
+                    self._upstream = subscription
+        finally:
+            if not live:  # also where the subscriber raised a KeyboardInterrupt or its like, which passes
+                subscription.cancel()
+        if live and demand:
             subscription.request(demand)
 
     def take(self, leg: Leg, element: Any, count: int = 1, *, together: bool = False) -> None:
@@ -285,6 +291,8 @@ class Relay(Part, Generic[T]):
         """Let go of everything behind a subscriber that raised, or a KeyboardInterrupt and its like, which pass."""
         with self._lock:
             downstream, self.downstream = self.downstream, None
+            untold, self._error = self._error, None
+        too_late(untold)
         self.cancel()
         self._release()
         left_alone(downstream)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from threading import Lock
 from typing import Any
 
-from penstock.engine.grounds.cold_paths import too_late
 from penstock.engine.grounds.outlet import Outlet
-from penstock.engine.grounds.seat import Seat
+from penstock.engine.many.told import FailureWord, ToldSeat
 from penstock.errors import OverflowedError, PenstockError
 from penstock.spec.interfaces import Subscriber
 
@@ -57,50 +55,17 @@ def untold(branch: Branch | None, elements: list[Any]) -> None:
     """Tell of no elements."""
 
 
-class FailureWord:
-    """The word of a failure that goes to several subscribers; if none of them hears it, it goes to the hook."""
+class BranchSeat(ToldSeat):
+    """The seat of a branch's subscriber, or of the one that gets the branches."""
 
-    __slots__ = ("_lock", "_waiting", "heard")
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._waiting = 0
-        """How many are still to be told."""
-        self.heard = False
-
-    def to_one_more(self) -> None:
-        """Count one who is to be told."""
-        with self._lock:
-            self._waiting += 1
-
-    def told(self, error: Exception, *, heard: bool) -> None:
-        """Know that one of them was told, or has cancelled before."""
-        with self._lock:
-            self._waiting -= 1
-            self.heard = self.heard or heard
-            lost = not self._waiting and not self.heard
-        if lost:
-            too_late(error)
-
-
-class BranchSeat(Seat):
-    """A seat that says whether its subscriber heard of a failure."""
-
-    __slots__ = ("_word", "rest")
+    __slots__ = ("rest",)
 
     def __init__(self, word: FailureWord, downstream: Subscriber[Any]) -> None:
-        super().__init__(downstream)
-        self._word = word
+        super().__init__()
+        self.serve(downstream)
+        self.word = word
         self.rest: list[Any] = []
         """What was in the queue when it was let go of."""
-
-    def _end(self) -> None:
-        error = self._error
-        if self._cancelled:
-            self._error = None
-        super()._end()
-        if error is not None:
-            self._word.told(error, heard=not self._cancelled)
 
     def _let_go(self) -> Subscriber[Any] | None:
         with self.lock:

@@ -45,7 +45,7 @@ class _Broadcast(SharedRun):
     """The run of a hub; what is kept for later subscribers is guarded by the lock."""
 
     def __init__(self, terms: Terms) -> None:
-        super().__init__(terms.size, terms.slow, 0)
+        super().__init__(terms.size, terms.slow)
         self.begun = False
         self._terms = terms
         self._lease: Lease | None = None

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Generic, TypeVar
 
 from penstock.engine.grounds.seat import Seat
-from penstock.engine.words.dropped import drop
+from penstock.engine.words.dropped import attempt, drop
 from penstock.errors import OverflowedError
 
 T = TypeVar("T")
@@ -192,7 +192,4 @@ class Emitter(Generic[T]):
         with self._seat.lock:
             callbacks, self._on_close = self._on_close, []
         for fn in callbacks:
-            try:
-                fn()
-            except Exception as error:  # noqa: BLE001  the others must be called as well
-                drop("an emitter's on_close raised", error)
+            attempt("an emitter's on_close raised", fn)  # the others must be called as well

@@ -21,8 +21,8 @@ from typing import Any
 
 from penstock.engine.grounds.cold_paths import too_late
 from penstock.engine.grounds.outlet import element_or_raise
-from penstock.engine.grounds.seat import Seat
 from penstock.engine.grounds.upstream import Upstream
+from penstock.engine.many.told import FailureWord, ToldSeat
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.words.part import Part, height_of
@@ -45,7 +45,7 @@ class Slow(Enum):
 ERROR, DROP, WAIT = Slow  # to look a member up in its Enum costs as much as two calls
 
 
-class Member(Seat):
+class Member(ToldSeat):
     """The seat of one subscriber of the run; it knows how much has come for it."""
 
     __slots__ = ("came", "replayed")
@@ -70,8 +70,8 @@ class Member(Seat):
 class SharedRun(Part):
     """The subscriber of the one run; its two kinds say who gets an element, and how much is asked for."""
 
-    def __init__(self, size: int, slow: Slow, height: int) -> None:
-        self.height = height
+    def __init__(self, size: int, slow: Slow) -> None:
+        self.height = 0
         self.done = False
         """Whether upstream has ended."""
         self.cancelled = False
@@ -206,6 +206,10 @@ class SharedRun(Part):
             members, self.members = self.members, ()
             if not late:
                 self.ended(error)
+        if error is not None:
+            word = FailureWord(len(members))
+            for member in members:
+                member.word = word
         if late:
             if not cancel:
                 too_late(error)

@@ -26,7 +26,8 @@ from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.cold_paths import too_late
 from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.grounds.upstream import Upstream
-from penstock.engine.many.branch import Branch, BranchSeat, Drops, FailureWord, refuse, stalled, untold
+from penstock.engine.many.branch import Branch, BranchSeat, Drops, refuse, stalled, untold
+from penstock.engine.many.told import FailureWord
 from penstock.engine.places.clocks import Clock
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.part import Part, height_of
@@ -45,9 +46,8 @@ class Trunk(Part):
         self._size = size
         self._half = (size + 1) // 2
         self.lock = Lock()
-        self._asked = 0
-        self._came = 0
-        """How many elements have come; written by upstream's signals alone, which are serial."""
+        self._asked = self._came = 0
+        """Elements asked for, and those that came; the latter are counted by upstream's signals, which are serial."""
         self._low = size - self._half
         self._held = self._hungry = 0
         self._unclaimed = 0

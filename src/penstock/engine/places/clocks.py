@@ -5,22 +5,26 @@ from __future__ import annotations
 import heapq
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from itertools import count
-from math import fsum, inf, isfinite, ulp
-from typing import Protocol, runtime_checkable
+from math import fsum, isfinite, ulp
+from sys import float_info
+from typing import NoReturn, Protocol, runtime_checkable
 
 from penstock.engine.places.context import carried
 from penstock.engine.places.threads import started, work_off
-from penstock.engine.words.dropped import drop
+from penstock.engine.words.arguments import stays_here
+from penstock.engine.words.dropped import attempt
 
 Cancel = Callable[[], None]
 Task = Callable[[], None]
 
 LONGEST_WAIT = 24 * 60 * 60.0
 """How many seconds the timer thread waits at a time; no lock can wait for as long as a float or a timedelta may say."""
+TASK_RAISED = "a task of a clock raised"
 ROUNDINGS = 4
 """By how many roundings a sum of times may differ from the same time written in another way."""
 
@@ -43,8 +47,10 @@ def seconds_of(operator: str, name: str, duration: float | timedelta, *, zero: b
     if isinstance(duration, timedelta):
         duration = duration.total_seconds()
     if isinstance(duration, bool) or not isinstance(duration, int | float):
-        raise TypeError(f"{operator}: {name} must be seconds or a timedelta, got {duration!r}")
-    if not (duration >= 0 if zero else duration > 0) or duration == float("inf"):
+        convertible = hasattr(type(duration), "__float__") and not isinstance(duration, bool)
+        cure = "; float() makes seconds of it" if convertible else ""
+        raise TypeError(f"{operator}: {name} must be seconds or a timedelta, got {duration!r}{cure}")
+    if not (duration >= 0 if zero else duration > 0) or duration > float_info.max:
         raise ValueError(f"{operator}: {name} must be {'>=' if zero else '>'} 0 and finite, got {duration!r}")
     return float(duration)
 
@@ -136,11 +142,17 @@ class SystemClock:
                 self._timers.changed.wait(min(wait, LONGEST_WAIT))
                 return True
             task = self._timers.pop()
-        _call(task)
+        attempt(TASK_RAISED, task)
         return True
 
-    def __reduce__(self) -> str:
-        return "SYSTEM_CLOCK"
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)  # each tells the same time
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __reduce__(self) -> str | tuple[type[SystemClock], tuple[()]]:
+        return "SYSTEM_CLOCK" if self is SYSTEM_CLOCK else (type(self), ())
 
     def __repr__(self) -> str:
         return "SystemClock()"
@@ -154,10 +166,11 @@ class VirtualClock:
     """A clock that stands still until it is moved: `advance` runs what falls due, in order, on the caller's thread.
 
     Steps add up to what they say: ten steps of 0.1 reach whatever is due after one of 1.0. So what a sum of floats
-    loses is kept, and a task that is due a rounding later than a step ends is called by that step.
+    loses is kept, and a task that is due a rounding later than a step ends is called by that step. A step that comes
+    while another thread moves the clock is left to that thread, which makes it after its own; no thread waits.
     """
 
-    __slots__ = ("_lost", "_now", "_timers")
+    __slots__ = ("_lost", "_mover", "_now", "_steps", "_timers")
 
     def __init__(self, start: float = 0.0) -> None:
         if isinstance(start, bool) or not isinstance(start, int | float):
@@ -168,6 +181,15 @@ class VirtualClock:
         self._now = start
         self._lost = 0.0
         """What the steps made since the last task amount to beyond `_now`."""
+        self._mover = 0
+        """The thread that moves the clock."""
+        self._steps: deque[float] = deque()
+        """The steps that are left to it, those of other threads among them."""
+
+    def __reduce__(self) -> NoReturn:
+        raise stays_here(
+            "VirtualClock", "virtual time", "who advances one would not move the other; make it where it is used"
+        )
 
     def now(self) -> float:
         """Return the virtual time."""
@@ -178,14 +200,39 @@ class VirtualClock:
         with self._timers.changed:
             return self._timers.add(self._now + seconds, task)
 
-    def advance(self, seconds: float) -> None:
+    def advance(self, seconds: float | timedelta) -> None:
         """Move the clock on, running every task that falls due on the way.
 
         Args:
             seconds: How far.
         """
-        if not 0 <= seconds < inf:
-            raise ValueError(f"advance: seconds must be >= 0 and finite, got {seconds!r}")
+        seconds = seconds_of("advance", "seconds", seconds)
+        with self._timers.changed:
+            inside = self._mover == threading.get_ident()  # a task moves it further
+            if not inside:
+                self._steps.append(seconds)
+                if self._mover:
+                    return
+                self._mover = threading.get_ident()
+        if inside:
+            self._move(seconds)
+        else:
+            self._move_all()
+
+    def _move_all(self) -> None:
+        try:
+            while True:
+                with self._timers.changed:
+                    if not self._steps:
+                        self._mover = 0
+                        return
+                    seconds = self._steps.popleft()
+                self._move(seconds)
+        finally:
+            if self._mover == threading.get_ident():  # interrupted: who moves the clock next makes what is left
+                self._mover = 0
+
+    def _move(self, seconds: float) -> None:
         with self._timers.changed:
             steps = (self._now, self._lost, seconds)
         target = fsum(steps)
@@ -199,17 +246,10 @@ class VirtualClock:
                 if due > self._now:
                     self._now, self._lost = due, 0.0
                 task = self._timers.pop()
-            _call(task)
+            attempt(TASK_RAISED, task)
 
     @property
     def pending(self) -> int:
         """Return how many tasks wait."""
         with self._timers.changed:
             return len(self._timers)
-
-
-def _call(task: Task) -> None:
-    try:
-        task()
-    except Exception as error:  # noqa: BLE001  the clock outlives a task that raises
-        drop("a task of a clock raised", error)

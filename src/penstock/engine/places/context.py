@@ -13,7 +13,7 @@ from contextvars import Context, copy_context
 from functools import partial
 
 from penstock.engine.places.executors import Executor, Task, Worker
-from penstock.engine.words.dropped import drop
+from penstock.engine.words.dropped import attempt
 
 
 def carried(task: Task) -> Task:
@@ -31,10 +31,7 @@ class _Carrying:
         self._worker = worker
 
     def close(self) -> None:
-        try:
-            self._worker.close()
-        except Exception as error:  # noqa: BLE001  the end is told all the same
-            drop("a worker raised when it was closed", error)
+        attempt("a worker raised when it was closed", self._worker.close)  # the end is told all the same
 
     def submit(self, task: Task, /) -> None:
         self._worker.submit(partial(run_in, self._context, task))

@@ -36,21 +36,20 @@ class _Mode(threading.local):
 _mode = _Mode()
 
 
-class blocking:  # noqa: N801  reads as a word: `with blocking():`
+class blocking(aside):  # noqa: N801  reads as a word: `with blocking():`
     """A context manager: it marks that this thread waits for a result, so that nothing is queued on this thread."""
 
-    __slots__ = ("_aside",)
+    __slots__ = ()
 
     def __enter__(self) -> None:
-        self._aside = aside()
-        self._aside.__enter__()
+        super().__enter__()
         _mode.blocking += 1
         if _mode.own is not None:
             _set_apart(_mode.own)
 
     def __exit__(self, *exc: object) -> None:
         _mode.blocking -= 1
-        self._aside.__exit__(*exc)
+        super().__exit__(*exc)
 
 
 _spawned: ContextVar[set[Any] | None] = ContextVar("penstock_spawned", default=None)
@@ -69,6 +68,11 @@ def spawning(tasks: set[Any]) -> Iterator[None]:
 def on_its_own() -> None:
     """Say that what this task starts from now on is a user's own, and not noted."""
     _spawned.set(None)
+
+
+def loop_ended() -> RuntimeError:
+    """Return what to tell those who wait for something on a loop that has ended."""
+    return RuntimeError("the event loop ended before the stream did")
 
 
 class Future(Protocol):
@@ -214,7 +218,7 @@ class AsyncioLoop:
             else:
                 self.loop.call_soon_threadsafe(fn, context=self._context)
         except RuntimeError:
-            # The loop was closed under the run: its owner has ended everything on it, so no run is left to be told.
+            # The loop was closed this moment: its owner has ended everything on it. Who asks later looks before.
             if not self.loop.is_closed():
                 raise
 

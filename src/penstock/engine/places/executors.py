@@ -14,13 +14,15 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Protocol, runtime_checkable
 
-from penstock.engine.places.event_loops import lease_loop
+from penstock.engine.places.event_loops import lease_loop, loop_ended
 from penstock.engine.places.threads import started, work_off
 from penstock.engine.words.arguments import count_given
-from penstock.engine.words.dropped import drop
+from penstock.engine.words.dropped import attempt
 from penstock.engine.words.trampoline import working
 
 Task = Callable[[], None]
+
+_RAISED = "a task of a worker raised"
 
 
 class Worker(Protocol):
@@ -42,20 +44,12 @@ class Executor(Protocol):
         ...
 
 
-def guarded(task: Task) -> None:
-    """Run a task, and report what it raises."""
-    try:
-        task()
-    except Exception as error:  # noqa: BLE001  a worker outlives a task that raises
-        drop("a task of a worker raised", error)
-
-
 def _ran_next(take: Callable[[], Task | None]) -> bool:
     """Run the task that is taken, and keep nothing of it (rule 3.13: an idle thread); tell whether there was one."""
     task = take()
     if task is None:
         return False
-    guarded(task)
+    attempt(_RAISED, task)
     return True
 
 
@@ -65,7 +59,7 @@ class _InlineWorker:
     __slots__ = ()
 
     def submit(self, task: Task, /) -> None:
-        working(partial(guarded, task))
+        working(partial(attempt, _RAISED, task))
 
     def close(self) -> None:
         """Do nothing: there is nothing to let go of."""
@@ -219,17 +213,23 @@ class Pool:
 class LoopWorker:
     """A worker that runs tasks on an event loop, by what calls them there; it `releases` the loop when it is closed."""
 
-    __slots__ = ("_call", "_closed", "_release")
+    __slots__ = ("_call", "_closed", "_over", "_release")
 
-    def __init__(self, call: Callable[[Task], object], release: Callable[[], object]) -> None:
+    def __init__(
+        self, call: Callable[[Task], object], release: Callable[[], object], over: Callable[[], bool] = bool
+    ) -> None:
         self._call = call
         self._release = release
+        self._over = over
+        """What tells that the loop has ended, if to call there does not."""
         self._closed = False
 
     def submit(self, task: Task, /) -> None:
         """Run `task` after those submitted before it."""
+        if self._over() and not self._closed:
+            raise loop_ended()
         if not self._closed:
-            self._call(partial(guarded, task))
+            self._call(partial(attempt, _RAISED, task))
 
     def close(self) -> None:
         """Take no more tasks, and let go of the loop."""
@@ -245,7 +245,7 @@ class EventLoop:
     def worker(self) -> Worker:
         """Return a worker on the loop of the moment."""
         lease = lease_loop()
-        return LoopWorker(lease.call, lease.release)
+        return LoopWorker(lease.call, lease.release, lambda: lease.closed)
 
 
 def inline() -> Executor:

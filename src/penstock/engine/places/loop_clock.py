@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from penstock.engine.places.clocks import Cancel, Task
+from penstock.engine.places.clocks import TASK_RAISED, Cancel, Task
 from penstock.engine.places.context import carried
-from penstock.engine.places.event_loops import AnyLoop, loop_here
+from penstock.engine.places.event_loops import AnyLoop, loop_ended, loop_here
 from penstock.engine.places.event_loops import Task as LoopTask
-from penstock.engine.words.dropped import drop
+from penstock.engine.words.dropped import attempt
 
 
 class LoopClock:
@@ -50,6 +50,8 @@ class _Timer:
         self._sleeping: LoopTask | None = None
 
     def ready(self) -> None:
+        if self._loop.closed:
+            raise loop_ended()
         self._loop.call(self._start)
 
     def _start(self) -> None:
@@ -69,7 +71,4 @@ class _Timer:
         await self._loop.sleep(self._seconds)
         task, self._task = self._task, None
         if task is not None:
-            try:
-                task()
-            except Exception as error:  # noqa: BLE001  the loop outlives a task that raises
-                drop("a task of a clock raised", error)
+            attempt(TASK_RAISED, task)

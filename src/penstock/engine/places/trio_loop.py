@@ -19,9 +19,10 @@ from typing import Any
 
 import trio
 
-from penstock.engine.words.dropped import drop
+from penstock.engine.words.dropped import attempt
 
 Call = Callable[[], object]
+_CALL_RAISED = "a call on an event loop raised"  # it would end the whole run of trio
 
 
 class _Calls:
@@ -49,10 +50,7 @@ class _Calls:
         self._due = False
         for _ in range(len(self._calls)):  # what these calls add comes after other tasks have had their turn
             context, fn = self._calls.popleft()
-            try:
-                context.run(fn)
-            except Exception as error:  # noqa: BLE001  it would end the whole run of trio
-                drop("a call on an event loop raised", error)
+            attempt(_CALL_RAISED, context.run, fn)
 
 
 _calls: trio.lowlevel.RunVar[_Calls] = trio.lowlevel.RunVar("penstock_calls")
@@ -133,10 +131,7 @@ class TrioTask:
             self._error = error
         finally:
             for fn in self._callbacks:
-                try:
-                    fn(self)
-                except Exception as error:  # noqa: BLE001  it would end the whole run of trio
-                    drop("a call on an event loop raised", error)
+                attempt(_CALL_RAISED, fn, self)
 
     async def _work(self) -> None:
         try:

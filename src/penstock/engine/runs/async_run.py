@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from penstock.engine.grounds.cold_paths import interruption, left_alone, rejected
-from penstock.engine.places.event_loops import AnyLoop, Future, Task, lease_loop
+from penstock.engine.places.event_loops import AnyLoop, Future, Task, lease_loop, loop_ended
 from penstock.engine.runs.drain import BATCH, DrainRun
 from penstock.engine.weaving.segment import Segment
 from penstock.engine.words.demand import UNBOUNDED
@@ -49,7 +50,7 @@ class AsyncRun(DrainRun):
             self._draining = bool(self._demand or self._gate.over)
             lease = self._lease if self._draining else None
         if lease is not None:
-            lease.call(self._advance)
+            self._on_loop(lease, self._advance)
 
     def _end(self, failure: Exception | None) -> None:
         """Be over, with the error of an illegal request (rule 3.9) or without a signal."""
@@ -60,7 +61,14 @@ class AsyncRun(DrainRun):
             self._failure = failure
             lease = self._lease if self._started else None
         if lease is not None:
-            lease.call(self._interrupt)
+            self._on_loop(lease, self._interrupt)
+
+    def _on_loop(self, lease: AnyLoop, fn: Callable[[], None]) -> None:
+        """Have something done on the loop, or end the run here if the loop has ended."""
+        if lease.closed:
+            self._finish(self._cut_short())
+        else:
+            lease.call(fn)
 
     def _advance(self) -> None:
         """Start the task or wake it; on the loop's thread."""
@@ -145,7 +153,7 @@ class AsyncRun(DrainRun):
 
     def _cut_short(self) -> Exception | None:
         """Return the error for a task that was cancelled, and not by this run."""
-        return None if self._gate.over else RuntimeError("the event loop ended before the stream did")
+        return None if self._gate.over else loop_ended()
 
     def _left(self, task: Task) -> None:
         """End the run behind a task that was cancelled before its first step or while it closed, or was interrupted."""

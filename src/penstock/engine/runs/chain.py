@@ -7,13 +7,13 @@ import operator
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypeGuard
 
-from penstock.engine.weaving.assembly import Assembly
+from penstock.engine.weaving.assembly import note_built
 from penstock.engine.weaving.blame import describe, operator_name
 from penstock.engine.weaving.segment import Segment, Trace
 from penstock.engine.weaving.weave import pieces
-from penstock.engine.words.several import Iterated
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint, Source, Stage, Step
 
@@ -79,16 +79,15 @@ class Chain:
         """Return some of the steps, all of them stages, prepared once for all runs."""
         found = self._segments.get((start, stop))
         if found is None:
-            trace = self.assembly.note if self.places else None
             make = Segment if self.watch is None else self.watch.segment
             stages: Any = self.steps[start:stop]
-            found = self._segments[start, stop] = make(stages, start, len(self.steps), trace)
+            found = self._segments[start, stop] = make(stages, start, len(self.steps), self.trace)
         return found
 
     @property
-    def assembly(self) -> Assembly:
-        """Return where it was built."""
-        return Assembly(self.source, self.steps, self.places)
+    def trace(self) -> Trace | None:
+        """Return what notes on an error where it was built, if that is known."""
+        return partial(note_built, self.source, self.steps, self.places) if self.places else None
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -99,7 +98,7 @@ class Chain:
         return _hash(self)
 
     def __reduce__(self) -> tuple[Callable[..., Chain], tuple[Any, ...]]:
-        inside = from_the_inside(self)
+        inside = from_the_inside(self, lambda source: _held(source, parts=True))
         numbers = {id(chain): _Number(at) for at, chain in enumerate(inside)}
         parts = [
             (_changed(each.source, lambda at: numbers.get(id(at), at)), each.steps, each.places) for each in inside
@@ -110,7 +109,11 @@ class Chain:
         return f"Chain({self})"
 
     def __str__(self) -> str:
-        return " | ".join([operator_name(self.source), *map(describe, self.steps)])
+        return " | ".join(self.names())
+
+    def names(self) -> list[str]:
+        """Return what its source and its steps are called."""
+        return [operator_name(self.source), *map(describe, self.steps)]
 
 
 def cuts(stages: Sequence[Stage[Any, Any]]) -> list[int]:
@@ -127,7 +130,7 @@ def inner_chains(source: Source[Any]) -> list[Chain]:
         return []
     values = [getattr(source, field.name) for field in dataclasses.fields(source)]
     rows = [value if isinstance(value, tuple) else (value,) for value in values]
-    return [item for row in rows for item in row if isinstance(item, Chain)]
+    return [item for row in rows for item in row if _is_chain(item)]
 
 
 def with_other_chains(source: Source[Any], other: Callable[[Chain], Chain], /, **changes: object) -> Source[Any]:
@@ -136,8 +139,8 @@ def with_other_chains(source: Source[Any], other: Callable[[Chain], Chain], /, *
     for field in fields:
         value = getattr(source, field.name)
         row = value if isinstance(value, tuple) else (value,)
-        if field.init and any(isinstance(item, Chain) for item in row):
-            others = tuple([other(item) if isinstance(item, Chain) else item for item in row])
+        if field.init and any(_is_chain(item) for item in row):
+            others = tuple([other(item) if _is_chain(item) else item for item in row])
             changes[field.name] = others if isinstance(value, tuple) else others[0]
     return dataclasses.replace(source, **changes) if changes else source  # type: ignore[type-var]
 
@@ -145,21 +148,33 @@ def with_other_chains(source: Source[Any], other: Callable[[Chain], Chain], /, *
 # Chains as values: all that follows would be recursion, were it left to Python.
 
 
-def _held(source: Source[Any]) -> list[Chain]:
-    """Return the chains that a source holds, those of streams that it takes for publishers included."""
+class Composed:
+    """A stream, a flow or a sink: a value with a chain, and with the parts that it was composed of."""
+
+    __slots__ = ()
+    _chain: Chain
+    _parts: tuple[Any, ...]
+
+
+def _held(source: Source[Any], *, parts: bool = False) -> list[Chain]:
+    """Return the chains that a source holds, those of streams and sinks included, and those of their parts."""
     found: list[Chain] = []
     fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(source) if dataclasses.is_dataclass(source) else ()
     for field in fields:
         value = getattr(source, field.name)
-        for item in value if type(value) is tuple else (value,):
-            chain = item._chain if _is_stream(item) else item
-            if isinstance(chain, Chain):
+        items = list(value if type(value) is tuple else (value,))
+        for item in items:
+            composed = issubclass(type(item), Composed)
+            chain = item._chain if composed else item
+            if _is_chain(chain):
                 found.append(chain)
+            if parts and composed:
+                items.extend(item._parts)
     return found
 
 
-def _is_stream(item: object) -> bool:
-    return isinstance(item, Iterated) and isinstance(getattr(item, "_chain", None), Chain | _Number)
+def _is_chain(item: object) -> TypeGuard[Chain]:
+    return issubclass(type(item), Chain)  # an element of a user's may say anything about its `__class__`, or raise
 
 
 def from_the_inside(chain: Chain, inside: Callable[[Source[Any]], list[Chain]] = _held) -> list[Chain]:
@@ -243,10 +258,10 @@ def _linked(*parts: tuple[Source[Any], tuple[Step, ...], tuple[str, ...]]) -> Ch
 
 
 def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a source, or a stream, with something else in the place of its chains; it is not checked again."""
+    """Return a source, a stream or a sink with something else in the place of its chains; it is not checked again."""
 
     def changed(item: Any) -> Any:
-        return _changed(item, change) if _is_stream(item) else change(item)
+        return _changed(item, change) if issubclass(type(item), Composed) else change(item)
 
     if not dataclasses.is_dataclass(value):
         return value

@@ -28,7 +28,7 @@ from threading import Lock
 from typing import Any
 
 from penstock.engine.grounds.cold_paths import interruption, left_alone, rejected, signal_end, welcome
-from penstock.engine.weaving.segment import STARVED, Segment, close
+from penstock.engine.weaving.segment import STARVED, Segment, close_quietly
 from penstock.engine.words.demand import UNBOUNDED, add, legal
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import Basket, Part, basket_of, chunks_of
@@ -345,9 +345,6 @@ class DrainRun(Part):
         loop, self._loop, self._iterator, self._opener = self._loop, None, None, None
         self._gate.let_go()
         self._ready = self._basket = self._stop = None
-        try:
-            close(loop)
-        except Exception as error:  # noqa: BLE001  the end has been decided already
-            drop("the source failed to close", error)
+        close_quietly(loop)  # the end has been decided already
         assert subscriber is not None
         return subscriber

@@ -143,8 +143,9 @@ class FedRun(DrainRun):
         return not self._queue and not length_hint(self._chunk)
 
     def _open(self) -> Iterator[Any]:
-        self._iterator = self._loop = self._segment.open_fed(self._feed, self._gate)
-        return self._iterator
+        loop: Iterator[Any] = self._segment.open_form("fed", self._feed, self._gate)
+        self._iterator = self._loop = loop
+        return loop
 
     def _look_for_end(self) -> bool:
         if self._error is not None and self._used_up and not self._heads and self._iterator is None:

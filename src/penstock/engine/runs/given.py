@@ -8,14 +8,11 @@ from typing import Any
 
 from penstock.engine.grounds.foreign import subscribe_to
 from penstock.engine.runs.chain import Chain
-from penstock.engine.runs.drain import READY
 from penstock.engine.runs.wiring import connect
 from penstock.engine.words.several import Iterated, length_of
 from penstock.spec.dialects.strangers import cure_for, library_of
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import AsyncOpener, Opener, Source
-
-_SEQUENCES = frozenset((list, tuple, range))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +44,6 @@ class AsyncItems(Source[Any]):
 def chain_of(given: object) -> Chain | None:
     """Return the chain of a stream of penstock's; no other object is asked for one."""
     return given._chain if isinstance(given, Iterated) else None  # type: ignore[attr-defined]
-
-
-def at_hand(given: object, most: int) -> list[Any] | None:
-    """Return the elements of what a user's function returned, if they lie ready and are no more than `most`."""
-    size: int | None
-    if type(given) in _SEQUENCES:
-        size, items = len(given), iter(given)  # type: ignore[arg-type, call-overload]
-    else:
-        chain = chain_of(given)
-        if chain is None or chain.steps or chain.places or chain.watch is not None:
-            return None
-        size = chain.source.length()
-        opener = None if size is None or size > most else chain.source.opener()
-        items = None if opener is None else opener(None)
-    if size is None or size > most or items is None or type(items) not in READY:
-        return None
-    elements = list(items)
-    return None if READY[type(items)] and any(element is None for element in elements) else elements
 
 
 def connect_to(operator: str, given: object, subscriber: Subscriber[Any]) -> None:

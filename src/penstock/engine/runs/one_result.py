@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from penstock.engine.runs.chain import Chain, inner_chains
 from penstock.stage import Gives, Results, Step
 
@@ -11,7 +13,7 @@ def one_result(chain: Chain) -> bool:
     waiting = [chain]
     while waiting:  # in a loop: a thousand sources may be nested
         at = waiting.pop()
-        said = _said_by_steps(at)
+        said = said_by_steps(at.steps)
         if said is Results.AS_MANY:
             said = at.source.results
             if said is Results.AS_MANY:
@@ -29,9 +31,9 @@ def refuse_several(call: str, chain: Chain) -> None:
         )
 
 
-def _said_by_steps(chain: Chain) -> Results:
-    """Return what the steps say, AS_MANY if it depends on the source."""
-    for step in reversed(chain.steps):
+def said_by_steps(steps: Sequence[Step]) -> Results:
+    """Return what the steps of a chain say, AS_MANY if it depends on what comes before them."""
+    for step in reversed(steps):
         said = _said_by(step)
         if said is not Results.AS_MANY:
             return said
@@ -45,4 +47,4 @@ def _said_by(step: Step) -> Results:
     return Results.AS_MANY if said is Results.ANY and step.gives is Gives.ONE else said
 
 
-__all__ = ["one_result", "refuse_several"]
+__all__ = ["one_result", "refuse_several", "said_by_steps"]

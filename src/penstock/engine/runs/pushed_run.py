@@ -119,8 +119,8 @@ class PushRun(Part):
             self._arrived += 1
             if self._last or self._arrived >= self._asked:
                 self._go_on()
-        elif made is STARVED and not self._unbounded and self._upstream is not None:
-            self._upstream.request(1)
+        elif made is STARVED and not self._unbounded and (upstream := self._upstream) is not None:
+            upstream.request(1)  # looked up once: a cancel on another thread takes it away
 
     def on_chunk(self, elements: list[Any], /) -> None:
         """Push several elements through, one after the other, until the run is over."""
@@ -128,8 +128,8 @@ class PushRun(Part):
         left_out = 0
         pushing, returned = True, False
         try:
-            if self.fold is not None:
-                self._fold(self.fold, elements)
+            if (fold := self.fold) is not None:  # looked up once: a cancel on another thread takes it away
+                self._fold(fold, elements)
                 left_out = len(elements)
             else:
                 push, deliver = self.push_many, self.deliver
@@ -156,8 +156,8 @@ class PushRun(Part):
             self._arrived += len(elements)
             if self._last or self._arrived >= self._asked:
                 self._go_on()
-        elif left_out and not self._unbounded and self._upstream is not None:
-            self._upstream.request(left_out)
+        elif left_out and not self._unbounded and (upstream := self._upstream) is not None:
+            upstream.request(left_out)
 
     def _fold(self, fold: Callable[[Iterator[Any]], None], elements: list[Any]) -> None:
         """Have the loop read elements, from a copy of the list: it ends where that is emptied."""
@@ -258,8 +258,7 @@ class PushRun(Part):
         """Be over behind a subscriber that raised, or a KeyboardInterrupt and its like, which pass (rule 2.13)."""
         subscriber = self._subscriber
         self.cancel()
-        if subscriber is not None:
-            left_alone(subscriber)
+        left_alone(subscriber)
 
     def _interrupted(self) -> None:
         """Tell who is below of a KeyboardInterrupt or its like, which passes."""

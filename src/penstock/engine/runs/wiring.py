@@ -8,7 +8,6 @@ them adds to the stack; so do the loops of a segment, of which a run has a bound
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,9 +20,9 @@ from penstock.engine.runs.chain import AWAITED, ITERATED, Chain, cuts, inner_cha
 from penstock.engine.runs.counted_run import pushed
 from penstock.engine.runs.drain import DrainRun
 from penstock.engine.runs.fed_run import FedRun
-from penstock.engine.weaving.assembly import Assembly
+from penstock.engine.weaving.segment import Trace
 from penstock.engine.words.part import Part, height_of
-from penstock.engine.words.trampoline import HIGHEST, here, run_all
+from penstock.engine.words.trampoline import HIGHEST, here, run_deferred
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import AsyncOpener, Joint, LoopGate, Opener, Source, Stage
 
@@ -48,32 +47,24 @@ def _parts(chain: Chain, start: int, stop: int) -> list[int]:
     return [start + end for end in reversed([0, *ends[:-1]])]
 
 
-class _Depth(threading.local):
-    def __init__(self) -> None:
-        self.pulls = 0
-
-
-_depth = _Depth()
-
-
 def _opener_of(source: Source[Any]) -> Opener[Any] | None:
     """Return how to iterate over a source; sources nested too deep are left to signals."""
-    pulls = _depth.pulls
+    pulls = here.pulls
     if pulls >= MOST_NESTED:
         return None
-    _depth.pulls = pulls + 1
+    here.pulls = pulls + 1
     try:
         return source.opener()
     finally:
-        _depth.pulls = pulls
+        here.pulls = pulls
 
 
 def reads_nothing(chain: Chain) -> bool:
     """Tell whether a chain is known to end, or to fail, without reading anything; its steps may add elements."""
-    pulls = _depth.pulls
+    pulls = here.pulls
     if pulls >= MOST_NESTED:
         return False
-    _depth.pulls = pulls + 1
+    here.pulls = pulls + 1
     try:
         source: Any = chain.source
         if source.length() == 0 or (source.passes and reads_nothing(source.stream)):
@@ -82,7 +73,7 @@ def reads_nothing(chain: Chain) -> bool:
         behind = chain.steps[len(head.stages) :]
         return head.never_asks or any(isinstance(step, Stage) and step.cap == 0 for step in behind)
     finally:
-        _depth.pulls = pulls
+        here.pulls = pulls
 
 
 def is_empty(chain: Chain) -> bool:
@@ -172,7 +163,7 @@ def connect(chain: Chain, subscriber: Subscriber[Any]) -> None:
     finally:
         try:
             if not nested and here.deferred:
-                run_all(here.deferred)
+                run_deferred()
         finally:
             here.connects = nested
 
@@ -233,34 +224,39 @@ def _connect(chain: Chain, subscriber: Subscriber[Any]) -> None:
 class Traced(Bystander):
     """The subscriber behind a joint or a source that signals; it notes on their errors where they were built."""
 
-    __slots__ = ("_assembly", "_index")
+    __slots__ = ("_index", "_trace")
 
-    def __init__(self, downstream: Subscriber[Any], assembly: Assembly, index: int) -> None:
+    def __init__(self, downstream: Subscriber[Any], trace: Trace, index: int) -> None:
         super().__init__(downstream)
-        self._assembly = assembly
+        self._trace = trace
         self._index = index
 
     def on_error(self, error: Exception, /) -> None:
         """Note where it was built, and pass the error on."""
         if isinstance(error, BaseException):
-            self._assembly.note(error, self._index)
+            self._trace(error, self._index)
         super().on_error(error)
 
 
 def _seen(chain: Chain, start: int, stop: int, subscriber: Subscriber[Any]) -> Subscriber[Any]:
     """Put in front of a subscriber what a trace or a listener has to see of steps[start:stop], or of the source."""
     signals = start == stop or (stop > 0 and isinstance(chain.steps[stop - 1], Joint))
-    if chain.places and signals:  # loops name their steps themselves
-        subscriber = Traced(subscriber, chain.assembly, stop)
+    trace = chain.trace
+    if trace is not None and signals:  # loops name their steps themselves
+        subscriber = Traced(subscriber, trace, stop)
     return subscriber if chain.watch is None else chain.watch.behind(start, stop, subscriber)
+
+
+def _landed(subscriber: Subscriber[Any]) -> Subscriber[Any]:
+    """Return the subscriber, behind a landing if the calls behind it are as many as may be in a row."""
+    return Landing(subscriber) if height_of(subscriber) >= HIGHEST else subscriber
 
 
 def _wire(chain: Chain, first: int, subscriber: Subscriber[Any]) -> Subscriber[Any] | None:
     """Return the subscriber in front of steps[first:]; None, and an error sent, if a joint fails to open."""
     steps, seen = chain.steps, bool(chain.places) or chain.watch is not None
     stop = len(steps)
-    if height_of(subscriber) >= HIGHEST:
-        subscriber = Landing(subscriber)
+    subscriber = _landed(subscriber)
     while stop > first:
         step = steps[stop - 1]
         if isinstance(step, Joint):
@@ -275,9 +271,7 @@ def _wire(chain: Chain, first: int, subscriber: Subscriber[Any]) -> Subscriber[A
             except Exception as error:  # noqa: BLE001  an executor that has no worker, say
                 refuse(subscriber, error)
                 return None
-            subscriber = opened
-            if height_of(subscriber) >= HIGHEST:
-                subscriber = Landing(subscriber)
+            subscriber = _landed(opened)
             continue
         start = stop
         while start > first and isinstance(steps[start - 1], Stage):
@@ -286,8 +280,6 @@ def _wire(chain: Chain, first: int, subscriber: Subscriber[Any]) -> Subscriber[A
             if seen:
                 subscriber = _seen(chain, part, stop, subscriber)
             segment = chain.segment(part, stop)
-            subscriber = pushed(segment, subscriber) or FedRun(segment, subscriber)
+            subscriber = _landed(pushed(segment, subscriber) or FedRun(segment, subscriber))
             stop = part
-            if height_of(subscriber) >= HIGHEST:
-                subscriber = Landing(subscriber)
     return subscriber

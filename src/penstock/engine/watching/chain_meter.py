@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from penstock.stage import Step
+from penstock.engine.runs.chain import Chain
+
+if TYPE_CHECKING:
+    from penstock.engine.watching.observe import Observation
 
 INTERVAL = 0.005
 """How often, in seconds, the time of an element is taken."""
@@ -45,40 +47,17 @@ class MeteredPart(Protocol):
         ...
 
 
-class Listened(Protocol):
-    """The run that parts belong to."""
-
-    clock: Callable[[], float]
-    cost: float
-    """What it takes to read the clock."""
-
-    def begin(self) -> None:
-        """Say that it runs, once."""
-        ...
-
-    def tick(self, now: float, /) -> None:
-        """Tell the listener that it goes on, if it is time to."""
-        ...
-
-    def begins(self, error: BaseException, /) -> bool:
-        """Tell whether an error was not seen before."""
-        ...
-
-    def end(self, error: BaseException | None, /, *, whole: bool) -> None:
-        """Say that it is over, once."""
-        ...
-
-
 class Meter:
     """The sums over the parts of a chain's runs; those that are over are kept as numbers only."""
 
-    __slots__ = ("_counts", "_lock", "_parts", "run", "steps")
+    __slots__ = ("_counts", "_lock", "_parts", "chain", "names", "run")
 
-    def __init__(self, run: Listened, steps: tuple[Step, ...]) -> None:
+    def __init__(self, run: Observation, chain: Chain) -> None:
         self.run = run
-        self.steps = steps
+        self.chain = chain
+        self.names = chain.names()
         self._lock = Lock()
-        self._counts = [Counts() for _ in range(1 + len(steps))]
+        self._counts = [Counts() for _ in range(1 + len(chain.steps))]
         self._parts: list[MeteredPart] = []
 
     def opened(self, part: MeteredPart) -> None:
@@ -92,9 +71,6 @@ class Meter:
             if part in self._parts:
                 self._parts.remove(part)
                 part.read(self._counts)
-                for counts in self._counts:
-                    counts.buffered = 0
-                    counts.bound = None
 
     def failed(self, index: int) -> None:
         """Count a failure that began in a step."""
@@ -102,12 +78,9 @@ class Meter:
             self._counts[index].errors += 1
 
     def read(self) -> list[Counts]:
-        """Return what has been counted of the source and of each step."""
+        """Return what has been counted of the source and of each step; in parts that are over, nothing waits."""
         with self._lock:
-            counts = [
-                Counts(each.asked, each.delivered, 0, each.errors, each.seconds, each.waited, each.inside)
-                for each in self._counts
-            ]
+            counts = [replace(each, buffered=0, bound=None) for each in self._counts]
             for part in self._parts:
                 part.read(counts)
         return counts

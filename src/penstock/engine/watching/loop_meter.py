@@ -2,60 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import compress, repeat
 from operator import length_hint
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.engine.grounds.cold_paths import nobody
-from penstock.engine.watching.chain_meter import Counts, Listened, Meter, pace_after
+from penstock.engine.watching.chain_meter import Counts, Meter, pace_after
 from penstock.engine.watching.signal_meter import Gauge
 from penstock.engine.weaving.blame import Where, blame, owner_in
 from penstock.engine.weaving.segment import Delivers
-from penstock.stage import Body, LoopGate
+from penstock.stage import Body
+
+if TYPE_CHECKING:
+    from penstock.engine.watching.observe import Observation
 
 TICKS = 1 << 60
 """More than any tally will ever count."""
+_NO_TICKS = repeat(True, TICKS)
 
 
 class SampledElements:
     """The choice of elements whose time is taken: it costs next to nothing, and slow elements are all seen."""
 
-    __slots__ = ("_at", "_began", "_clock", "_count", "_pace", "_run", "_sampled")
+    __slots__ = ("_began", "_due", "_pace", "_run", "_sampled", "count", "feed")
 
-    def __init__(self, run: Listened, count: Callable[[], int], sampled: Callable[[], None]) -> None:
+    def __init__(self, run: Observation, count: Callable[[], int], sampled: Callable[[], object]) -> None:
         self._run = run
+        self.count = count
+        self.feed: Iterator[Any] = iter(())
         self._sampled = sampled
-        self._clock = run.clock
-        self._count = count
-        self._pace = self._at = 0
+        self._pace = self._due = 0
         self._began: float | None = None
 
     def pace(self) -> int:
         """Return how many elements to let pass before the next whose time is taken."""
-        now = self._clock()
-        if self._began is not None:
-            if not self._pace:
-                self._pace = pace_after(now - self._began, 1)
+        self._due = self.count() + self._pace
+        return self._pace
+
+    def turn(self) -> float | None:
+        """Return when the next one begins whose time is taken, or None if fewer came than were to pass: it was all."""
+        if self.count() < self._due:
+            return None
+        now, began = self._run.clock(), self._began
+        if began is not None:
+            self._pace = pace_after(now - began, self._pace + 1)
             self._sampled()
             self._run.tick(now)
         self._began = now
-        self._at = self._count()
-        return self._pace
-
-    def over(self) -> bool:
-        """Tell whether fewer came than were to pass, so that there are no more."""
-        pace = self._pace
-        if self._count() - self._at < pace:
-            return True
-        if pace:
-            assert self._began is not None
-            self._pace = pace_after(self._clock() - self._began, pace)
-        return False
-
-
-def _nothing() -> None:
-    pass
+        return now
 
 
 def _ticked(tally: repeat[bool]) -> int:
@@ -119,9 +114,9 @@ class LoopMeter:
     """A meter that counts and times one run of a woven loop."""
 
     __slots__ = (
-        "_at", "_began", "_bodies", "_count", "_drops", "_due", "_error", "_first", "_first_times", "_held",
-        "_inside", "_lanes", "_lost", "_meter", "_passed", "_signals", "_sourced", "_tallies", "_top", "_turned",
-        "clock", "more", "pulled", "pulls", "spent", "timed", "whole",
+        "_at", "_began", "_bodies", "_count", "_due", "_early", "_error", "_first", "_held",
+        "_lanes", "_lost", "_meter", "_signals", "_source", "_sourced", "_tallies", "_top",
+        "_turned", "clock", "inputs", "more", "spent", "timed", "whole",
     )  # fmt: skip
 
     def __init__(
@@ -132,27 +127,29 @@ class LoopMeter:
         self._first = first
         self._sourced = sourced
         self._top = top
-        self._drops: dict[int, repeat[bool]] = {}
         self._lost: int | None = None
         self._error: BaseException | None = None
-        self._tallies: dict[int, repeat[bool]] = {}
+        self._tallies: dict[str, repeat[bool]] = {}
         self._lanes: dict[int, SampledElements] = {}
         self._count: Callable[[], int] | None = None
+        self._source: Any = None
+        self.inputs: Sequence[Iterator[Any]] = ()
+        """The iterators whose items the source passes on, once they are open, where that is known."""
         self._signals = signals
         """Whether a joint follows, so that it matters how long those who follow have an element."""
-        self._inside, self._passed = 0.0, 0
         self._held: Callable[[], tuple[tuple[int, int], ...]] = tuple
         self._due = 0, repeat(True, 0)
         """How many elements will have come before the next whose time is taken, and a tick for each that has not."""
         self._at = 0
         self._turned = meter.run.clock()
         self._began: float | None = None
-        self._first_times: list[tuple[list[float], list[int]]] | None = None
+        self._early: list[tuple[float, int]] = []
+        """The first times, set apart: things begin there that do not happen again."""
         self.clock = meter.run.clock
-        size = len(bodies) + 1
-        self.spent, self.timed = [0.0] * size, [0] * size
-        self.pulled, self.pulls = [0.0] * size, [0] * size
-        self.more = [0.0] * size
+        self.spent = [0.0] * (2 * len(bodies) + 3)
+        """How long some elements took in each step, then until they came from it, then in what follows all of them."""
+        self.timed = [0] * len(self.spent)
+        self.more = [0.0] * len(bodies)
         self.whole = False
 
     # What the loop calls.
@@ -163,30 +160,26 @@ class LoopMeter:
         self._meter.run.begin()
         self._meter.opened(self)
 
-    def tally(self, index: int) -> repeat[bool]:
-        """Return what one tick is taken of for each element that a stage adds."""
-        tally = self._tallies[index] = repeat(True, TICKS)
+    def tally(self, name: str) -> repeat[bool]:
+        """Return what one tick is taken of for each element that a stage adds, or drops."""
+        tally = self._tallies[name] = repeat(True, TICKS)
         return tally
 
-    def drops(self, index: int) -> repeat[bool]:
-        """Return what one tick is taken of for each element that a stage drops."""
-        tally = self._drops[index] = repeat(True, TICKS)
-        return tally
-
-    def feed(self, source: Any) -> Iterator[Any]:
-        """Return the source so that its elements are counted."""
+    def source(self, source: Any) -> SampledElements:
+        """Return the lane of the source."""
         feed, self._count = _counted(source)
-        return feed
+        lane = self._lanes[-1] = SampledElements(self._meter.run, self._count, self._sampled)
+        lane.feed, self._source = feed, source
+        return lane
 
-    def lane(self, index: int) -> SampledElements:
-        """Return the lane of the source, or of what a stage adds."""
-        if index < 0:
-            assert self._count is not None
-            return SampledElements(self._meter.run, self._count, self._sampled)
+    def lane(self, index: int, items: Any) -> SampledElements:
+        """Return the lane of what a stage adds."""
+        tally = self._tallies[f"tally{index}"]
         found = self._lanes.get(index)
         if found is None:
-            tally = self._tallies[index]
-            found = self._lanes[index] = SampledElements(self._meter.run, lambda: _ticked(tally), _nothing)
+            # `bool` for nothing: the first times are known when the first element of the source is done.
+            found = self._lanes[index] = SampledElements(self._meter.run, lambda: _ticked(tally), bool)
+        found.feed = compress(items, tally)
         return found
 
     def turn(self, waiting: float | None = None) -> repeat[bool]:
@@ -194,8 +187,8 @@ class LoopMeter:
         now, began = self.clock(), self._began
         base, _ = self._due
         if waiting is not None and (began is not None or not base):
-            self.pulled[0] += now - waiting
-            self.pulls[0] += 1
+            self.spent[len(self._bodies) + 1] += now - waiting
+            self.timed[len(self._bodies) + 1] += 1
         base += 1  # this one
         if began is None:
             pace, self._began = 0, now
@@ -213,22 +206,18 @@ class LoopMeter:
         due, ticks = self._due
         return due - length_hint(ticks)
 
-    def back(self, since: float, gate: LoopGate) -> None:
-        """Note how long those who follow had an element, unless they did not ask for another one."""
-        if not gate.rested:
-            self._inside += self.clock() - since
-            self._passed += 1
-
     def _sampled(self) -> None:
-        """Set the first times apart: things begin there that do not happen again."""
-        if self._first_times is None:
-            self._first_times = [(list(seconds), list(times)) for seconds, times in self._times()]
-            for seconds, times in self._times():
-                seconds[:] = [0.0] * len(seconds)
-                times[:] = [0] * len(times)
+        """Know that the time of an element was taken, which may be the first."""
+        if not self._early:
+            self._early = list(zip(self.spent, self.timed, strict=True))
+            if self.inputs and all(map(lies_ready, self.inputs)):
+                self._count_inputs(self._lanes[-1], [_counted(each)[1] for each in self.inputs])
 
-    def _times(self) -> list[tuple[list[float], list[int]]]:
-        return [(self.spent, self.timed), (self.pulled, self.pulls)]
+    def _count_inputs(self, lane: SampledElements, counts: list[Callable[[], int]]) -> None:
+        """Let others tell how many elements came, whose items the source passes on at once."""
+        before = lane.count() - sum(count() for count in counts)
+        self._count = lane.count = lambda: before + sum(count() for count in counts)
+        lane.feed = self._source
 
     def failed(self, error: Exception, raised: Exception, where: Where) -> Exception:
         """Note where the loop failed; return the error."""
@@ -244,7 +233,8 @@ class LoopMeter:
         """Keep the numbers."""
         self._meter.closed(self)
         self._held = tuple
-        self._count = None
+        self._count = self._source = None
+        self._lanes.clear()
         error, self._error = self._error, None
         if self._top:
             self._meter.run.end(error, whole=self.whole)
@@ -254,16 +244,15 @@ class LoopMeter:
     def read(self, counts: list[Counts], /) -> None:
         """Add what was counted."""
         came = self.came() if self._count is None else self._count()
-        whole = 0.0
+        whole, size = 0.0, len(self._bodies) + 1
         if self._sourced:
-            whole = self._seconds(1, 0, came)
+            whole = self._seconds(size, came)
             counts[0].delivered += came
             counts[0].seconds += whole
         for index, body in enumerate(self._bodies):
-            added = _ticked(self._tallies[index]) if index in self._tallies else 0
-            seconds = self._seconds(0, index + 1, came) + self._seconds(1, index + 1, added) + self.more[index + 1]
+            added, dropped = [_ticked(self._tallies.get(f"{name}{index}", _NO_TICKS)) for name in ("tally", "drops")]
+            seconds = self._seconds(index + 1, came) + self._seconds(size + index + 1, added) + self.more[index]
             adds_only = body.each is not None or body.drops_all
-            dropped = _ticked(self._drops[index]) if index in self._drops else 0
             came = added if adds_only else came - dropped + added
             if index == self._lost:
                 came -= 1
@@ -274,24 +263,21 @@ class LoopMeter:
         if self._signals:
             last = counts[self._first + len(self._bodies)]
             last.waited += whole
-            if self._passed:
-                last.inside += max(0.0, self._inside / self._passed - self._meter.run.cost) * came
+            last.inside += self._seconds(2 * size, came)
         for index, size in self._held():
             counts[self._first + 1 + index].buffered += size
 
-    def _seconds(self, kind: int, index: int, count: int) -> float:
+    def _seconds(self, index: int, count: int) -> float:
         """Estimate how long `count` elements took from those whose time was taken."""
-        cost = self._meter.run.cost
-        seconds, times = self._times()[kind]
-        later, taken = seconds[index], times[index]
-        first, firsts = 0.0, 0
-        if self._first_times is not None:
-            first, firsts = self._first_times[kind][0][index], self._first_times[kind][1][index]
-        if not taken:
-            later, taken, first, firsts = first, firsts, 0.0, 0
+        seconds, taken = self.spent[index], self.timed[index]
         if not taken:
             return 0.0
-        return max(0.0, first - firsts * cost) + max(0.0, later / taken - cost) * max(0, count - firsts)
+        cost = self._meter.run.cost
+        first, firsts = self._early[index] if self._early else (0.0, 0)
+        if firsts == taken:
+            first, firsts = 0.0, 0
+        later = (seconds - first) / (taken - firsts) - cost
+        return max(0.0, first - firsts * cost) + max(0.0, later) * max(0, count - firsts)
 
 
 class PushMeter(LoopMeter):

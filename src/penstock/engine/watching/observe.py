@@ -8,21 +8,22 @@ included, has its own watch. Streams that functions make while it runs belong to
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import Enum
 from functools import lru_cache
 from threading import Lock
 from time import monotonic
 from typing import Any, Protocol
 
-from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, seconds_of
+from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.runs.chain import Chain, with_other_chains
-from penstock.engine.watching.chain_meter import Counts, Meter
+from penstock.engine.runs.one_result import one_result
+from penstock.engine.watching.chain_meter import Meter
 from penstock.engine.watching.watched_chain import ChainWatch
-from penstock.engine.weaving.blame import describe, operator_name
-from penstock.engine.words.dropped import drop
+from penstock.engine.words.dropped import attempt
 from penstock.stage import Joint, Source, Step
 
 MOST_NESTED = 32
@@ -94,19 +95,20 @@ class Observation:
     """A run that a listener sees; it can be read at any time and from any thread, also when it is over."""
 
     __slots__ = (
-        "_began", "_chain", "_due", "_ended", "_error", "_every", "_listener", "_lock", "_parts", "clock", "cost",
+        "_began", "_chain", "_due", "_dues", "_ended", "_error", "_lock", "_observers", "_parts", "clock", "cost",
         "part", "shares", "state",
     )  # fmt: skip
 
-    def __init__(self, chain: Chain, listener: Listener, every: float, clock: Clock) -> None:
+    def __init__(self, chain: Chain, observers: tuple[Observer, ...]) -> None:
         self._chain = chain
         self.state = RunState.RUNNING
+        clock = observers[-1].clock if observers else SYSTEM_CLOCK  # a run has one time, that of the innermost block
         self.clock = monotonic if clock is SYSTEM_CLOCK else clock.now
         self.cost = _cost_of(self.clock)
-        self._listener = listener
-        self._every = every
+        self._observers = observers
         self._lock = Lock()
         self._began: float | None = None
+        self._dues = [0.0] * len(observers)
         self._due = 0.0
         self._ended: float | None = None
         self._error: BaseException | None = None
@@ -122,7 +124,7 @@ class Observation:
     @property
     def chain(self) -> str:
         """Return the stream as text."""
-        return str(self._chain)
+        return " | ".join(self._parts[-1][2].names)
 
     @property
     def source(self) -> Source[Any]:
@@ -143,18 +145,14 @@ class Observation:
 
     def readings(self) -> tuple[Reading, ...]:
         """Return what is known of every step, from the sources down."""
-        parts = [_readings(place, chain, meter.read()) for place, chain, meter in self._parts]
-        return tuple(reading for part in parts for reading in part)
+        return tuple(reading for place, _, meter in self._parts for reading in _readings(place, meter))
 
     # What the parts of the run say.
 
-    def watched(self, chain: Chain) -> Chain:
-        """Return a copy of the chain that is seen."""
-        return self._watched(chain, (), top=True)
-
-    def _watched(self, chain: Chain, place: tuple[int, ...], *, top: bool = False) -> Chain:
+    def watched(self, chain: Chain, place: tuple[int, ...] = ()) -> Chain:
+        """Return a copy of the chain that is seen; those inside of it have a place."""
         known = chain.watch
-        if isinstance(known, ChainWatch) and isinstance(known.meter.run, Observation) and not top:
+        if isinstance(known, ChainWatch) and place:
             other = known.meter.run
             there = next(at for at, _, meter in other._parts if meter is known.meter)
             self.shares.append(SharedStream(place[:-1], other, (*there, len(chain.steps))))
@@ -162,10 +160,21 @@ class Observation:
         source = chain.source
         if len(place) < 2 * MOST_NESTED:
             numbers = itertools.count()
-            source = with_other_chains(source, lambda each: self._watched(each, (*place, 0, next(numbers))))
-        meter = Meter(self, chain.steps)  # pyright: ignore[reportArgumentType]  it binds what slots hold
+            source = with_other_chains(source, lambda each: self.watched(each, (*place, 0, next(numbers))))
+        meter = Meter(self, chain)
         self._parts.append((place, chain, meter))
-        return Chain(source, chain.steps, chain.places, ChainWatch(meter, top=top))
+        return Chain(source, chain.steps, chain.places, ChainWatch(meter, top=not place))
+
+    def leave(self, meter: Meter, other: Observation) -> None:
+        """Leave a stream inside of it to an observation that sees it by itself.
+
+        Args:
+            meter: What would have counted the stream.
+            other: The observation that sees it.
+        """
+        for place in [at for at, _, known in self._parts if known is meter]:
+            self._parts = [part for part in self._parts if part[2] is not meter]
+            self.shares.append(SharedStream(place[:-1], other, (len(meter.chain.steps),)))
 
     def begin(self) -> None:
         """Say that it runs, once."""
@@ -173,21 +182,26 @@ class Observation:
             if self._began is not None:
                 return
             self._began = self.clock()
-            self._due = self._began + self._every
-        self._tell("started")
+            self._dues = [self._began + each.every for each in self._observers]
+            self._due = min(self._dues)
+        self._tell("started", self._observers)
 
     def tick(self, now: float, /) -> None:
-        """Tell the listener that it goes on, if it is time to.
+        """Tell the listeners for whom it is time that it goes on.
 
         Args:
             now: What time it is.
         """
         if now >= self._due:
             with self._lock:
-                late = now < self._due or self.state is not RunState.RUNNING
-                self._due = now + self._every
-            if not late:
-                self._tell("progressed")
+                running = self.state is RunState.RUNNING
+                told = [each for each, due in zip(self._observers, self._dues, strict=True) if now >= due and running]
+                self._dues = [
+                    now + each.every if now >= due else due
+                    for each, due in zip(self._observers, self._dues, strict=True)
+                ]
+                self._due = min(self._dues)
+            self._tell("progressed", told)
 
     def begins(self, error: BaseException, /) -> bool:
         """Tell whether an error was not seen before."""
@@ -200,9 +214,11 @@ class Observation:
 
         Args:
             error: The failure, or None.
-            whole: Whether the stream came to its end by itself.
+            whole: Whether the stream came to its end by itself. One that comes down to one result is at its end with
+                that, also if the subscriber, as that of a pipeline, then lets go of it before it is told.
         """
         self.begin()
+        whole = whole or (error is None and self._has_given_its_result())
         with self._lock:
             if self.state is not RunState.RUNNING:
                 return
@@ -210,14 +226,15 @@ class Observation:
             self._error = error
             done = RunState.COMPLETED if whole else RunState.CANCELLED
             self.state = RunState.FAILED if error is not None else done
-        self._tell("ended")
+        self._tell("ended", self._observers)
         self._error = None  # rule 3.13: the frames of its traceback know the subscriber
 
-    def _tell(self, what: str) -> None:
-        try:
-            getattr(self._listener, what)(self)
-        except Exception as error:  # noqa: BLE001  what is observed must not suffer from it
-            drop(f"observe: the listener raised in {what}", error)
+    def _has_given_its_result(self) -> bool:
+        return self._parts[-1][2].read()[-1].delivered > 0 and one_result(self._chain)
+
+    def _tell(self, what: str, observers: Sequence[Observer]) -> None:
+        for each in observers:  # what is observed must not suffer from it
+            attempt(f"observe: the listener raised in {what}", getattr(each.listener, what), self)
 
 
 @lru_cache(maxsize=8)
@@ -226,16 +243,16 @@ def _cost_of(clock: Callable[[], float]) -> float:
     return min(-clock() + clock() for _ in range(20))
 
 
-def _readings(place: tuple[int, ...], chain: Chain, counts: list[Counts]) -> Iterator[Reading]:
+def _readings(place: tuple[int, ...], meter: Meter) -> Iterator[Reading]:
     before = 0.0
-    steps: tuple[Step | None, ...] = (None, *chain.steps)
-    for number, (step, count) in enumerate(zip(steps, counts, strict=True)):
+    steps: tuple[Step | None, ...] = (None, *meter.chain.steps)
+    for number, (name, step, count) in enumerate(zip(meter.names, steps, meter.read(), strict=True)):
         seconds = count.seconds
         if isinstance(step, Joint):
             seconds = max(0.0, before - count.inside)
         before = count.inside
         yield Reading(
-            operator_name(chain.source) if step is None else describe(step),
+            name,
             (*place, number),
             max(count.asked, count.delivered),
             count.delivered,
@@ -260,38 +277,52 @@ class Observer:
             if not callable(getattr(self.listener, name, None)):
                 raise TypeError(f"observe: listener must have started, progressed and ended, got {self.listener!r}")
         seconds_of("observe", "every", self.every)
+        clock_given("observe", self.clock)
 
-    def watched(self, chain: Chain, part: object = None) -> Chain:
-        """Return a copy of the chain for one run that the listener sees; `part` says what it is a part of."""
-        run = Observation(chain, self.listener, self.every, self.clock)
-        run.part = part
+    def watched(self, chain: Chain) -> Chain:
+        """Return a copy of the chain for one run that the listener sees."""
+        run = Observation(chain, (self,))
+        if isinstance(chain.watch, ChainWatch):  # of the stream around it
+            chain.watch.meter.run.leave(chain.watch.meter, run)
         return run.watched(chain)
 
 
-_observer: ContextVar[Observer | None] = ContextVar("penstock_observer", default=None)
+_observers: ContextVar[tuple[Observer, ...]] = ContextVar("penstock_observers", default=())
 
 
 class observe:  # noqa: N801  reads as a word; contextlib's own would set the traceback of what is raised inside
-    """A context manager: the listener sees every stream run inside the block, every `every` seconds at most."""
+    """A context manager: the listener sees every stream run inside the block, every `every` seconds at most.
+
+    Where blocks are inside each other, all their listeners see it.
+    """
 
     __slots__ = ("_observer", "_token")
 
-    def __init__(self, listener: Listener, *, every: float = 1.0, clock: Clock = SYSTEM_CLOCK) -> None:
-        self._observer = Observer(listener, every, clock)
+    def __init__(self, listener: Listener, *, every: float | timedelta = 1.0, clock: Clock = SYSTEM_CLOCK) -> None:
+        self._observer = Observer(listener, seconds_of("observe", "every", every), clock)
 
     def __enter__(self) -> None:
-        self._token = _observer.set(self._observer)
+        self._token = _observers.set((*_observers.get(), self._observer))
 
     def __exit__(self, *exc: object) -> None:
-        _observer.reset(self._token)
+        _observers.reset(self._token)
 
 
 def is_observed(chain: Chain) -> bool:
     """Tell whether a run of the chain would be seen by a listener here."""
-    return chain.watch is not None or _observer.get() is not None
+    return chain.watch is not None or bool(_observers.get())
 
 
 def observed(chain: Chain, part: object = None) -> Chain:
-    """Return the chain for one run: as it is, or a copy that is seen if there is a listener here."""
-    observer = _observer.get()
-    return chain if observer is None or chain.watch is not None else observer.watched(chain, part)
+    """Return the chain for one run: as it is, or a copy that is seen if there is a listener here.
+
+    Args:
+        chain: The chain that is run.
+        part: What larger whole it is a part of.
+    """
+    observers = _observers.get()
+    if not observers or chain.watch is not None:
+        return chain
+    run = Observation(chain, observers)
+    run.part = part
+    return run.watched(chain)

@@ -31,7 +31,7 @@ class Gauge(Bystander):
     """
 
     __slots__ = (
-        "_counted", "_counts", "_follows", "_forget", "_last", "_meter", "_on_end", "_start", "_stop", "_times",
+        "_counts", "_follows", "_forget", "_last", "_meter", "_on_end", "_seen", "_start", "_stop",
         "arrives", "chunking", "counted_by", "delegates", "in_chunks", "request", "went",
     )  # fmt: skip
 
@@ -54,12 +54,10 @@ class Gauge(Bystander):
         self._last = last
         self._counts = counts
         self._on_end: Callable[[], None] | None = None
-        self._times = _Times()
         self.delegates = False
         """Whether what follows looks in its place."""
         self.chunking = False
         """Whether the element that is being passed on is one of several, whose time is taken here."""
-        self._counted: Callable[[], tuple[int, int]] = lambda: (0, 0)
         self._see(passes=passes, chunks=chunks)
         if last:
             meter.run.begin()
@@ -67,10 +65,12 @@ class Gauge(Bystander):
 
     def _see(self, *, passes: bool, chunks: bool) -> None:
         """Put closures in the place of what is called for every element and every request."""
-        clock, times, tick = self._meter.run.clock, self._times, self._meter.run.tick
+        clock, tick = self._meter.run.clock, self._meter.run.tick
         pass_on, pass_chunk, gone = self.on_next, self.on_chunk, self.gone
         pass_request: Callable[[int], None] = nobody
-        asked = at = alone = 0
+        asked = at = alone = passed = waits = 0
+        inside = waited = 0.0
+        counted: Callable[[], int] | None = None
         base = left = 1  # elements until the next whose time is taken, and what `left` was when it was set
         turned = clock()
         waiting = passes or chunks  # the first element is waited for as well
@@ -123,43 +123,47 @@ class Gauge(Bystander):
             pass_chunk(elements[1:])
 
         def timed(deliver: Callable[[Any], None], what: Any, count: int) -> None:
-            nonlocal at, base, left, waiting, since, turned
+            nonlocal at, base, left, waiting, since, turned, inside, passed, waited, waits
             began = clock()
             if waiting and since is not None:
-                times.waited += began - since
-                times.waits += count
+                waited += began - since
+                waits += count
             waiting = not waiting
             base, left, since = base - left + 1, 1, None
             deliver(what)
             now = clock()
-            times.inside += now - began
-            times.passed += count
-            came = base - left
+            inside += now - began
+            passed += count
+            so_far = base - left
             if waiting:
-                since = now if came < asked and since is None else since
+                since = now if so_far < asked and since is None else since
             else:
-                pace = pace_after(now - turned, came - at)
+                pace = pace_after(now - turned, so_far - at)
                 base, left = base + pace, left + pace
-                at, turned = came, now
+                at, turned = so_far, now
             tick(now)
 
         def arrives(now: float, after_another: bool) -> None:
-            nonlocal since, waiting
+            nonlocal since, waiting, waited, waits
             if after_another and since is not None:
-                times.waited += now - since
-                times.waits += 1
+                waited += now - since
+                waits += 1
             waiting, since = False, None
 
         def went(began: float, now: float, another_follows: bool) -> None:
-            nonlocal since, waiting
-            times.inside += now - began
-            times.passed += 1
+            nonlocal since, waiting, inside, passed
+            inside += now - began
+            passed += 1
             waiting = another_follows
-            if waiting and since is None and self._counted()[1] < asked:
+            if waiting and since is None and came() < asked:
                 since = now
 
         def counted_by(count: Callable[[], int]) -> None:
-            self._counted = lambda: (asked, count())
+            nonlocal counted
+            counted = count
+
+        def came() -> int:
+            return base - left if counted is None else counted()
 
         def in_chunks() -> int:
             return base - left - alone
@@ -172,7 +176,9 @@ class Gauge(Bystander):
         self._follows = follows
         self.arrives, self.went, self.counted_by, self.in_chunks = arrives, went, counted_by, in_chunks
         self._forget = forget
-        self._counted = lambda: (asked, base - left)
+        self._seen: Callable[[], tuple[int, int, float, int, float, int]] = lambda: (
+            asked, came(), inside, passed, waited, waits,
+        )  # fmt: skip
         if passes:
             self.on_next = on_next
         if chunks:
@@ -207,15 +213,14 @@ class Gauge(Bystander):
 
     def read(self, counts: list[Counts], /) -> None:
         """Add what was counted."""
-        times, cost = self._times, self._meter.run.cost
         step, subscription = counts[self._stop], self._subscription
-        asked, came = self._counted()
+        asked, came, inside, passed, waited, waits = self._seen()
         if self._counts:  # a loop counts what it passes on
             step.delivered += came
-        if times.passed:
-            step.inside += max(0.0, times.inside / times.passed - cost) * came
-        if times.waits:
-            step.waited += times.waited / times.waits * came
+        if passed:
+            step.inside += max(0.0, inside / passed - self._meter.run.cost) * came
+        if waits:
+            step.waited += waited / waits * came
         if isinstance(subscription, Part):
             before = counts[min(self._start + 1, self._stop)]
             before.buffered += subscription.pending()
@@ -229,17 +234,7 @@ class Gauge(Bystander):
         index = self._stop
         counts[index].asked = add(counts[index].asked, n)
         while index - 1 > self._start:
-            step = self._meter.steps[index - 1]
+            step = self._meter.chain.steps[index - 1]
             n = min(step.demand(n), UNBOUNDED) if isinstance(step, Stage) else n
             index -= 1
             counts[index].asked = add(counts[index].asked, n)
-
-
-class _Times:
-    """The times that were taken."""
-
-    __slots__ = ("inside", "passed", "waited", "waits")
-
-    def __init__(self) -> None:
-        self.inside = self.waited = 0.0
-        self.passed = self.waits = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import compress, islice
 from operator import length_hint
 from typing import Any
@@ -18,10 +19,11 @@ from penstock.engine.watching.weave_observed import (
     ObservedPushWeaver,
     ObservedWeaver,
 )
+from penstock.engine.weaving.iterators import in_turns
 from penstock.engine.weaving.segment import Delivers, Pushed, Segment, Trace
 from penstock.engine.weaving.weave import Form
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint, LoopGate
+from penstock.stage import Joint, LoopGate, Opener
 
 MOST_BARE = 16
 """How many sources that are iterated as they are may be left in the middle before they are forgotten."""
@@ -49,7 +51,7 @@ class ChainWatch:
 
     def behind(self, start: int, stop: int, subscriber: Subscriber[Any], /) -> Subscriber[Any]:
         """Put a gauge behind steps[start:stop], or behind the source."""
-        steps = self.meter.steps
+        steps = self.meter.chain.steps
         last = self.iterated and stop == len(steps)
         if last:
             self.iterated = False  # there is a subscriber, so its gauge sees the end
@@ -61,6 +63,13 @@ class ChainWatch:
         gauge.delegates = pushed
         self.gauges[stop] = gauge
         return gauge
+
+
+def _noted(inputs: list[Iterator[Any]], opener: Opener[Any], gate: LoopGate | None) -> Iterator[Any]:
+    """Open one of several runs that a source is made of, and add it to those that are known."""
+    iterator = opener(gate)
+    inputs.append(iterator)
+    return iterator
 
 
 class _WatchedSegment(Segment):
@@ -84,6 +93,9 @@ class _WatchedSegment(Segment):
                 self._count(iterator)
                 return iterator
             source = lambda _, iterator=iterator: iterator  # type: ignore[misc]  # noqa: E731
+        inputs: list[Iterator[Any]] = []
+        if isinstance(source, partial) and source.func is in_turns:
+            source = partial(in_turns, [partial(_noted, inputs, opener) for opener in source.args[0]])
         for function, where, fields in self.prepared(form, _NAMES, CleanObservedWeaver if clean else ObservedWeaver):
             stages, loop, first, *_ = where
             last = loop.stop == len(stages)
@@ -95,13 +107,14 @@ class _WatchedSegment(Segment):
                 top=watch.iterated and last,
                 signals=form == "sync" and last and self._joint_follows(),
             )
+            meter.inputs, inputs = inputs, []
             iterator = function(source, gate, where, meter, *fields)
             source = lambda _, iterator=iterator: iterator  # type: ignore[misc]  # noqa: E731
         return iterator
 
     def _joint_follows(self) -> bool:
         """Tell whether signals go from here to a joint."""
-        steps, stop = self._watch.meter.steps, self.first + len(self.stages)
+        steps, stop = self._watch.meter.chain.steps, self.first + len(self.stages)
         return stop in self._watch.gauges and stop < len(steps) and isinstance(steps[stop], Joint)
 
     def _count(self, source: Iterator[Any]) -> None:

@@ -13,12 +13,12 @@ then takes the second way: the first of all, and from then on one every so often
 iterated, the others are taken in pieces by `islice`, so that no element has to be asked whether it is the one:
 
     while True:
-        for v in islice(feed, lane.pace()):
+        for v in islice(lane.feed, lane.pace()):
             ...                               # as it is
         else:
-            if lane.over(): break             # the source had less than a whole piece
-            t = clock()
-            v = next(feed, end)
+            t = lane.turn()
+            if t is None: break               # the source had less than a whole piece
+            v = next(lane.feed, end)
             if v is end: break
             ...                               # with the clock read
             continue
@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.engine.weaving.weave import Form, Weaver
+from penstock.engine.weaving.weave import CleanWeaver, Form, Weaver
 from penstock.engine.weaving.weave_push import FoldWeaver, PushWeaver
 from penstock.stage import Body
 
@@ -50,12 +50,12 @@ class _CountingWeaver(Weaver):
     def begin(self) -> None:
         """Give the meter what it reads."""
         for index in self.adds:
-            self.line(f"tally{index} = meter.tally({index})")
+            self.line(f"tally{index} = meter.tally('tally{index}')")
         for index in self.drops:
-            self.line(f"drops{index} = meter.drops({index})")
+            self.line(f"drops{index} = meter.tally('drops{index}')")
         if self.counts_down:
             self.line("left = ()")
-        for name in ("clock", "spent", "timed", "pulled", "pulls"):
+        for name in ("clock", "spent", "timed"):
             self.line(f"{name} = meter.{name}")
         keeps = [index for index, body in enumerate(self.bodies) if any(name == "items" for name, _ in body.state)]
         held = f"lambda: ({''.join(f'({index}, len(s{index}_items)), ' for index in keeps)})"
@@ -70,8 +70,11 @@ class _CountingWeaver(Weaver):
     def passed(self, index: int) -> None:
         """Note the time that the stage took."""
         if self.timed:
-            self.line(f"spent[{index + 1}] += clock() - t; timed[{index + 1}] += 1", index)
-            self.line("t = clock()", index)
+            self.line(f"{self.took(index + 1)}; t = clock()", index)
+
+    def took(self, place: int) -> str:
+        """Return what notes the time since `t`."""
+        return f"spent[{place}] += clock() - t; timed[{place}] += 1"
 
 
 class ObservedWeaver(_CountingWeaver):
@@ -83,7 +86,7 @@ class ObservedWeaver(_CountingWeaver):
     def __init__(self, bodies: Sequence[Body], form: Form) -> None:
         super().__init__(bodies, form)
         self.nested = 0
-        self.feeds = 0
+        self.lanes = 0
 
     def leave(self, ends: list[str], owner: int) -> None:
         """Begin to wait for the next element, where that is timed."""
@@ -92,11 +95,12 @@ class ObservedWeaver(_CountingWeaver):
         super().leave(ends, owner)
 
     def both(self, index: int, first: int, first_end: int, owner: int = -1) -> None:
-        """Write the loop over `feed{index}` that takes the time of an element now and then."""
-        feed, lane, timed = f"feed{index}", f"lane{index}", self.timed
+        """Write the loop over `lane{index}.feed` that takes the time of an element now and then."""
+        lane, timed = f"lane{index}", self.timed
+        pulled = len(self.bodies) + 2 + owner
         self.line("while True:", owner)
         self.depth += 1
-        self.line(f"for v in islice({feed}, {lane}.pace()):", owner)
+        self.line(f"for v in islice({lane}.feed, {lane}.pace()):", owner)
         self.depth += 1
         self.look(owner)
         self.timed = False
@@ -104,12 +108,12 @@ class ObservedWeaver(_CountingWeaver):
         self.depth -= 1
         self.line("else:", owner)
         self.depth += 1
-        self.line(f"if {lane}.over(): break", owner)
-        self.line("t = clock()", owner)
-        self.line(f"v = next({feed}, end)", owner)
-        self.line(f"pulled[{owner + 1}] += clock() - t", owner)
+        self.line(f"t = {lane}.turn()", owner)
+        self.line("if t is None: break", owner)
+        self.line(f"v = next({lane}.feed, end)", owner)
+        self.line(f"spent[{pulled}] += clock() - t", owner)  # also what it takes to find the end
         self.line("if v is end: break", owner)
-        self.line(f"pulls[{owner + 1}] += 1", owner)
+        self.line(f"timed[{pulled}] += 1", owner)
         self.look(owner)
         self.line("t = clock()", owner)
         self.timed = True
@@ -128,7 +132,7 @@ class ObservedWeaver(_CountingWeaver):
         self.line("gate.rested = False")
         self.line("t = clock()")
         self.line("yield v")
-        self.line("meter.back(t, gate)")
+        self.line(f"if not gate.rested: {self.took(2 * len(self.bodies) + 2)}")
 
     def look(self, owner: int) -> None:
         """Look for None, in the source or in what a stage adds."""
@@ -147,19 +151,17 @@ class ObservedWeaver(_CountingWeaver):
             self.elements(index + 1, first_end)
             self.depth -= 1
         else:
-            self.feeds += 1
+            self.lanes += 1
             self.line("t = clock()", index)
-            self.line(f"feed{self.feeds} = compress({items}, tally{index})", index)
-            self.line(f"meter.more[{index + 1}] += clock() - t", index)
-            self.line(f"lane{self.feeds} = meter.lane({index})", index)
-            self.both(self.feeds, index + 1, first_end, index)
+            self.line(f"lane{self.lanes} = meter.lane({index}, {items})", index)
+            self.line(f"meter.more[{index}] += clock() - t", index)
+            self.both(self.lanes, index + 1, first_end, index)
         self.nested -= 1
 
     def source(self) -> None:
         """Write the loop over the source, in pieces or counting down."""
         if not self.counts_down:
-            self.line("feed0 = meter.feed(source)")
-            self.line("lane0 = meter.lane(-1)")
+            self.line("lane0 = meter.source(source)")
             self.both(0, 0, 0)
             return
         waits = self.form == "async"
@@ -209,11 +211,8 @@ class ObservedWeaver(_CountingWeaver):
         self.line("        meter.end()")
 
 
-class CleanObservedWeaver(ObservedWeaver):
+class CleanObservedWeaver(ObservedWeaver, CleanWeaver):
     """The writer of such a loop over a source in which there is no None."""
-
-    def looks(self) -> None:
-        """Look for nothing."""
 
 
 class ObservedPushWeaver(_CountingWeaver, PushWeaver):
@@ -221,17 +220,11 @@ class ObservedPushWeaver(_CountingWeaver, PushWeaver):
 
     arguments = "where, last, meter, failed"
 
-    def leave(self, ends: list[str], owner: int) -> None:
+    def left_out(self, index: int) -> None:
         """Know that nothing comes of the element whose time is taken."""
+        super().left_out(index)
         if self.timed:
-            self.line("meter.dropped()", owner)
-        super().leave(ends, owner)
-
-    def stops(self, owner: int) -> None:
-        """Know that nothing comes of the element whose time is taken."""
-        if self.timed:
-            self.line("meter.dropped()", owner)
-        super().stops(owner)
+            self.line("meter.dropped()", index)
 
     def variables(self) -> list[str]:
         """Return what the functions may change."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from threading import Lock
 from typing import Any
@@ -66,23 +65,17 @@ def places_with(places: tuple[str, ...], count: int) -> tuple[str, ...]:
     return (*places, *[""] * (count - len(places) - 1), place_here())
 
 
-@dataclass(frozen=True, slots=True)
-class Assembly:
-    """The places where a source and the steps behind it were written."""
-
-    source: Source[Any]
-    steps: Sequence[Step]
-    places: tuple[str, ...]
-
-    def note(self, error: BaseException, index: int) -> None:
-        """Note on an error where the chain was built, and that it came from step `index`, unless it is known."""
-        if any(known.startswith(_BUILT) for known in notes_of(error)):
-            return
-        names = [operator_name(self.source), *map(describe, self.steps)]
-        places = [place or "?" for place in (*self.places, *[""] * (len(names) - len(self.places)))]
-        width = max(map(len, places))
-        lines = [
-            f"{'>' if at == index else ' '} {place:{width}}  {name}"
-            for at, (place, name) in enumerate(zip(places, names, strict=True))
-        ]
-        add_note(error, "\n".join([f"{_BUILT}:", *lines]))
+def note_built(
+    source: Source[Any], steps: Sequence[Step], places: tuple[str, ...], error: BaseException, index: int
+) -> None:
+    """Note on an error where its chain was built, and that it came from step `index`, unless it is known."""
+    if any(known.startswith(_BUILT) for known in notes_of(error)):
+        return
+    names = [operator_name(source), *map(describe, steps)]
+    known_places = [place or "?" for place in (*places, *[""] * (len(names) - len(places)))]
+    width = max(map(len, known_places))
+    lines = [
+        f"{'>' if at == index else ' '} {place:{width}}  {name}"
+        for at, (place, name) in enumerate(zip(known_places, names, strict=True))
+    ]
+    add_note(error, "\n".join([f"{_BUILT}:", *lines]))

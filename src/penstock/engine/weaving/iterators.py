@@ -13,59 +13,42 @@ from penstock.stage import SIZED, InnerGate, LoopGate, Opener, used_up
 class opened:  # noqa: N801  reads as a word: `with opened(openers, gate) as iterators:`
     """A context manager that opens a run of each; if one fails to open, those before it are closed."""
 
-    __slots__ = ("_gate", "_inners", "_iterators", "_openers", "looked_at")
+    __slots__ = ("_gate", "_inners", "_openers", "iterators")
 
     def __init__(self, openers: Sequence[Opener[Any]], gate: LoopGate | None) -> None:
         self._openers = openers
         self._gate = gate
-        self._iterators: list[Iterator[Any]] = []
+        self.iterators: list[Iterator[Any]] = []
         self._inners: list[object] = []
-        self.looked_at = False
-        """Whether the end is looked for, which must not read anything."""
 
     def __enter__(self) -> list[Iterator[Any]]:
         complete = False
         try:
             for opener in self._openers:
                 iterator, inner = open_inner(opener, self._gate)
-                self._iterators.append(iterator)
+                self.iterators.append(iterator)
                 self._inners.append(inner)
             complete = True
         finally:
             if not complete:
                 self.__exit__()
-        return self._iterators
+        return self.iterators
 
     def __exit__(self, *exc: object) -> None:
-        for iterator in self._iterators:
+        for iterator in self.iterators:
             close_quietly(iterator)
 
     def left(self) -> bool:
         """Tell whether any of them may have more."""
-        return not all(map(_over, self._iterators, self._inners))
+        return not all(self.over())
 
     def left_in_first(self) -> bool:
         """Tell whether the first of them may have more."""
-        return not _over(self._iterators[0], self._inners[0])
+        return not self.over()[0]
 
-    def left_in_all(self) -> bool:
-        """Tell whether something has to be read to know whether another row of one item of each follows."""
-        self.looked_at = any(map(_over, self._iterators, self._inners))
-        return not self.looked_at
-
-    def row(self) -> tuple[Any, ...] | None:
-        """Return one item of each, of those that need not read for it first; None if one has no more."""
-        self.looked_at = False
-        over = list(map(_over, self._iterators, self._inners))
-        places = sorted(range(len(over)), key=lambda place: not over[place])
-        found: dict[int, Any] = {}
-        for place in places:
-            for item in self._iterators[place]:
-                found[place] = item
-                break
-            else:
-                return None
-        return tuple([found[place] for place in range(len(places))])
+    def over(self) -> list[bool]:
+        """Tell which of them are known to need no reading to find their end, or have come to it."""
+        return list(map(_over, self.iterators, self._inners))
 
 
 def in_turns(openers: Sequence[Opener[Any]], gate: LoopGate | None) -> Iterator[Any]:

@@ -11,7 +11,7 @@ from penstock.engine.weaving.blame import Where, blame
 from penstock.engine.weaving.habits import Habits, habits_of
 from penstock.engine.weaving.weave_push import FoldWeaver, PushWeaver
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.engine.words.dropped import drop
+from penstock.engine.words.dropped import attempt, drop
 from penstock.engine.words.several import PLAIN, items_of
 from penstock.stage import AsyncOpener, LoopGate, Opener, Stage
 
@@ -52,10 +52,7 @@ def close(source: object) -> None:
 
 def close_quietly(source: object) -> None:
     """Close an iterator while another error is on its way; its own error goes to the hook."""
-    try:
-        close(source)
-    except Exception as error:  # noqa: BLE001  the first error is the one to deliver
-        drop("the source failed to close", error)
+    attempt("the source failed to close", close, source)
 
 
 def _fail(source: object, where: Where, error: Exception) -> Exception:
@@ -162,10 +159,6 @@ class Segment:
         """
         return self.open_form("free" if gate is None else "sync", source, gate, clean=clean)  # type: ignore[no-any-return]
 
-    def open_fed(self, source: Opener[Any], gate: LoopGate) -> Iterator[Any]:
-        """Open one run over a queue that says STARVED when it is empty."""
-        return self.open_form("fed", source, gate)  # type: ignore[no-any-return]
-
     def open_async(self, source: AsyncOpener[Any], gate: LoopGate) -> AsyncIterator[Any]:
         """Open one run over an asynchronous source."""
         return self.open_form("async", source, gate)  # type: ignore[no-any-return]
@@ -189,7 +182,7 @@ class Segment:
     def open_form(
         self, form: weave.Form, source: Callable[[LoopGate | None], Any], gate: LoopGate | None, *, clean: bool = False
     ) -> Any:
-        """Open one run in a form."""
+        """Open one run in a form; `fed` is that of a queue that says STARVED when it is empty."""
         iterator: Any = None
         weaver = weave.CleanWeaver if clean else weave.Weaver
         for function, where, fields in self._plans.get((form, clean)) or self._plan(form, weaver):

@@ -44,7 +44,9 @@ class PushWeaver(Weaver):
     def __init__(self, bodies: Sequence[Body], form: Form) -> None:
         super().__init__(bodies, form)
         self.pushing = False
-        """Whether the function of one element is being written, and not the generator of what follows."""
+        """Whether a function of elements that come is being written, and not the generator of what follows."""
+        self.next_one = self.no_more = "return starved"
+        """How that function is done with an element that nothing comes of, and with the last one that is read."""
 
     def leave(self, ends: list[str], owner: int) -> None:
         """Say that nothing comes of this element, or go on with the next one of a tail."""
@@ -52,8 +54,8 @@ class PushWeaver(Weaver):
             super().leave(ends, owner)
             return
         if ends:
-            self.line(f"if {' or '.join(ends)}: last()", owner)
-        self.line("return starved", owner)
+            self.line(f"if {' or '.join(ends)}: last(); {self.no_more}", owner)
+        self.line(self.next_one, owner)
 
     def stops(self, owner: int) -> None:
         """Say that this element was one too many."""
@@ -61,7 +63,7 @@ class PushWeaver(Weaver):
             super().stops(owner)
             return
         self.line("last()", owner)
-        self.line("return starved", owner)
+        self.line(self.no_more, owner)
 
     def variables(self) -> list[str]:
         """Return what the functions may change."""
@@ -140,33 +142,9 @@ class PushWeaver(Weaver):
 class FoldWeaver(PushWeaver):
     """The writer of a segment of which nothing comes before the end, with a loop over several elements besides."""
 
-    def __init__(self, bodies: Sequence[Body], form: Form) -> None:
-        super().__init__(bodies, form)
-        self.folding = False
-        """Whether the loop over several elements is being written."""
-
-    def leave(self, ends: list[str], owner: int) -> None:
-        """Go on with the next element, if another is wanted."""
-        if not self.folding:
-            super().leave(ends, owner)
-            return
-        if ends:
-            self.line(f"if {' or '.join(ends)}:", owner)
-            self.line("    last()", owner)
-            self.line("    return", owner)
-        self.line("continue", owner)
-
-    def stops(self, owner: int) -> None:
-        """Say that this element was one too many."""
-        if not self.folding:
-            super().stops(owner)
-            return
-        self.line("last()", owner)
-        self.line("return", owner)
-
     def fold(self) -> None:
         """Write what becomes of several elements."""
-        self.folding = True
+        self.pushing, self.next_one, self.no_more = True, "continue", "return"
         self.line("for v in chunk:")
         self.depth += 1
         ends = self.ends(0)
@@ -176,7 +154,7 @@ class FoldWeaver(PushWeaver):
             if lets_nothing_pass(body):
                 break
         self.depth -= 1
-        self.folding = False
+        self.pushing = False
 
     def functions(self) -> None:
         """Write the functions of one element and of several."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from enum import Enum
 from functools import partial
 from types import CodeType, FunctionType
+from typing import TypeVar
+
+U = TypeVar("U")
 
 _CO_COROUTINE = 0x80  # inspect.CO_COROUTINE, without importing inspect
 
@@ -27,7 +31,7 @@ def awaits(value: object) -> bool:
     """Tell whether calling this would give a coroutine, as of an `async def`, a part of one, or an object with one."""
     if type(value) is FunctionType:  # most are, and chains may be built by the million
         return bool(value.__code__.co_flags & _CO_COROUTINE)
-    code = code_of(value) or code_of(vars(type(whole(value))).get("__call__"))
+    code = code_of(value) or code_of(said_by(type(whole(value)), "__call__"))
     return code is not None and bool(code.co_flags & _CO_COROUTINE)
 
 
@@ -58,10 +62,21 @@ def async_function_given(operator: str, name: str, value: object) -> None:
         raise TypeError(f"{operator}: {name} must be callable, got {value!r}")
 
 
+def functions_given(operator: str, name: str, values: Iterable[Callable[..., U]]) -> tuple[Callable[..., U], ...]:
+    """Return several functions; refuse one that is not in a list, and what is none."""
+    if callable(values) or not isinstance(values, Iterable):
+        raise TypeError(f"{operator}: {name} must be functions in a list, got {values!r}")
+    found = tuple(values)
+    for each in found:
+        function_given(operator, name, each)
+    return found
+
+
 def count_given(operator: str, name: str, value: object, least: int) -> None:
     """Refuse what is not a whole number, or is below `least`."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{operator}: {name} must be a whole number, got {value!r}")
+        cure = "; int() makes one of it" if not isinstance(value, bool) and hasattr(type(value), "__index__") else ""
+        raise TypeError(f"{operator}: {name} must be a whole number, got {value!r}{cure}")
     if value < least:
         raise ValueError(f"{operator}: {name} must be >= {least}, got {value!r}")
 

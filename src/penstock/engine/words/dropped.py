@@ -50,3 +50,11 @@ def drop(what: str, error: Exception | None = None, element: object = None) -> N
         _hook(Dropped(what, error, element))
     except Exception as failure:  # noqa: BLE001  there is no further place to report it
         _log.error("on_dropped hook failed: %r", failure, exc_info=failure)
+
+
+def attempt(what: str, call: Callable[..., object], *args: object) -> None:
+    """Call something that the caller outlives; what it raises goes to the hook."""
+    try:
+        call(*args)
+    except Exception as error:  # noqa: BLE001  whatever it is, the caller goes on
+        drop(what, error)

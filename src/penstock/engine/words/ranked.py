@@ -20,7 +20,7 @@ class By:
 
 
 class Ranked:
-    """An element in the order of such a key."""
+    """An element in the order of such a key; for `>` Python asks the other one for `<`."""
 
     __slots__ = ("element", "less")
 
@@ -30,9 +30,6 @@ class Ranked:
 
     def __lt__(self, other: Ranked) -> bool:
         return bool(self.less(self.element, other.element))
-
-    def __gt__(self, other: Ranked) -> bool:
-        return bool(self.less(other.element, self.element))
 
 
 def key_given(

@@ -18,12 +18,17 @@ HIGHEST = 24
 
 
 class _Here(threading.local):
-    """The number of calls that this thread is in the middle of, and the subscriptions that wait for others."""
+    """The calls that this thread is in, of each kind, the subscriptions that wait for others, and what waits for those.
+
+    A pull asks a source how to iterate over it.
+    """
 
     def __init__(self) -> None:
         self.calls = 0
         self.connects = 0
+        self.pulls = 0
         self.deferred: deque[Call] = deque()
+        self.afterwards: deque[Call] = deque()
 
 
 here = _Here()
@@ -66,6 +71,26 @@ def run_all(calls: deque[Call]) -> None:
     finally:
         if calls:
             run_all(calls)
+
+
+def run_deferred() -> None:
+    """Make the subscriptions of this thread that wait, and behind the last of them call what waits for them."""
+    try:
+        while here.deferred or here.afterwards:
+            if not here.deferred:
+                here.deferred.append(here.afterwards.popleft())
+            run_all(here.deferred)
+    finally:
+        if here.deferred or here.afterwards:
+            run_deferred()
+
+
+def when_subscribed(call: Call) -> None:
+    """Call a function when no subscription of this thread waits for others: now, or behind the last of them."""
+    if here.deferred:
+        here.afterwards.append(call)
+    else:
+        call()
 
 
 def busy() -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from penstock.engine.places.clocks import SYSTEM_CLOCK, Cancel
 from penstock.engine.runs.chain import Chain, inner_chains
 from penstock.engine.weaving.blame import describe, operator_name
 from penstock.errors import PenstockError
@@ -26,7 +26,7 @@ from penstock.stage import Source
 from penstock.stream import Stream
 
 OFTEN = 0.1
-"""Seconds after which positions are written again; those of the end always are."""
+"""Seconds after which positions are written again, whether or not others come; those of the end always are."""
 POSITIONS, OWNER = "positions.json", "pipeline"
 """The files by which the checkpoint of a run in this process is known, and that of a run on Spark."""
 
@@ -110,20 +110,27 @@ class Committing:
 
     def _write(self) -> None:
         if self._places is not None:
-            self._places.write()
+            self._places.close()
 
 
 def _said(chain: Chain) -> str:
     """Return what a pipeline is made of in words, with the chains inside of it."""
-    source = chain.source
-    inner = [_said(each) for each in inner_chains(source)]
-    if isinstance(source, Branches):
-        inner += [_said(end._chain) for end in source.ends]
-    if isinstance(source, Valved):
-        first = inner[0]
-    else:
-        first = operator_name(source) + (f"({', '.join(inner)})" if inner else "")
-    return " | ".join([first, *map(describe, chain.steps)])
+    texts: list[str] = []
+    waiting: list[Chain | str] = [chain]
+    while waiting:  # chains may be nested deeper than Python's stack
+        at = waiting.pop()
+        if isinstance(at, str):
+            texts.append(at)
+            continue
+        source = at.source
+        inner = inner_chains(source)
+        if isinstance(source, Branches):
+            inner += [end._chain for end in source.ends]
+        between: list[Chain | str] = [part for each in inner for part in (each, ", ")][:-1]
+        if not isinstance(source, Valved):
+            between = [operator_name(source), *(("(", *between, ")") if inner else ())]
+        waiting.extend(reversed([*between, *[f" | {describe(step)}" for step in at.steps]]))
+    return "".join(texts)
 
 
 def _folder(given: object) -> Path:
@@ -154,6 +161,9 @@ class KeptPositions:
         self._lock = Lock()
         self._changed = False
         self._written = 0.0
+        self._call_off: Cancel | None = None
+        """What calls off the next writing, if one is to come by itself."""
+        self._closed = False
         self._positions: dict[str, Any] = {}
         try:
             found = json.loads(self._file.read_text())
@@ -179,9 +189,29 @@ class KeptPositions:
         with self._lock:
             self._positions[str(number)] = position
             self._changed = True
-            due = time.monotonic() - self._written >= OFTEN
-        if due:
+            left = self._written + OFTEN - SYSTEM_CLOCK.now()
+            if left > 0 and self._call_off is None and not self._closed:
+                self._call_off = SYSTEM_CLOCK.call_later(left, self._write_later)
+        if left <= 0:
             self.write()
+
+    def _write_later(self) -> None:
+        with self._lock:
+            self._call_off = None
+        try:
+            self.write()
+        except Exception:  # noqa: BLE001  the next position is written at once, and fails as well, where it is told
+            with self._lock:
+                self._changed, self._written = True, 0.0
+
+    def close(self) -> None:
+        """Write the last positions, and none by itself any more."""
+        with self._lock:
+            self._closed = True
+            call_off, self._call_off = self._call_off, None
+        if call_off is not None:
+            call_off()
+        self.write()
 
     def write(self) -> None:
         """Write the positions in the place of those before; the file is whole at any moment."""
@@ -189,7 +219,7 @@ class KeptPositions:
             if not self._changed:
                 return
             self._changed = False
-            self._written = time.monotonic()
+            self._written = SYSTEM_CLOCK.now()
             try:
                 text = json.dumps({"chain": self._chain, "positions": self._positions})
             except (TypeError, ValueError) as error:

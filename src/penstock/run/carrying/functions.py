@@ -78,14 +78,14 @@ class KeptIf(_Lifted):
 
 
 class WhenDropped(_Lifted):
-    """A function that is told of an element which is dropped, and so done; it may be missing."""
+    """A function that is told of an element which is dropped, and is done when it has returned; it may be missing."""
 
     def __init__(self, fn: Callable[[Any], object] | None) -> None:
         super().__init__(fn or _ignored)
 
-    def __call__(self, element: Carried) -> object:
+    def __call__(self, element: Carried) -> None:
+        self.fn(element.value)
         element.done()
-        return self.fn(element.value)
 
 
 class Unmarked(_Lifted):

@@ -13,7 +13,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from penstock.engine.doors.pouring import AsyncBasin, Basin, Pour, PourAsync
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.given import chain_of
 from penstock.engine.weaving.blame import function_name
@@ -51,6 +50,7 @@ from penstock.run.carrying.functions import Becomes, BecomesLater, KeptIf, OfVal
 from penstock.run.carrying.marks import Carried, Positions, SourceMark, joined, joined_list
 from penstock.run.carrying.parts import Divided, PartExit, PartMarks
 from penstock.run.carrying.stages import lifted_stages
+from penstock.run.pouring import AsyncBasin, Basin, Pour, PourAsync
 from penstock.stage import Joint, Step
 from penstock.stream import Stream
 

@@ -7,13 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from penstock.engine.doors.pouring import Pour, PourAsync
 from penstock.engine.runs.chain import Chain, inner_chains
 from penstock.engine.weaving.blame import operator_name
 from penstock.errors import PenstockError
 from penstock.operators.buffer_timeout import BufferTimeout
 from penstock.operators.resumable import Resumable
-from penstock.operators.retry import Retry
 from penstock.run.branches import Branches, Hole
 from penstock.run.carrying.cutting import Cut
 from penstock.run.carrying.entrance import MarkedSource, SourceRun
@@ -23,12 +21,11 @@ from penstock.run.carrying.parts import PartExit, PartMarks
 from penstock.run.carrying.shares import Shares
 from penstock.run.carrying.sources import REASONS, SOURCES
 from penstock.run.carrying.stages import is_fold, lifted_stages
-from penstock.run.carrying.standstill import fits, is_sure, paths
+from penstock.run.carrying.standstill import Ways, ways_of
 from penstock.run.carrying.values import CarriedValues, EnteredValues
+from penstock.run.carrying.walking import Walk, walked
+from penstock.run.pouring import Pour, PourAsync
 from penstock.stage import Joint, Source, Stage, Step
-
-Parts = tuple[PartMarks, ...]
-"""The parts that a chain is in, the outermost first."""
 
 
 class NotCarriedError(PenstockError):
@@ -40,19 +37,84 @@ def wants_commits(source: Source[Any]) -> bool:
     return isinstance(source, Resumable) and (source.commit is not None or source.opens)
 
 
+class _Inside:
+    """What is known of the chains inside of one that is lifted; each of them is looked at once."""
+
+    def __init__(self, marked: Callable[[Source[Any]], bool]) -> None:
+        self._marked = marked
+        self._carry: dict[int, bool] = {}
+        self._share: dict[int, bool] = {}
+        self._fold: dict[tuple[int, bool], bool] = {}
+
+    def carries(self, chain: Chain) -> bool:
+        """Tell whether elements of a marked source come through a chain."""
+        return walked(_found(chain, lambda source: _is_shared(source) or self._marked(source), self._carry))
+
+    def shared(self, chain: Chain) -> bool:
+        """Tell whether a chain has elements of a stream that others take, too."""
+        return walked(_found(chain, _is_shared, self._share))
+
+    def folds(self, chain: Chain) -> bool:
+        """Tell whether what comes into a branch meets a step that gives nothing before the end."""
+        return walked(self._folds(chain, last=True))
+
+    def _folds(self, chain: Chain, *, last: bool) -> Walk[bool]:
+        known = self._fold.get((id(chain), last))
+        if known is not None:
+            return known
+        source = chain.source
+        inner = [(end._chain, True) for end in source.ends] if isinstance(source, Branches) else []
+        inner += [(each, False) for each in inner_chains(source) if self.carries(each)]
+        found = _folds(chain, last=last)
+        for each, at_the_end in () if found else inner:
+            if (yield self._folds(each, last=at_the_end)):
+                found = True
+                break
+        self._fold[id(chain), last] = found
+        return found
+
+
+def _found(chain: Chain, is_one: Callable[[Source[Any]], bool], known: dict[int, bool]) -> Walk[bool]:
+    """Tell whether a source of a chain, or inside of it, is one that is looked for; it is looked no further then."""
+    if id(chain) not in known:
+        found = is_one(chain.source)
+        for inner in () if found else inner_chains(chain.source):
+            if (yield _found(inner, is_one, known)):
+                found = True
+                break
+        known[id(chain)] = found
+    return known[id(chain)]
+
+
+def _is_shared(source: Source[Any]) -> bool:
+    return isinstance(source, CarriedValues | Hole)
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What stands around a chain that is lifted."""
+
+    inside: _Inside
+    part: PartMarks | None = None
+    """The innermost of the parts that the chain is in."""
+    shares: Shares | None = None
+    """Those of the innermost branches that it is in."""
+    folds: bool = False
+    """Whether a step behind it gives nothing before the end; nothing is done before it then."""
+
+
 @dataclass(slots=True)
 class Lifting:
-    """What the chains of one run are lifted by: which sources are marked, and their runs."""
+    """What the chains of one run are lifted by: which sources are marked, and their runs.
+
+    Chains may be nested a thousand deep, so they are lifted by walks, which take no stack.
+    """
 
     marked: Callable[[Source[Any]], bool]
     begin: Callable[[Source[Any], bool], SourceRun]
     """Makes the run of a source; it is told whether anything is done before the end."""
     runs: list[SourceRun] = field(default_factory=list)
     _seen: list[Source[Any]] = field(default_factory=list)
-    _shares: list[Shares] = field(default_factory=list)
-    """Those of the branches around a chain, the innermost last."""
-    _folds: bool = False
-    """Whether a step behind the chain that is lifted gives nothing before the end; nothing is done before it then."""
     _fits: bool = True
     """Whether buffers leave room for another element whatever they keep."""
     cuts: list[Cut] = field(default_factory=list)
@@ -60,19 +122,12 @@ class Lifting:
     _sure: bool = False
     """Whether it is known of the source's elements when no other can come."""
 
-    def carries(self, chain: Chain) -> bool:
-        """Tell whether elements of a marked source come through a chain."""
-        source = chain.source
-        if isinstance(source, CarriedValues | Hole) or self.marked(source):
-            return True
-        return any(self.carries(inner) for inner in inner_chains(source))
-
     def whole(self, chain: Chain) -> Chain:
         """Return the chain of a run, whose elements are done when they have come to its end."""
-        ways = paths(chain)
-        self._fits = all(fits(way, way[0].window) for way in ways if isinstance(way[0], Resumable))
-        self._sure = is_sure(ways)
-        made = self._end(chain)
+        ways = ways_of(chain)
+        self._fits = ways.fits
+        self._sure = ways.sure
+        made = walked(self._end(chain, _Around(_Inside(self.marked))))
         for run in self.runs:
             run.marks.alone = self._sure
         for cut in self.cuts:
@@ -82,71 +137,58 @@ class Lifting:
         self._fits = False
         return made
 
-    def _refuse_several(self, ways: list[list[Any]]) -> None:
+    def _refuse_several(self, ways: Ways) -> None:
         """Refuse a sink that tells the source what is done where it would not know, or not alone."""
-        parts = [part for way in ways for part in way]
-        if len(self.runs) != 1 or len(ways) != 1:
+        if len(self.runs) != 1 or ways.several:
             reason = "the run has several sources or ends; give it one of each"
-        elif any(isinstance(part, Retry) for part in parts):
+        elif ways.retried:
             reason = "retry opens the source again while elements are under way; run the whole pipeline again instead"
         else:
             return
         raise NotCarriedError(f"run: a sink that tells the source what is done must be alone with it: {reason}")
 
-    def _branched(self, source: Branches, within: Parts) -> Branches:
-        """Have each element carried by every branch; the stream before waits for the slowest of them."""
-        ends = source.ends
-        shares = Shares()
-        before = self._folds
-        self._folds = before or any(self._folds_inside(end._chain, last=True) for end in ends)
-        stream = self._steps(source.stream, within, last=False).then(Positions(shares))
-        self._folds = before
-        self._shares.append(shares)
-        lifted = tuple([replace(end, _chain=self._branch(end._chain)) for end in ends])
-        self._shares.pop()
-        return replace(source, stream=stream, ends=lifted)
-
-    def _folds_inside(self, chain: Chain, *, last: bool) -> bool:
-        """Tell whether what comes into a branch meets a step that gives nothing before the end."""
-        source = chain.source
-        if _folds(chain, last=last):
-            return True
-        if isinstance(source, Branches) and any(self._folds_inside(end._chain, last=True) for end in source.ends):
-            return True
-        inner = [each for each in inner_chains(source) if self.carries(each)]
-        return any(self._folds_inside(each, last=False) for each in inner)
-
-    def _branch(self, chain: Chain) -> Chain:
-        part = PartMarks()
-        return self._end(chain, (part,)).then(Shares.end(part))
-
-    def _end(self, chain: Chain, within: Parts = ()) -> Chain:
+    def _end(self, chain: Chain, around: _Around) -> Walk[Chain]:
         if isinstance(chain.source, Branches):
-            return Chain(self._branched(chain.source, within), chain.steps, chain.places)
-        return self._steps(chain, within, last=True).then(Positions(finished))
+            return Chain((yield self._branched(chain.source, around)), chain.steps, chain.places)
+        made: Chain = yield self._steps(chain, around, last=True)
+        return made.then(Positions(finished))
 
-    def lifted(self, chain: Chain, within: Parts = ()) -> Chain:
-        """Return a chain over carried elements; those of a chain without a marked source carry nothing.
+    def _branched(self, source: Branches, around: _Around) -> Walk[Branches]:
+        """Have each element carried by every branch; the stream before waits for the slowest of them."""
+        shares = Shares()
+        folds = around.folds or any(around.inside.folds(end._chain) for end in source.ends)
+        stream: Chain = yield self._steps(source.stream, replace(around, folds=folds), last=False)
+        ends: list[Any] = []
+        for end in source.ends:
+            part = PartMarks()
+            made: Chain = yield self._end(end._chain, replace(around, part=part, shares=shares))
+            ends.append(replace(end, _chain=made.then(Shares.end(part))))
+        return replace(source, stream=stream.then(Positions(shares)), ends=tuple(ends))
 
-        It is one of several, or one that a function has made, and may end before the others.
-        """
-        if not (chain.steps or inner_chains(chain.source)) or not _shared(chain):
-            return self._steps(chain, within, last=False)
-        part = PartMarks()
-        for outer in within[-1:]:
-            outer.on_end.append(part.end)
-        return self._steps(chain, (*within, part), last=False).then(PartExit(part))
+    def lifted(self, chain: Chain) -> Chain:
+        """Return a chain that a function has made over carried elements; those of one without any carry nothing."""
+        source = chain.source
+        if not (_is_shared(source) or self.marked(source) or inner_chains(source)):
+            return chain.then(Positions(Carried))  # as most are: a function makes one of each element
+        return walked(self._arm(chain, _Around(_Inside(self.marked))))
 
-    def _alone(self, chain: Chain, within: Parts) -> Chain:
-        return self._steps(chain, within, last=False)
+    def _arm(self, chain: Chain, around: _Around) -> Walk[Chain]:
+        """Return a chain over carried elements that is one of several, and may end before the others."""
+        if not (chain.steps or inner_chains(chain.source)) or not around.inside.shared(chain):
+            made: Chain = yield self._alone(chain, around)
+            return made
+        part = PartMarks(around.part)
+        made = yield self._alone(chain, replace(around, part=part))
+        return made.then(PartExit(part))
 
-    def _steps(self, chain: Chain, within: Parts, *, last: bool) -> Chain:
-        if not self.carries(chain):
+    def _alone(self, chain: Chain, around: _Around) -> Walk[Chain]:
+        return self._steps(chain, around, last=False)
+
+    def _steps(self, chain: Chain, around: _Around, *, last: bool) -> Walk[Chain]:
+        if not around.inside.carries(chain):
             return chain.then(Positions(Carried))
-        before = self._folds
-        self._folds = folds = before or _folds(chain, last=last)
-        source, made = self._source(chain.source, within)
-        self._folds = before
+        folds = around.folds or _folds(chain, last=last)
+        source, made = yield self._source(chain.source, replace(around, folds=folds))
         exits = _exits(made)
         steps = chain.steps
         at = 0
@@ -171,16 +213,19 @@ class Lifting:
             at = stop
         return Chain(source.source, (*source.steps, *made, *exits))
 
-    def _source(self, source: Source[Any], within: Parts) -> tuple[Chain, list[Step]]:
+    def _source(self, source: Source[Any], around: _Around) -> Walk[tuple[Chain, list[Step]]]:
+        part = around.part
         if isinstance(source, CarriedValues):
-            if not within:
+            if part is None:
                 return source.carried, []
             branch = getattr(source.carried.source, "branch", None)
             if branch is not None:
-                branch.reader = within[-1]
-            return Chain(EnteredValues(source.carried, within)), []
+                branch.reader = part
+            return Chain(EnteredValues(source.carried, tuple(part.from_the_outside()))), []
         if isinstance(source, Hole):
-            return Chain(source), [self._shares[-1].begin(within), *map(Positions, within)]
+            assert around.shares is not None
+            parts = [] if part is None else part.from_the_outside()
+            return Chain(source), [around.shares.begin(part), *map(Positions, parts)]
         if self.marked(source):
             if wants_commits(source) and any(source is each or source == each for each in self._seen):
                 raise NotCarriedError(
@@ -188,14 +233,14 @@ class Lifting:
                     "several sinks take one stream with branch(), or make two sources"
                 )
             self._seen.append(source)
-            run = self.begin(source, not self._folds)
+            run = self.begin(source, not around.folds)
             self.runs.append(run)
             return Chain(MarkedSource(run)), []
         lift = SOURCES.get(type(source))
         if lift is None:
             raise _refused(source)
         alone = len(inner_chains(source)) == 1  # it ends with what it is in
-        made, steps = lift(source, partial(self._alone if alone else self.lifted, within=within))
+        made, steps = yield lift(source, partial(self._alone if alone else self._arm, around=around))
         return Chain(made), list(steps)
 
     def _joint(self, step: Joint[Any, Any]) -> tuple[Step, ...]:
@@ -218,12 +263,6 @@ def _tells(step: Step) -> bool:
 def _exits(made: list[Step]) -> list[Step]:
     """Take off the exit of a stream of streams, which stands behind the stages that follow: one of them may end it."""
     return [made.pop()] if made and isinstance(made[-1], PartExit) else []
-
-
-def _shared(chain: Chain) -> bool:
-    """Tell whether a chain has elements of a stream that others take, too."""
-    source = chain.source
-    return isinstance(source, CarriedValues | Hole) or any(map(_shared, inner_chains(source)))
 
 
 def _never(_: Source[Any]) -> bool:

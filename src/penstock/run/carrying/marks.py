@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
@@ -323,8 +323,16 @@ class Carried:
         if len(marks) == 1:
             marks[0].book.drop(marks[0])
             return
-        for book in {id(mark.book): mark.book for mark in marks}.values():
-            book.drop_all([mark for mark in marks if mark.book is book])
+        for book, dropped in by_book(marks):
+            book.drop_all(dropped)
+
+
+def by_book(marks: Sequence[SourceMark]) -> list[tuple[MarkBook, Sequence[SourceMark]]]:
+    """Return marks apart by what knows how many elements carry them."""
+    books = {id(mark.book): mark.book for mark in marks}.values()
+    if len(books) == 1:
+        return [(book, marks) for book in books]
+    return [(book, [mark for mark in marks if mark.book is book]) for book in books]
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,9 +345,19 @@ class Positions(Stage[Any, Any]):
     loop: ClassVar[Body] = Body("v = {fn}(v)\nif v is None: none")
 
 
-def joined(value: Any, parts: Iterable[Carried]) -> Carried:
+def joined(value: Any, parts: Sequence[Carried]) -> Carried:
     """Return the one element that several became."""
-    return Carried(value, tuple([mark for part in parts for mark in part.marks]))
+    marks = [mark for part in parts for mark in part.marks]
+    return Carried(value, tuple(marks) if len(marks) <= len(parts) else each_once(marks))
+
+
+def each_once(marks: list[SourceMark]) -> tuple[SourceMark, ...]:
+    """Return marks that one element carries, each once; where steps divide and join again they would double."""
+    first = dict.fromkeys(marks)
+    if len(first) < len(marks):
+        more = Counter(marks) - Counter(first.keys())
+        Carried(None, tuple(more.elements())).done()
+    return tuple(first)
 
 
 def joined_list(parts: list[Carried]) -> Carried:
@@ -359,6 +377,6 @@ def finished(element: Carried) -> Any:
 
 
 __all__ = [
-    "FORGOTTEN", "Carried", "MarkBook", "Positions", "SourceMark", "SourceMarks", "finished", "joined", "joined_list",
-    "joined_tuple",
+    "FORGOTTEN", "Carried", "MarkBook", "Positions", "SourceMark", "SourceMarks", "by_book", "each_once", "finished",
+    "joined", "joined_list", "joined_tuple",
 ]  # fmt: skip

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import Any, ClassVar
 
 from penstock.engine.many.branch import Branch
-from penstock.run.carrying.marks import FORGOTTEN, Carried, SourceMark
+from penstock.run.carrying.marks import FORGOTTEN, Carried, MarkBook, SourceMark, by_book, each_once
 from penstock.run.carrying.values import carried_values
 from penstock.stage import Body, Gives, Sight, Stage
 
@@ -24,6 +25,7 @@ class PartMark(SourceMark):
     """An element that has entered a part and is not done there; its position are the marks that it had before."""
 
     __slots__ = ("keeper",)
+    book: PartMarks
 
     def __init__(self, book: PartMarks, marks: tuple[SourceMark, ...]) -> None:
         super().__init__(book, marks)
@@ -36,10 +38,18 @@ class PartMark(SourceMark):
 
 
 class PartMarks:
-    """The marks of the elements that are inside of a part."""
+    """The marks of the elements that are inside of a part.
 
-    def __init__(self) -> None:
+    Parts may be inside of others, a thousand deep; a mark of one then stands for those of the one around it. What is
+    said of a mark is said of those in a loop, from the inside out.
+    """
+
+    def __init__(self, around: PartMarks | None = None) -> None:
         self._lock = Lock()
+        self._around = around
+        self._parts: list[PartMarks] = []
+        if around is not None:
+            around._parts.append(self)
         self._inside: set[PartMark] = set()
         self._abandoned: list[Carried] = []
         self._over = False
@@ -49,6 +59,15 @@ class PartMarks:
 
     def __len__(self) -> int:
         return len(self._inside)
+
+    def from_the_outside(self) -> list[PartMarks]:
+        """Return the parts that it is inside of, the outermost first, and itself."""
+        found: list[PartMarks] = []
+        at: PartMarks | None = self
+        while at is not None:
+            found.append(at)
+            at = at._around
+        return found[::-1]
 
     def __call__(self, element: Carried) -> Carried:
         """Let an element in."""
@@ -83,7 +102,7 @@ class PartMarks:
                     dropped.append(mark)
         if dropped:
             self.drop_all(dropped)
-        return Carried(element.value, tuple(found))
+        return Carried(element.value, each_once(found) if len(found) > len(element.marks) else tuple(found))
 
     def abandon(self, element: Carried) -> None:
         """Take note of an element that will not get in; it is done when the part has ended, and not before."""
@@ -95,21 +114,38 @@ class PartMarks:
             element.done()
 
     def end(self) -> tuple[()]:
-        """Be done with everything that is inside, and with what comes from now on."""
+        """Be done with everything that is inside, parts as well, and with what comes from now on."""
+        parts: list[PartMarks] = [self]
+        ended: list[Callable[[], None]] = []
+        for part in parts:
+            settle = part._end()
+            if settle is not None:  # else those inside have ended with it, too
+                ended.append(settle)
+                parts.extend(part._parts)
+        for settle in reversed(ended):
+            settle()
+        return ()
+
+    def _end(self) -> Callable[[], None] | None:
+        """Let nothing in any more; return what is done with all that was inside, None if it has ended before."""
         with self._lock:
+            if self._over:
+                return None
             self._over = True
             inside, self._inside = self._inside, set()
             abandoned, self._abandoned = self._abandoned, []
             waiting = [mark for mark in inside if mark.waits]
             for mark in inside:
                 mark.left = FORGOTTEN
+        return partial(self._settle, inside, waiting, abandoned)
+
+    def _settle(self, inside: set[PartMark], waiting: list[PartMark], abandoned: list[Carried]) -> None:
         for call in self.on_end:
             call()
         _let_go(waiting)
         Carried(None, tuple([each for mark in inside for each in mark.position])).done()
         for element in abandoned:
             element.done()
-        return ()
 
     # What is asked of the book of a mark.
 
@@ -127,8 +163,21 @@ class PartMarks:
 
     def drop_all(self, dropped: Iterable[Any]) -> None:
         """Have one element less carry each of these marks."""
+        waiting: list[tuple[MarkBook, Iterable[Any]]] = [(self, dropped)]
+        for book, marks in waiting:
+            if not isinstance(book, PartMarks):
+                book.drop_all(marks)
+                continue
+            done, kept = book._drop(marks)
+            if kept:
+                _hold(kept)
+            if done:
+                waiting.extend(by_book(done))
+
+    def _drop(self, dropped: Iterable[Any]) -> tuple[list[SourceMark], list[PartMark]]:
+        """Drop marks; return the marks that those stood for which are done, and those which steps keep now."""
         done: list[SourceMark] = []
-        waiting: list[PartMark] = []
+        kept: list[PartMark] = []
         with self._lock:
             for mark in dropped:
                 mark.left -= 1
@@ -136,39 +185,55 @@ class PartMarks:
                     self._inside.discard(mark)
                     done += mark.position
                 elif mark.waits:
-                    waiting.append(mark)
-        _hold(waiting)
-        if done:
-            Carried(None, tuple(done)).done()
+                    kept.append(mark)
+        return done, kept
 
     def hold(self, mark: Any, keeper: str) -> None:
         """Know that a step keeps an element that carries a mark until another one comes."""
+        if self._hold(mark, keeper):
+            _hold((mark,))
+
+    def _hold(self, mark: Any, keeper: str) -> bool:
+        """Count a step that keeps an element; tell whether steps keep all that carry the mark now."""
         with self._lock:
             mark.held += 1
             mark.keeper = keeper
-            waits = mark.waits
-        if waits:
-            _hold((mark,))
+            waits: bool = mark.waits
+        return waits
 
     def unhold(self, mark: Any) -> None:
         """Know that the step has given the element on, or will be done with it."""
-        with self._lock:
-            waited = mark.waits
-            mark.held -= 1
-        if waited:
+        if self._unhold(mark):
             _let_go((mark,))
+
+    def _unhold(self, mark: Any) -> bool:
+        """Count a step that keeps an element no more; tell whether steps kept all that carry the mark before."""
+        with self._lock:
+            waited: bool = mark.waits
+            mark.held -= 1
+        return waited
 
 
 def _hold(marks: Iterable[PartMark]) -> None:
-    for mark in marks:
+    """Say of the marks that these stand for that steps keep an element."""
+    kept = list(marks)
+    for mark in kept:
         for each in mark.position:
-            each.book.hold(each, mark.keeper)
+            if not isinstance(each, PartMark):
+                each.book.hold(each, mark.keeper)
+            elif each.book._hold(each, mark.keeper):
+                kept.append(each)
 
 
 def _let_go(marks: Iterable[PartMark]) -> None:
-    for mark in marks:
+    """Say of the marks that these stand for that steps keep an element no more."""
+    moving = list(marks)
+    for mark in moving:
         for each in mark.position:
-            each.book.unhold(each)
+            if not isinstance(each, PartMark):
+                each.book.unhold(each)
+            elif each.book._unhold(each):
+                moving.append(each)
 
 
 class Divided:
@@ -212,9 +277,11 @@ class PartExit(Stage[Any, Any]):
 def source_marks(marks: Iterable[SourceMark]) -> list[SourceMark]:
     """Return the marks of sources that marks of parts stand for."""
     found: list[SourceMark] = []
-    for mark in marks:
+    waiting = list(marks)[::-1]
+    while waiting:
+        mark = waiting.pop()
         if isinstance(mark, PartMark):
-            found += source_marks(mark.position)
+            waiting.extend(reversed(mark.position))
         else:
             found.append(mark)
     return found

@@ -22,12 +22,12 @@ class Shares:
         self._branches: list[_Share] = []
         self.__qualname__ = "shared"  # what a listener shows
 
-    def begin(self, within: tuple[PartMarks, ...]) -> Step:
+    def begin(self, within: PartMarks | None) -> Step:
         """Return the first step of another branch, or of an arm of one, which is done with the first of its parts."""
         share = _Share()
         self._branches.append(share)
-        for part in within:
-            part.on_end.append(share.end)
+        if within is not None:
+            within.on_end.append(share.end)  # it ends with those around it
         return BranchEntry(share)
 
     @staticmethod

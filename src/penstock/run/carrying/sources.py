@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from penstock.engine.runs.chain import Chain, with_other_chains
+from penstock.engine.runs.chain import Chain, inner_chains, with_other_chains
 from penstock.operators.checked import Checked
 from penstock.operators.concat import Concat
 from penstock.operators.delay_subscription import DelaySubscription
@@ -25,51 +25,68 @@ from penstock.operators.window import WindowUntil
 from penstock.operators.with_context import WithContext
 from penstock.operators.zip import Zip
 from penstock.run.carrying.functions import OfValue
-from penstock.run.carrying.joints import LiftChain, in_order
+from penstock.run.carrying.joints import in_order
 from penstock.run.carrying.marks import Carried, Positions, finished, joined_tuple
 from penstock.run.carrying.parts import Divided, PartExit, PartMarks
+from penstock.run.carrying.walking import Walk, all_of
 from penstock.run.valve import Valved
 from penstock.stage import Source, Step
 
-LiftSource = Callable[[Any, LiftChain], tuple[Source[Any], tuple[Step, ...]]]
-"""What makes a source of carried elements of a source, and what has to follow it."""
+LiftInner = Callable[[Chain], Walk[Chain]]
+"""What makes a chain over carried elements of one inside of a source."""
+Made = tuple[Source[Any], tuple[Step, ...]]
+"""A source of carried elements, and what has to follow it."""
+LiftSource = Callable[[Any, LiftInner], Walk[Made]]
+"""What makes a source of carried elements of a source."""
 
 
-def _moved(source: Source[Any], lift: LiftChain) -> tuple[Source[Any], tuple[Step, ...]]:
-    return with_other_chains(source, lift), ()
+def _with_others(source: Source[Any], lift: LiftInner, **changes: object) -> Walk[Source[Any]]:
+    """Return a source with the chains inside of it lifted, and further changes."""
+    others = iter((yield all_of(map(lift, inner_chains(source)))))
+    return with_other_chains(source, lambda _: next(others), **changes)
 
 
-def _beside(chain: Chain, lift: LiftChain) -> Chain:
+def _moved(source: Source[Any], lift: LiftInner) -> Walk[Made]:
+    return (yield _with_others(source, lift)), ()
+
+
+def _beside(chain: Chain, lift: LiftInner) -> Walk[Chain]:
     """Return a chain whose elements are signs for another one: each is done when it is given."""
-    return lift(chain).then(Positions(finished))
+    lifted: Chain = yield lift(chain)
+    return lifted.then(Positions(finished))
 
 
-def _sampled(source: Sample, lift: LiftChain) -> tuple[Source[Any], tuple[Step, ...]]:
+def _sampled(source: Sample, lift: LiftInner) -> Walk[Made]:
     enter, _, leave = in_order(Positions(Carried))
-    return replace(source, stream=lift(source.stream).then(enter), ticks=_beside(source.ticks, lift)), (leave,)
+    stream: Chain = yield lift(source.stream)
+    ticks: Chain = yield _beside(source.ticks, lift)
+    return replace(source, stream=stream.then(enter), ticks=ticks), (leave,)
 
 
-def _taken_until(source: TakeUntil, lift: LiftChain) -> tuple[Source[Any], tuple[Step, ...]]:
-    return replace(source, stream=lift(source.stream), other=_beside(source.other, lift)), ()
+def _taken_until(source: TakeUntil, lift: LiftInner) -> Walk[Made]:
+    stream: Chain = yield lift(source.stream)
+    other: Chain = yield _beside(source.other, lift)
+    return replace(source, stream=stream, other=other), ()
 
 
 def _value(element: Any) -> Any:
     return element
 
 
-def _sorted(source: MergeSorted, lift: LiftChain) -> tuple[Source[Any], tuple[Step, ...]]:
-    return with_other_chains(source, lift, key=OfValue(source.key or _value)), ()
+def _sorted(source: MergeSorted, lift: LiftInner) -> Walk[Made]:
+    return (yield _with_others(source, lift, key=OfValue(source.key or _value))), ()
 
 
-def _until(source: WindowUntil, lift: LiftChain) -> tuple[Source[Any], tuple[Step, ...]]:
+def _until(source: WindowUntil, lift: LiftInner) -> Walk[Made]:
     part = PartMarks()
-    until = _beside(source.until, lift)
-    made = replace(source, stream=lift(source.stream), until=until, make=Divided(source.make, part))
+    until: Chain = yield _beside(source.until, lift)
+    stream: Chain = yield lift(source.stream)
+    made = replace(source, stream=stream, until=until, make=Divided(source.make, part))
     return made, (Positions(Carried), PartExit(part))
 
 
-def _zipped(source: Zip, lift: LiftChain) -> tuple[Source[Any], tuple[Step, ...]]:
-    return with_other_chains(source, lift), (Positions(joined_tuple),)
+def _zipped(source: Zip, lift: LiftInner) -> Walk[Made]:
+    return (yield _with_others(source, lift)), (Positions(joined_tuple),)
 
 
 SOURCES: dict[type[Source[Any]], LiftSource] = {

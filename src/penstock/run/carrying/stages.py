@@ -17,17 +17,18 @@ from typing import Any, ClassVar
 
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.given import Items
+from penstock.engine.runs.one_result import said_by_steps
 from penstock.engine.runs.wiring import pull
 from penstock.engine.weaving.blame import describe, note_on, place_of
 from penstock.engine.weaving.segment import STARVED, Segment
-from penstock.engine.weaving.stepping import SteppingRun
 from penstock.engine.weaving.weave import pieces
 from penstock.engine.weaving.weave_push import PushWeaver
 from penstock.operators.buffer import Buffer
 from penstock.operators.flat_map import FlatMap
 from penstock.run.carrying.functions import Flattened
-from penstock.run.carrying.marks import Carried, MarkBook, Positions, SourceMark, SourceMarks, joined_list
+from penstock.run.carrying.marks import Carried, MarkBook, Positions, SourceMark, SourceMarks, each_once, joined_list
 from penstock.run.carrying.parts import source_marks
+from penstock.run.pieces.stepping import SteppingRun
 from penstock.stage import Body, Results, Sight, Stage
 
 Stages = tuple[Stage[Any, Any], ...]
@@ -99,6 +100,11 @@ class CarriedStage(Stage[Any, Any]):
     first: int
     total: int
     sight: ClassVar[Sight] = Sight.ITEM
+
+    @property
+    def results(self) -> Results:  # type: ignore[override]
+        """Return whether they come down to one result, as they say."""
+        return said_by_steps(self.stages)
 
     @property
     def cap(self) -> int | None:
@@ -242,7 +248,7 @@ class _Holder:
 
     def given(self, value: Any) -> Carried:
         """Return something that the stage gives while it has these elements."""
-        marks = tuple(chain.from_iterable(self._had))
+        marks = tuple(dict.fromkeys(chain.from_iterable(self._had)))
         for mark in marks:
             mark.book.keep(mark)
         return Carried(value, marks)
@@ -250,9 +256,10 @@ class _Holder:
     def given_last(self, value: Any) -> Carried:
         """Return the last thing that the stage gives, which takes all the marks."""
         had, self._had = self._had, deque()
-        for mark in chain.from_iterable(had):
+        marks = list(chain.from_iterable(had))
+        for mark in marks:
             mark.book.unhold(mark)
-        return Carried(value, tuple(chain.from_iterable(had)))
+        return Carried(value, each_once(marks))
 
     def let_go(self, kept: float) -> None:
         """Be done with all but the last `kept`."""

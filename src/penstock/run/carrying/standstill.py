@@ -10,7 +10,7 @@ anything out, and the lists of lists that are made have no more elements than th
 
 from __future__ import annotations
 
-from math import prod
+from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.engine.runs.chain import Chain, inner_chains
@@ -24,12 +24,14 @@ from penstock.operators.keep_alive import KeepAlive
 from penstock.operators.merge import Merge
 from penstock.operators.metrics import Metrics
 from penstock.operators.observed import Observed
+from penstock.operators.resumable import Resumable
 from penstock.operators.retry import Retry
 from penstock.operators.subscribe_on import SubscribeOn
 from penstock.operators.window import Window, WindowSeconds
 from penstock.operators.with_context import WithContext
 from penstock.run.branches import Branches, Hole
 from penstock.run.carrying.stages import keeps_elements
+from penstock.run.carrying.walking import Walk, all_of, walked
 from penstock.run.valve import Valved
 from penstock.stage import Gives, Source, Stage, Step
 
@@ -40,23 +42,98 @@ _OF_SEVERAL = (Concat, Interleave, Merge)
 _BY_OTHERS = (GroupBy, KeepAlive, Window, WindowSeconds)
 """The steps that give something while no element comes, and those whose streams may be ended by anything."""
 
-Path = list[Source[Any] | Step]
-"""What elements come through, from their source to an end."""
+
+@dataclass(slots=True)
+class Ways:
+    """What is known of the ways that elements take, from each of the sources of a run to each of its ends."""
+
+    sources: list[Source[Any]] = field(default_factory=list)
+    """Where they begin."""
+    branched: bool = False
+    """Whether the run has several ends."""
+    retried: bool = False
+    """Whether a source is opened again when something behind it fails."""
+    sure: bool = True
+    """Whether steps that keep elements wait for nothing but elements of one source."""
+    fits: bool = True
+    """Whether steps that keep elements are buffers that always leave room for another one."""
+
+    @property
+    def several(self) -> bool:
+        """Tell whether there are several ways."""
+        return self.branched or len(self.sources) > 1
+
+    def see(self, part: Source[Any] | Step) -> None:
+        """Take note of a source or a step that elements come through."""
+        self.retried = self.retried or isinstance(part, Retry)
+        self.sure = self.sure and _waits_for_elements(part)
+
+    def begin(self, source: Source[Any], behind: _Behind) -> None:
+        """Take note of a source that elements come from, and of what they come to."""
+        self.sources.append(source)
+        self.sure = self.sure and source is self.sources[0]
+        if isinstance(source, Resumable):
+            self.fits = self.fits and behind.fits and behind.kept <= source.window
 
 
-def paths(chain: Chain) -> list[Path]:
-    """Return the ways of a chain from each of its sources to each of its ends."""
+def ways_of(chain: Chain) -> Ways:
+    """Look at the ways of a chain, from its ends to its sources."""
+    ways = Ways()
+    walked(_looked_at(chain, _Behind(), ways, branch=False))
+    return ways
+
+
+@dataclass(frozen=True, slots=True)
+class _Behind:
+    """What stands behind a place on all ways from there."""
+
+    kept: int = 1
+    """How many elements of there the lists of lists have at most that buffers make."""
+    keeps: bool = False
+    """Whether there is a step that keeps elements."""
+    fits: bool = True
+    """Whether all such steps are buffers, and nothing between here and the last of them leaves elements out."""
+    end: bool = True
+    """Whether there is nothing."""
+
+    def before(self, part: Source[Any] | Step) -> _Behind:
+        """Return what stands behind a place before a source or a step."""
+        tallies = self.end and isinstance(part, Stage) and part.tallies
+        if not tallies and isinstance(part, Stage) and keeps_elements(part):
+            if isinstance(part, Buffer) and not part.gap:
+                return _Behind(self.kept * part.count, True, self.fits, False)
+            return _Behind(self.kept, True, False, False)
+        leaves_out = not tallies and self.keeps and not _leaves_none_out(part)
+        return _Behind(self.kept, self.keeps, self.fits and not leaves_out, False)
+
+
+def _behind_all(several: list[_Behind]) -> _Behind:
+    return _Behind(
+        max(each.kept for each in several),
+        any(each.keeps for each in several),
+        all(each.fits for each in several),
+        all(each.end for each in several),
+    )
+
+
+def _looked_at(chain: Chain, behind: _Behind, ways: Ways, *, branch: bool) -> Walk[_Behind]:
+    """Look at a chain, and return what stands behind its sources; those of a branch are where it begins."""
+    for step in reversed(chain.steps):
+        ways.see(step)
+        behind = behind.before(step)
     source = chain.source
-    before: list[Path] = [[*path, source] for inner in inner_chains(source) for path in paths(inner)] or [[source]]
     if isinstance(source, Branches):
-        before = [[*path, *way] for path in before for end in source.ends for way in paths(end._chain)]
-    return [[*path, *chain.steps] for path in before]
-
-
-def is_sure(ways: list[Path]) -> bool:
-    """Tell whether steps that keep elements wait for nothing but elements of one source."""
-    first = ways[0][0]
-    return all(way[0] is first and all(map(_waits_for_elements, way[1:])) for way in ways)
+        ways.branched = True
+        after = behind
+        behind = _behind_all((yield all_of(_looked_at(end._chain, after, ways, branch=True) for end in source.ends)))
+    inner = inner_chains(source)
+    if not inner and not branch:
+        ways.begin(source, behind)
+        return behind
+    ways.see(source)
+    behind = behind.before(source)
+    several = yield all_of(_looked_at(each, behind, ways, branch=branch) for each in inner)
+    return _behind_all(several) if several else behind
 
 
 def _waits_for_elements(part: Source[Any] | Step) -> bool:
@@ -65,21 +142,10 @@ def _waits_for_elements(part: Source[Any] | Step) -> bool:
     return isinstance(part, _OF_ONE) if isinstance(part, Source) else not isinstance(part, _BY_OTHERS)
 
 
-def fits(way: Path, window: int) -> bool:
-    """Tell whether the steps of a way, if all that keep elements are buffers, always leave room for another element."""
-    if isinstance(way[-1], Stage) and way[-1].tallies:
-        way = way[:-1]
-    keepers = [at for at, part in enumerate(way) if isinstance(part, Stage) and keeps_elements(part)]
-    counts = [part.count for part in way if isinstance(part, Buffer) and not part.gap]
-    if len(counts) < len(keepers) or prod(counts) > window:
-        return False
-    return all(_leaves_none_out(part) for part in way[1 : keepers[-1]]) if keepers else True
-
-
 def _leaves_none_out(part: Source[Any] | Step) -> bool:
     if isinstance(part, Source):
         return isinstance(part, _OF_ONE + _OF_SEVERAL)
     return part.gives is Gives.ONE or (isinstance(part, Buffer) and not part.gap)
 
 
-__all__ = ["fits", "is_sure", "paths"]
+__all__ = ["Ways", "ways_of"]

@@ -14,9 +14,9 @@ import pytest
 
 from penstock import Stream, VirtualClock, flow
 from penstock.engine.runs.chain import Chain
-from penstock.engine.weaving.stepping import SteppingRun, keeps_state
-from penstock.engine.weaving.stepping_body import stepping_body
 from penstock.flow import Flow, Hole
+from penstock.run.pieces.stepping import SteppingRun, keeps_state
+from penstock.run.pieces.stepping_body import stepping_body
 from penstock.stage import Body, Sight, Stage
 from tests.operators.catalogue import ENTRIES
 

@@ -30,8 +30,8 @@ from typing import Any, ClassVar
 
 from penstock.engine.weaving.blame import blamed, callable_of, describe, function_name, operator_name
 from penstock.engine.weaving.handled_errors import When
-from penstock.engine.weaving.stepping_body import SteppingBody, stepping_body
 from penstock.engine.words.arguments import code_of
+from penstock.run.pieces.stepping_body import SteppingBody, stepping_body
 from penstock.stage import Body, Source, Stage, Step, Tie, Waiting
 
 

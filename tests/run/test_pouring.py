@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from penstock import Stream
-from penstock.engine.doors.pouring import PourAsync
+from penstock.run.pouring import PourAsync
 from penstock.testing import Probe
 from tests.engine.watch import PATIENCE
 
