@@ -199,6 +199,15 @@ def test_a_second_subscription_is_cancelled_and_none_is_refused() -> None:
     assert (type(probe.error), foreign.record) == (TypeError, [1, "cancel"])
 
 
+def test_a_subscription_that_comes_twice_fails_the_stream() -> None:
+    foreign = Publishing()
+    probe: Probe[int] = Probe(1)
+    from_dotnet(foreign).subscribe(probe)
+    foreign.subscriber.OnSubscribe(foreign)
+    assert repr(probe.error) == "ProtocolError('rule 2.12: the publisher sent its subscription twice')"
+    assert foreign.record == [1, "cancel"]
+
+
 def test_a_publisher_without_a_subscription_worth_the_name_is_told_of_by_rule(dropped: list[Any]) -> None:
     class Empty:
         def Subscribe(self, subscriber: Any, /) -> None:

@@ -186,6 +186,14 @@ def test_a_second_subscription_is_cancelled() -> None:
     assert probe.elements == [1]
 
 
+def test_a_subscription_that_comes_twice_fails_the_stream() -> None:
+    upstream = Manual()
+    probe = entering(upstream, 2)
+    upstream.subscriber.on_subscribe(upstream)
+    assert repr(probe.error) == "ProtocolError('rule 2.12: the publisher sent its subscription twice')"
+    assert upstream.cancelled
+
+
 def test_a_subscribe_that_raises_fails_the_stream() -> None:
     def fail(_: Manual) -> None:
         raise LookupError("no")

@@ -130,6 +130,26 @@ def test_an_observable_without_end_can_be_iterated_if_it_has_a_thread() -> None:
     assert found == sorted(set(found))
 
 
+@pytest.mark.parametrize("last", [3, None])
+def test_an_observable_is_disposed_of_though_a_failure_waits_behind_elements(last: int | None) -> None:
+    source = Source()
+    probe = observed(source, Overflow.ERROR, size=2)
+    for element in (1, 2, last, 4):  # the third is one too many, or none
+        source.observer.on_next(element)
+    assert (source.disposed, probe.elements, probe.error) == (1, [], None)
+    probe.request(2)
+    assert probe.elements == [1, 2]
+    assert type(probe.error) is (TypeError if last is None else OverflowedError)
+
+
+def test_an_observable_without_end_ends_with_its_failure() -> None:
+    sent: list[int] = []
+    endless = reactivex.repeat_value(1, 20_000).pipe(operators.do_action(sent.append))
+    with pytest.raises(OverflowedError):
+        list(from_observable(endless, overflow=Overflow.ERROR, size=5))
+    assert len(sent) < 20
+
+
 def test_an_observable_on_a_thread_is_taken_from_there() -> None:
     scheduler = NewThreadScheduler()
     numbers = reactivex.range(0, 100).pipe(operators.subscribe_on(scheduler))

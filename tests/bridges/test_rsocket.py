@@ -639,13 +639,14 @@ def test_an_encrypted_connection(transport: Transport) -> None:
         ({"transport": "udp"}, ValueError, "serve: transport must be 'tcp' or 'websocket', got 'udp'"),
         ({"host": ""}, ValueError, "serve: host must be the name of a host, got ''"),
         ({"port": -1}, ValueError, "serve: port must be >= 0, got -1"),
+        ({"port": 65_536}, ValueError, "serve: port must be <= 65535, got 65536"),
         ({"token": ""}, ValueError, "serve: token must be a text that is not empty and has no surrogates"),
         ({"window": 0}, ValueError, "serve: window must be >= 1, got 0"),
         ({"window": 2**31}, ValueError, "serve: window must be <= 2147483647, got 2147483648"),
         ({"largest": 1}, ValueError, "serve: largest must be >= 64, got 1"),
         ({"codec": Odd()}, ValueError, "serve: codec must have a mime of 1 to 255 ASCII characters, got 'ä'"),
         ({"codec": 5}, TypeError, "serve: codec must have mime, encode and decode, got 5"),
-        ({"keep_alive": 5}, TypeError, "serve: keep_alive must be a KeepAlive, got 5"),
+        ({"keep_alive": 5}, TypeError, "serve: keep_alive must be a Liveness, got 5"),
         ({"errors": (5,)}, TypeError, "serve: errors must be types of exceptions, got 5"),
         ({"executor": 5}, TypeError, "serve: executor must be an Executor, got 5"),
     ],
@@ -692,10 +693,10 @@ def test_remote_and_channel_refuse(function: Any, options: dict[str, Any], kind:
 @pytest.mark.parametrize(
     ("interval", "lifetime", "message"),
     [
-        (0, 1, "KeepAlive: interval must be from 0.001 to 2000000 seconds, got 0"),
-        (1, 1, "KeepAlive: interval must be < lifetime, got 1 and 1"),
-        ("1", 1, "KeepAlive: interval must be seconds, got '1'"),
-        (1, 10**9, "KeepAlive: lifetime must be from 0.001 to 2000000 seconds, got 1000000000"),
+        (0, 1, "Liveness: interval must be from 0.001 to 2000000 seconds, got 0"),
+        (1, 1, "Liveness: interval must be < lifetime, got 1 and 1"),
+        ("1", 1, "Liveness: interval must be seconds, got '1'"),
+        (1, 10**9, "Liveness: lifetime must be from 0.001 to 2000000 seconds, got 1000000000"),
     ],
 )
 def test_keep_alive_refuses(interval: Any, lifetime: Any, message: str) -> None:

@@ -7,6 +7,7 @@ import socket
 import struct
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from queue import SimpleQueue
 from typing import Any
 
@@ -19,6 +20,7 @@ from penstock.bridges.rsocket import (
     Liveness,
     RejectedError,
     Server,
+    connection,
     io_thread,
     remote,
     serve,
@@ -274,13 +276,42 @@ def test_a_slow_source_does_not_keep_a_server_from_showing_its_life() -> None:
         assert raw.read() == Payload(1, complete=True, next=False)
 
 
+def test_a_consumer_that_reads_nothing_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More pieces of elements wait to be written than other frames may, and what the consumer says still arrives."""
+    monkeypatch.setattr(connection, "MOST_WAITING", 8)
+    window, given = 64, threading.Event()
+    elements = Tracked(["x" * 500_000] * 2 * window, patience=PATIENCE)
+
+    def source() -> Stream[str]:
+        taken = Stream.from_iterable(elements).enumerate()
+        return taken.tap(lambda pair: given.set() if pair[0] == window - 1 else None).map(lambda pair: pair[1])
+
+    with serve({"large": source}, window=window) as server, raw_consumer(server) as raw:
+        raw.send(request("large", 2 * window))
+        assert given.wait(PATIENCE)
+        raw.send(KeepAliveFrame(respond=False), Cancel(1))
+        elements.wait_until_closed()
+        raw.send(KeepAliveFrame(respond=True))
+        raw.read_until(KeepAliveFrame)
+
+
+def test_a_request_that_is_taken_back_in_the_middle_of_its_pieces_is_forgotten(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "MOST_STREAMS", 2)
+    with raw_consumer(server) as raw:
+        for stream in range(1, 9, 2):
+            raw.send(replace(request("numbers", 1, stream), follows=True), Cancel(stream))
+        assert goes_on(raw, 9)
+
+
 def test_an_unknown_frame_that_may_be_ignored_is(server: Server) -> None:
     with raw_consumer(server) as raw:
         raw.send(struct.pack(">IH", 0, 40 << 10 | 0x200))
         assert goes_on(raw, 1)
 
 
-def test_a_request_for_nothing_breaks_rule_3_9(server: Server, numbers: Tracked[int]) -> None:
+def test_a_request_for_nothing_breaks_rule_3_9(server: Server, numbers: Tracked[int], dropped: list[Dropped]) -> None:
     with raw_consumer(server) as raw:
         raw.send(request("numbers", 0))
         assert said(raw.read()) == (1, Code.INVALID, "ValueError: rule 3.9: request(0): a request must be positive")
@@ -289,6 +320,17 @@ def test_a_request_for_nothing_breaks_rule_3_9(server: Server, numbers: Tracked[
         assert "rule 3.9" in said(raw.read_until(ErrorFrame))[2]
         numbers.wait_until_closed()
         assert goes_on(raw, 5)
+    reported(dropped, FrameError, "a request that breaks a rule: rule 3.9: request(0): a request must be positive")
+
+
+def test_a_request_for_nothing_in_the_middle_is_reported(
+    server: Server, numbers: Tracked[int], dropped: list[Dropped]
+) -> None:
+    with raw_consumer(server) as raw:
+        raw.send(request("numbers", 2), RequestN(1, 0))
+        assert "rule 3.9" in said(raw.read_until(ErrorFrame))[2]
+        numbers.wait_until_closed()
+    reported(dropped, FrameError, "a request that breaks a rule: rule 3.9: request(0): a request must be positive")
 
 
 def test_frames_for_streams_that_nobody_opened_are_ignored_and_reported_once(
@@ -360,10 +402,12 @@ def test_more_elements_than_a_channel_asked_for_break_rule_1_1(server: Server) -
     assert isinstance(failures.get(timeout=PATIENCE), ProtocolError)
 
 
-def test_an_element_after_the_end_of_a_channel_breaks_rule_1_7(server: Server, dropped: list[Dropped]) -> None:
+def test_an_element_after_the_end_of_a_channel_breaks_rule_1_7_and_is_reported_once(
+    server: Server, dropped: list[Dropped]
+) -> None:
     with raw_consumer(server) as raw:
         raw.send(Request(1, Kind.REQUEST_CHANNEL, 1, request("unending").metadata, b"1", complete=True))
-        raw.send(Payload(1, b"2"), KeepAliveFrame(respond=True))
+        raw.send(Payload(1, b"2"), Payload(1, b"3"), KeepAliveFrame(respond=True))
         raw.read_until(KeepAliveFrame)
         raw.send(Cancel(1))
     assert [each.what for each in dropped] == ["rule 1.7: the other side sent an element after the end"]

@@ -13,7 +13,7 @@ import anyio
 import pyarrow as pa  # type: ignore[import-untyped]
 import reactivex
 
-from penstock import Flow, Overflow, Sink, Stream
+from penstock import Completed, Failed, Flow, Overflow, Pipeline, Sink, Stream
 from penstock.bridges import asyncio as loops
 from penstock.bridges.anyio import from_memory_stream, to_memory_stream
 from penstock.bridges.arrow import from_arrow, to_table
@@ -48,6 +48,11 @@ def test_the_dialects() -> None:
 
 def test_queues_files_and_futures(tmp_path: Path) -> None:
     assert_type(from_queue(Queue[int]()), Stream[int])
+    assert_type(from_queue(Queue[int | Completed]()), Stream[int])
+    assert_type(from_queue(Queue[int | Completed | Failed]()), Stream[int])
+    assert_type(from_queue(Queue[int | str]()), Stream[int | str])
+    assert_type(Stream.range(3) | to_queue(Queue[int | Completed | Failed]()), Pipeline[int])
+    assert_type(Stream.range(3) | Sink.to_queue(Queue[int | Completed | Failed]()), Pipeline[int])
     assert_type(to_queue(Queue[int]()), Sink[int, int])
     assert_type(from_file(tmp_path / "lines"), Stream[str])
     assert_type(to_file(tmp_path / "lines"), Sink[Any, int])
@@ -61,6 +66,12 @@ def test_event_loops() -> None:
     async def main() -> None:
         queue: asyncio.Queue[int] = asyncio.Queue()
         assert_type(loops.from_queue(queue), Stream[int])
+        marked: asyncio.Queue[int | Completed] = asyncio.Queue()
+        assert_type(loops.from_queue(marked), Stream[int])
+        ended: asyncio.Queue[int | Completed | Failed] = asyncio.Queue()
+        assert_type(loops.from_queue(ended), Stream[int])
+        assert_type(Stream.range(3) | loops.to_queue(ended), Pipeline[int])
+        assert_type(Stream.range(3) | Sink.to_queue(ended), Pipeline[int])
         assert_type(loops.to_queue(queue), Sink[int, int])
         sender, receiver = anyio.create_memory_object_stream[int](1)
         with sender, receiver:

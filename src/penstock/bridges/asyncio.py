@@ -13,19 +13,29 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, overload
 
 from penstock.bridges.shared.home import Home
 from penstock.bridges.shared.in_band import end_of, ends, packed, unpacked
 from penstock.bridges.shared.pouring import pour_async
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.arguments import count_given
+from penstock.engine.words.signals import Completed, Failed
 from penstock.flow import Sink
 from penstock.stage import AsyncOpener, LoopGate, Source
 from penstock.stream import Stream
 
 T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
 _SHUT_DOWN: Any = getattr(asyncio, "QueueShutDown", ())  # Python 3.13
+
+
+class FilledLoopQueue(Protocol[T_contra]):
+    """An `asyncio.Queue` as those see it who fill it."""
+
+    async def put(self, item: T_contra, /) -> None:
+        """Add an item when there is room."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +64,13 @@ class FromQueue(Source[T]):
                 self.queue.task_done()
 
 
-def from_queue(queue: asyncio.Queue[T]) -> Stream[T]:
+@overload
+def from_queue(queue: asyncio.Queue[T | Completed | Failed]) -> Stream[T]: ...
+@overload
+def from_queue(queue: asyncio.Queue[T | Completed]) -> Stream[T]: ...
+@overload
+def from_queue(queue: asyncio.Queue[T]) -> Stream[T]: ...
+def from_queue(queue: asyncio.Queue[Any]) -> Stream[Any]:
     """Emit the items of an `asyncio.Queue`.
 
     Emits when downstream asks and an item is there. Backpressures by not taking items, none ahead. Completes at a
@@ -103,7 +119,7 @@ class _QueueBasin:
         """Do nothing: there is nothing to let go of."""
 
 
-def to_queue(queue: asyncio.Queue[T], *, end: bool = True) -> Sink[T, int]:
+def to_queue(queue: FilledLoopQueue[T], *, end: bool = True) -> Sink[T, int]:
     """Put elements into an `asyncio.Queue`; the result is how many.
 
     Asks for the next element when one was put, none ahead; a full queue makes it wait. Puts `Completed()` or

@@ -81,9 +81,12 @@ class _Entering(Subscriber):  # type: ignore[misc]
         element_or_raise(subscription, "on_subscribe")
         with self._lock:
             refused = self._subscription is not None or self._over or self.outlet.closed
+            again = subscription is self._subscription
             if not refused:
                 self._subscription = subscription
-        if refused:
+        if again:  # to cancel it is to cut the stream off
+            self._breach(ProtocolError("2.12", "the publisher sent its subscription twice"))
+        elif refused:
             subscription.cancel()  # rule 2.5
         elif not self._subscribing:
             self._ask()

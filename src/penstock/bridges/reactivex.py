@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from penstock.engine.grounds.seat import Seat
-from penstock.engine.many.emitter import Emitter, Overflow
+from penstock.engine.many.emitter import EmitResult, Emitter, Overflow
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.arguments import count_given
 from penstock.engine.words.demand import UNBOUNDED, add
@@ -49,16 +49,17 @@ def _error_of(who: str, error: Any) -> Exception:
 class _Observer:
     """An observer that hands what an Observable sends to an emitter, and holds it to the contract."""
 
-    __slots__ = ("_emitter",)
+    __slots__ = ("_emitter", "_subscription")
 
-    def __init__(self, emitter: Emitter[Any]) -> None:
+    def __init__(self, emitter: Emitter[Any], subscription: DisposableBase) -> None:
         self._emitter = emitter
+        self._subscription = subscription
 
     def on_next(self, element: Any) -> None:
         if element is None:
             self._emitter.fail(TypeError("rule 2.13: the observable sent None, which is not an element"))
-        else:
-            self._emitter.emit(element)
+        elif self._emitter.emit(element) is EmitResult.TERMINATED:
+            self._subscription.dispose()  # the stream has failed, be it behind elements that wait, and takes no more
 
     def on_error(self, error: Any) -> None:
         self._emitter.fail(_error_of("the observable", error))
@@ -90,7 +91,7 @@ class FromObservable(Source[T]):
             if outlet.closed:
                 return
             try:
-                observer: Any = _Observer(emitter)
+                observer: Any = _Observer(emitter, subscription)
                 subscription.disposable = self.observable.subscribe(observer, scheduler=self.scheduler)
             except Exception as error:  # noqa: BLE001  rule 1.9
                 emitter.fail(error)
@@ -155,9 +156,9 @@ def from_observable(
     Emits when downstream asks and an element is there. Backpressures by `overflow`, which has to be said: elements are
     dropped, the latest replaces the one that waits, or the stream fails with OverflowedError once `size` of them wait.
     `requests` is told of demand, for an Observable that can be asked; what was asked for always has room, and `size` is
-    for what comes beyond. Completes and fails as the Observable does. Cancels by disposing of the subscription. An
-    Observable that sends while it is being subscribed keeps the thread that subscribes; one without end should have its
-    own scheduler.
+    for what comes beyond. Completes and fails as the Observable does. Cancels by disposing of the subscription, also
+    when the stream has failed. An Observable that sends while it is being subscribed keeps the thread that subscribes;
+    one without end should have its own scheduler.
 
     >>> import reactivex
     >>> from penstock import Overflow

@@ -16,7 +16,7 @@ import pickle
 import queue as queues
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast, overload
 
 from penstock.bridges.shared.in_band import end_of, ends, packed, unpacked
 from penstock.bridges.shared.pouring import pour
@@ -25,6 +25,7 @@ from penstock.engine.places.executors import thread
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.given import Items
 from penstock.engine.runs.wiring import connect
+from penstock.engine.words.signals import Completed, Failed
 from penstock.errors import PenstockError
 from penstock.flow import Sink
 from penstock.operators.subscribe_on import SubscribeOn
@@ -33,6 +34,7 @@ from penstock.stage import Again, Opener, Source
 from penstock.stream import Stream
 
 T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
 POLL = 0.05
 _NAME = "penstock-queue"
 _SHUT_DOWN: Any = getattr(queues, "ShutDown", ())  # Python 3.13
@@ -47,6 +49,14 @@ class AnyQueue(Protocol[T]):
         ...
 
     def put(self, item: T, /, block: bool = True, timeout: float | None = None) -> None:
+        """Add an item, or raise queue.Full."""
+        ...
+
+
+class FilledQueue(Protocol[T_contra]):
+    """A queue between threads or processes as those see it who fill it."""
+
+    def put(self, item: T_contra, /, block: bool = True, timeout: float | None = None) -> None:
         """Add an item, or raise queue.Full."""
         ...
 
@@ -178,7 +188,13 @@ def _queue_given(operator: str, queue: object, poll: object, *names: str) -> Non
         raise ValueError(f"{operator}: poll must be > 0 seconds, got {poll!r}")
 
 
-def from_queue(queue: AnyQueue[T], *, poll: float = POLL) -> Stream[T]:
+@overload
+def from_queue(queue: AnyQueue[T | Completed | Failed], *, poll: float = POLL) -> Stream[T]: ...
+@overload
+def from_queue(queue: AnyQueue[T | Completed], *, poll: float = POLL) -> Stream[T]: ...
+@overload
+def from_queue(queue: AnyQueue[T], *, poll: float = POLL) -> Stream[T]: ...
+def from_queue(queue: AnyQueue[Any], *, poll: float = POLL) -> Stream[Any]:
     """Emit the items of a `queue.Queue` or another queue between threads or processes.
 
     Emits when downstream asks and an item is there; a `for` loop waits itself, other subscribers have a thread that
@@ -235,7 +251,7 @@ def _picklable(error: Exception) -> Exception:
     return error
 
 
-def to_queue(queue: AnyQueue[T], *, end: bool = True, poll: float = POLL) -> Sink[T, int]:
+def to_queue(queue: FilledQueue[T], *, end: bool = True, poll: float = POLL) -> Sink[T, int]:
     """Put elements into a `queue.Queue` or another queue between threads or processes; the result is how many.
 
     Asks for the next element when there is room, 16 ahead; a full queue makes a separate thread wait. Puts
@@ -250,7 +266,7 @@ def to_queue(queue: AnyQueue[T], *, end: bool = True, poll: float = POLL) -> Sin
     (1, 'a', Completed())
     """
     _queue_given("to_queue", queue, poll, "put")
-    return pour(lambda: _QueueBasin(queue, float(poll), end))
+    return pour(lambda: _QueueBasin(cast("AnyQueue[Any]", queue), float(poll), end))
 
 
 __all__ = ["AnyQueue", "from_queue", "to_queue"]

@@ -625,9 +625,11 @@ public final class Peer {
                 throw this.refused("onSubscribe");
             }
             boolean second;
+            boolean again;
             boolean welcome;
             synchronized (this) {
                 second = this.subscribed;
+                again = second && subscription == this.subscription;
                 welcome = !second && !this.cancelled && this.end == 0;
                 this.subscribed = true;
                 if (welcome) {
@@ -637,6 +639,10 @@ public final class Peer {
             }
             if (welcome) {
                 this.ask();
+                return;
+            }
+            if (again) { // to cancel it is to cut the stream off
+                this.finish('B', null, "2.12", "the publisher sent its subscription twice");
                 return;
             }
             if (second) {

@@ -25,6 +25,7 @@ from penstock.stream import Stream
 
 WINDOW = 256
 LARGEST = 2**20
+_LAST_PORT = 2**16 - 1
 Served = Stream[Any] | Callable[[], Stream[Any]]
 Through = Callable[[Stream[Any]], Stream[Any]]
 
@@ -93,6 +94,8 @@ def serve(
     if not isinstance(host, str) or not host:
         raise ValueError(f"serve: host must be the name of a host, got {host!r}")
     count_given("serve", "port", port, 0)
+    if port > _LAST_PORT:
+        raise ValueError(f"serve: port must be <= {_LAST_PORT}, got {port!r}")
     if token is None:
         token = secrets.token_urlsafe(32)
     elif not _sendable(token):

@@ -38,7 +38,7 @@ from penstock.errors import PenstockError
 MOST_STREAMS = 1024
 """How many streams one connection may have open at once."""
 MOST_WAITING = 1024
-"""How many frames may wait to be written before nothing more is read."""
+"""How many frames that are no elements may wait to be written before nothing more is read."""
 MOST_KEPT_ALIVE = 2**12
 """How many bytes a keep-alive may bring along, which are sent back."""
 FRAME_ROOM = 2**16
@@ -53,6 +53,16 @@ class FrameSender(Protocol):
     def written(self, count: int, /) -> None:
         """Count them as gone."""
         ...
+
+
+class _Piece:
+    """The sender of a piece that is not the last one of its element; the sender of the element is told of the last."""
+
+    def written(self, count: int, /) -> None:
+        """Do nothing."""
+
+
+_PIECE = _Piece()
 
 
 class Exchange(Protocol):
@@ -85,6 +95,8 @@ class PeerConnection:
         self._loop = asyncio.get_running_loop()
         self._joiner = Joiner(settings.largest, MOST_STREAMS)
         self._waiting: deque[tuple[bytes, FrameSender | None]] = deque()
+        self._answers = 0
+        """How many of those that wait are no elements."""
         self._more = asyncio.Event()
         self._room = asyncio.Event()
         self._heard = self._loop.time()
@@ -107,12 +119,13 @@ class PeerConnection:
     def send(self, frame: Frame) -> None:
         """Send a frame after those that wait."""
         self._waiting.append((encode(frame), None))
+        self._answers += 1
         self._more.set()
 
     def send_element(self, frame: Payload | Request, sender: FrameSender) -> None:
         """Send a frame with an element, in pieces if it is large, and tell `sender` when it is written."""
         *pieces, last = split(frame)
-        self._waiting.extend((encode(piece), None) for piece in pieces)
+        self._waiting.extend((encode(piece), _PIECE) for piece in pieces)
         self._waiting.append((encode(last), sender))
         self._more.set()
 
@@ -189,7 +202,8 @@ class PeerConnection:
             count = min(len(self._waiting), _SENT_AT_ONCE)
             batch = [self._waiting.popleft() for _ in range(count)]
             await self._wire.send([frame for frame, _ in batch])
-            if len(self._waiting) <= MOST_WAITING:
+            self._answers -= sum(sender is None for _, sender in batch)
+            if self._answers <= MOST_WAITING:
                 self._room.set()
             for sender, written in Counter(sender for _, sender in batch if sender is not None).items():
                 sender.written(written)
@@ -214,7 +228,7 @@ class PeerConnection:
             frame = decode(received)
             if frame is not None:
                 self._dispatch(frame)
-            while len(self._waiting) > MOST_WAITING:
+            while self._answers > MOST_WAITING:
                 self._room.clear()
                 await self._room.wait()
 
@@ -258,7 +272,7 @@ class PeerConnection:
         elif stream % 2 == 0:
             raise FrameError(f"a request with the stream id {stream}: a client's are odd")
         elif stream in self.exchanges:
-            self._report(f"a request with the stream id {stream}, which is in use")
+            self.report(f"a request with the stream id {stream}, which is in use")
         elif len(self.exchanges) >= MOST_STREAMS:
             self.send(ErrorFrame(stream, Code.REJECTED, f"{MOST_STREAMS} streams are open on this connection already"))
         else:
@@ -269,12 +283,14 @@ class PeerConnection:
         exchange = self.exchanges.get(frame.stream)
         if exchange is not None:
             exchange.received(frame)
+        elif isinstance(frame, Cancel | ErrorFrame) and self._joiner.holds(frame.stream):
+            self._joiner.forget(frame.stream)  # a request that was taken back before its last piece
         elif frame.stream > self._latest or frame.stream % 2 == 0:
-            self._report(f"a {type(frame).__name__} frame for stream {frame.stream}, which was not opened")
+            self.report(f"a {type(frame).__name__} frame for stream {frame.stream}, which was not opened")
         # else it was on its way when the stream ended
 
-    def _report(self, what: str) -> None:
-        """Report once what is ignored, so that a stranger cannot fill a log."""
+    def report(self, what: str) -> None:
+        """Report once what is ignored or refused, so that a stranger cannot fill a log."""
         if not self._reported:
             self._reported = True
             drop("rsocket: ignored what the other side sent", FrameError(f"rsocket: {self.peer} sent {what}"))

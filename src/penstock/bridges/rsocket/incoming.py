@@ -70,6 +70,7 @@ class Incoming:
         self._open = 0
         """What the subscriber has asked for and not yet taken."""
         self._ended = False
+        self._reported = False
         self._waking = False
         self.outlet.chunk = (settings.window + 1) // 2
         self.outlet.on_request = self._requested
@@ -116,7 +117,9 @@ class Incoming:
         """Queue an element; return the breach if it was not asked for."""
         outlet = self.outlet
         if self._ended:
-            drop("rule 1.7: the other side sent an element after the end", None, data)
+            if not self._reported:  # once, so that the other side cannot fill a log
+                self._reported = True
+                drop("rule 1.7: the other side sent an element after the end", None, data)
             return None
         if outlet.closed:
             return None  # it was on its way when the subscriber cancelled

@@ -29,6 +29,12 @@ def invalid(stream: int, error: Exception) -> ErrorFrame:
     return ErrorFrame(stream, Code.INVALID, to_text(error))
 
 
+def refuse_request(connection: PeerConnection, stream: int, error: Exception) -> None:
+    """Tell the consumer of a stream that its request breaks a rule, and report it: no stream here is told."""
+    connection.report(f"a request that breaks a rule: {error}")
+    connection.send(invalid(stream, error))
+
+
 class StreamAnswer:
     """The answer that sends one stream to one consumer."""
 
@@ -70,7 +76,7 @@ class StreamAnswer:
             if error is None:
                 self._outgoing.grant(frame.n)
                 return
-            self._connection.send(invalid(self._stream, error))
+            refuse_request(self._connection, self._stream, error)
         elif not isinstance(frame, Cancel):
             return
         self._outgoing.stop()

@@ -35,7 +35,7 @@ from penstock.bridges.rsocket.metadata import (
     name_of,
     token_of,
 )
-from penstock.bridges.rsocket.responder import ChannelAnswer, StreamAnswer, invalid
+from penstock.bridges.rsocket.responder import ChannelAnswer, StreamAnswer, refuse_request
 from penstock.bridges.rsocket.settings import Settings
 from penstock.bridges.rsocket.wires import Endpoint, Stop, Wire, listen
 from penstock.engine.places.context import worker_of
@@ -264,7 +264,7 @@ class Server:
             connection.send(ErrorFrame(request.stream, Code.REJECTED, f"{asked}; these are: {names}"))
             return
         if error is not None:
-            connection.send(invalid(request.stream, error))
+            refuse_request(connection, request.stream, error)
             return
         offer = self._offer
         worker = self._context.copy().run(worker_of, offer.executor)

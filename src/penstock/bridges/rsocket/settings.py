@@ -24,11 +24,11 @@ class Liveness:
         for name in ("interval", "lifetime"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float):
-                raise TypeError(f"KeepAlive: {name} must be seconds, got {value!r}")
+                raise TypeError(f"Liveness: {name} must be seconds, got {value!r}")
             if not 0.001 <= value <= 2_000_000:
-                raise ValueError(f"KeepAlive: {name} must be from 0.001 to 2000000 seconds, got {value!r}")
+                raise ValueError(f"Liveness: {name} must be from 0.001 to 2000000 seconds, got {value!r}")
         if self.interval >= self.lifetime:
-            raise ValueError(f"KeepAlive: interval must be < lifetime, got {self.interval!r} and {self.lifetime!r}")
+            raise ValueError(f"Liveness: interval must be < lifetime, got {self.interval!r} and {self.lifetime!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,5 +60,5 @@ class Settings:
             raise ValueError(f"{function}: window must be <= {MOST_REQUESTED}, got {window!r}")
         count_given(function, "largest", largest, 64)
         if not isinstance(keep_alive, Liveness):
-            raise TypeError(f"{function}: keep_alive must be a KeepAlive, got {keep_alive!r}")
+            raise TypeError(f"{function}: keep_alive must be a Liveness, got {keep_alive!r}")
         return Settings(codec, window, largest, keep_alive, known_errors(function, errors))

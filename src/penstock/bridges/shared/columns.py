@@ -141,6 +141,10 @@ def _zone_misfits(kind: pa.DataType, values: Sequence[Any], path: str) -> None:
         raise Misfit(path, cure, value)
 
 
+_NAMES = ("_fields", "__fields__")
+"""Where named tuples and rows of PySpark have the names of their fields."""
+
+
 def _fields_of(kind: pa.StructType, value: Any, path: str) -> Mapping[str, Any]:
     """Return one struct value as a mapping with exactly the struct's fields."""
     if value is None:
@@ -149,9 +153,9 @@ def _fields_of(kind: pa.StructType, value: Any, path: str) -> Mapping[str, Any]:
     if isinstance(value, Mapping):
         found = value
     elif dataclasses.is_dataclass(value):
-        found = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        found = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
     elif isinstance(value, tuple) and len(value) == len(names):
-        own = getattr(value, "_fields", None) or getattr(value, "__fields__", None) or names
+        own: Sequence[str] = next((said for name in _NAMES if (said := getattr(value, name, None))), names)
         found = dict(zip(own, value, strict=True))
     else:
         raise Misfit(path, str(kind), value)

@@ -1,4 +1,4 @@
-"""hints: what the hints of a dataclass or a NamedTuple class say of its fields."""
+"""hints: what the hints of a dataclass, a NamedTuple class or a TypedDict say of its fields."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from penstock.bridges.shared.columns import SchemaError
 
 
 def is_record(given: object) -> typing.TypeGuard[type[Any]]:
-    """Return whether something is a dataclass or a NamedTuple class."""
+    """Return whether something is a dataclass, a NamedTuple class or a TypedDict."""
     return isinstance(given, type) and (
-        dataclasses.is_dataclass(given) or (issubclass(given, tuple) and hasattr(given, "_fields"))
+        dataclasses.is_dataclass(given)
+        or (issubclass(given, tuple) and hasattr(given, "_fields"))
+        or typing.is_typeddict(given)
     )
 
 
@@ -35,6 +37,8 @@ def _hints(record: Any) -> dict[str, Any]:
         hints = typing.get_type_hints(record, include_extras=True)
     except NameError as error:
         raise SchemaError(f"schema: {name_of(record)}: {error}; its annotations must be found in its module") from error
+    if typing.is_typeddict(record):
+        return hints
     if not dataclasses.is_dataclass(record):
         return {name: hints.get(name, Any) for name in record._fields}
     return {field.name: hints[field.name] for field in dataclasses.fields(record) if field.init}

@@ -1,12 +1,12 @@
-"""pouring: sinks that hand their elements to another library, by `engine.doors.pouring`."""
+"""pouring: sinks that hand their elements to another library, by `run.pouring`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from penstock.engine.doors.pouring import AHEAD, AsyncBasin, Basin
 from penstock.flow import Sink
+from penstock.run.pouring import AHEAD, AsyncBasin, Basin
 from penstock.sinks.poured import poured, poured_async
 
 

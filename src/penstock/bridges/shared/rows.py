@@ -109,7 +109,7 @@ def as_tuples(batch: pa.RecordBatch) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class AsRecords:
-    """A function that reads the rows of a batch as instances of a dataclass or NamedTuple class.
+    """A function that reads the rows of a batch as instances of a dataclass, a NamedTuple class or a TypedDict.
 
     What its hints ask for is found out where it is made: an executor may not know the module that they are read in.
     """
@@ -127,7 +127,9 @@ class AsRecords:
         for name, revive in self.fields:
             column = values_of(batch.column(self.names.index(name)))
             columns.append(column if revive is None else [None if one is None else revive(one) for one in column])
-        if any(field.kw_only and field.init for field in getattr(self.record, "__dataclass_fields__", {}).values()):
+        if typing.is_typeddict(self.record) or any(
+            field.kw_only and field.init for field in getattr(self.record, "__dataclass_fields__", {}).values()
+        ):
             record, own = self.record, [name for name, _ in self.fields]
             return (record(**dict(zip(own, values, strict=True))) for values in zip(*columns, strict=True))
         return map(self.record, *columns)
