@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from penstock.connectors.telling import TellingBasin, TellingWriter, WaitingElements, called_off, closed_quietly
 from penstock.connectors.turn import LoopTurn
-from penstock.engine.doors.pouring import AsyncBasin
 from penstock.engine.places.event_loops import AnyLoop, Task, loop_here
 from penstock.engine.words.arguments import async_function_given, count_given
+from penstock.run.pouring import AsyncBasin
 from penstock.sinks.poured import poured_async
 from penstock.sinks.sink import Sink
 from penstock.stream import Stream
@@ -141,8 +141,8 @@ class _MakeTellingBasin:
 
     def __call__(self) -> AsyncBasin:
         raise RuntimeError(
-            "writing: the position of the source goes with each batch, and this run has none; run a pipeline whose "
-            "source is told what is done"
+            "telling: each batch is written with the position of its source, and no source of this run is told what is"
+            " done; run a pipeline over a connector, or over Stream.resumable(open_from, commit)"
         )
 
     def telling(self, waiting: WaitingElements) -> TellingBasin:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import pickle
+import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from penstock import Sink
 from penstock.connectors import files
 from penstock.connectors.files.forms import LONGEST
 from penstock.connectors.files.line_file import CHUNK
+from penstock.connectors.files.reader import FileReader
 from penstock.run.resumption import Resumption
 from penstock.testing import check_resumable
 
@@ -61,6 +65,45 @@ def test_csv_goes_on_behind_every_position(tmp_path: Path, ending: str) -> None:
     ]  # fmt: skip
     assert list(files.read(path, files.Csv())) == expected
     check_resumable(lambda: files.read(path, files.Csv()))
+
+
+@pytest.mark.parametrize("before", ["\n\r\n", "\ufeff", '\ufeff"id",text\n'], ids=["blank", "mark", "mark and quote"])
+@pytest.mark.parametrize("columns", [None, ("id", "text")])
+def test_what_stands_before_the_first_record_of_a_csv_is_left_out(
+    tmp_path: Path, before: str, columns: tuple[str, ...] | None
+) -> None:
+    path = tmp_path / "rows.csv"
+    names = "" if "id" in before else "id,text\n"
+    path.write_text(f"{before}{names}1,a\n2,b\n")
+    records = [{"id": "1", "text": "a"}, {"id": "2", "text": "b"}]
+    if columns is not None:
+        records.insert(0, {"id": "id", "text": "text"})
+    assert list(files.read(path, files.Csv(columns))) == records
+    check_resumable(lambda: files.read(path, files.Csv(columns)))
+
+
+def test_columns_of_a_csv_with_one_name_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("id,text,text\n1,a,b\n")
+    message = (
+        "files: the names of columns must differ, got 'text' 2 times; give others as Csv(columns=...), and leave out "
+        "the first record"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        list(files.read(path, files.Csv(), dead=lambda line: None))
+    with pytest.raises(ValueError, match=r"^files: the names of columns must differ, got 'a' 2 times"):
+        files.Csv(columns=("a", "a"))
+
+
+def test_a_file_is_closed_when_the_interpreter_has_ended_its_thread(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    path.write_text("a\nb\n")
+    thread = ThreadPoolExecutor(1)
+    blocks = files.Lines().blocks(path, "lines", None, None)
+    thread.shutdown()
+    asyncio.run(FileReader(thread, blocks, 1.0).close())
+    with pytest.raises(ValueError, match=r"closed file"):
+        blocks.next()
 
 
 def test_csv_without_names_gets_them(tmp_path: Path) -> None:

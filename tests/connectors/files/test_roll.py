@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import pickle
@@ -10,6 +11,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,6 +21,8 @@ import pytest
 
 from penstock import Stream
 from penstock.connectors import files
+from penstock.connectors.files.numbered import NumberedPaths
+from penstock.connectors.files.roll import OpenRoll, Rolling, RollWriter
 
 ROWS = [{"id": str(n), "text": f"row, {n}"} for n in range(100)]
 FORMS = [
@@ -29,6 +33,18 @@ FORMS = [
 
 def names(folder: Path) -> list[str]:
     return sorted(each.name for each in folder.iterdir())
+
+
+@pytest.mark.parametrize("error", [None, asyncio.CancelledError()], ids=["completed", "cancelled"])
+def test_a_file_is_ended_when_the_interpreter_has_ended_its_thread(tmp_path: Path, error: BaseException | None) -> None:
+    paths = NumberedPaths(f"{tmp_path}/part-{{number}}.txt")
+    rolling = Rolling(OpenRoll(paths, files.Lines(), 100, None, 100.0, None, 1))
+    rolling.begin()
+    rolling.write(["a"])
+    thread = ThreadPoolExecutor(1)
+    thread.shutdown()
+    asyncio.run(RollWriter(thread, rolling, 100.0).close(error))
+    assert names(tmp_path) == (["part-1.txt"] if error is None else [])
 
 
 @pytest.mark.parametrize(("ending", "form"), FORMS)

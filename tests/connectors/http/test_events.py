@@ -129,6 +129,26 @@ def test_a_server_that_sends_nothing_is_given_up() -> None:
         assert len(server.requests) == 4
 
 
+@pytest.mark.parametrize("endless", [False, True], ids=["silent", "endless"])
+def test_a_refusal_that_does_not_end_is_not_waited_for(endless: bool) -> None:
+    """A server that is busy begins to say why, and then says nothing more, or does not stop."""
+
+    async def busy(request: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 503 Service Unavailable\r\n\r\nbecause")
+        while endless:
+            writer.write(b" and" * 10_000)
+            await writer.drain()
+        await writer.drain()
+        await asyncio.Event().wait()
+
+    with http_server(busy) as server:
+        with pytest.raises(http.HttpError) as caught:
+            list(http.events(server.url, retry=http.Tries(count=1), timeout=60.0 if endless else 2.0))
+        assert str(caught.value) == (
+            f"http: {server.url} gave no answer in 1 tries, the last one: status 503 Service Unavailable"
+        )
+
+
 @pytest.mark.parametrize(
     ("status", "kind", "message"),
     [
@@ -148,7 +168,7 @@ def test_what_is_no_stream_of_events_is_named(status: str, kind: str, message: s
         assert len(server.requests) == 1
 
 
-@pytest.mark.proves("http.events", "a consumer that stops to ask", "the server has to wait")
+@pytest.mark.proves("http.events", "a consumer that stops asking", "the server has to wait")
 @pytest.mark.proves("http.events", "cancel", "the connection is closed")
 def test_a_server_waits_for_a_slow_consumer() -> None:
     sent = 0
@@ -180,13 +200,14 @@ def test_a_server_waits_for_a_slow_consumer() -> None:
             threading.Event().wait(0.005)
 
 
-def test_an_id_may_hold_any_text() -> None:
+@pytest.mark.parametrize("text", ["größe 7", " 7\t", "7 "])
+def test_an_id_may_hold_any_text(text: str) -> None:
     async def handle(request: Request, writer: asyncio.StreamWriter) -> None:
         if "last-event-id" in request.headers:
             writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
         else:
-            writer.write(HEAD + "id: größe 7\ndata: a\n\n".encode())
+            writer.write(HEAD + f"id: {text}\ndata: a\n\n".encode())
 
     with http_server(handle) as server:
-        assert [event.id for event in http.events(server.url)] == ["größe 7"]
-        assert server.requests[1].headers["last-event-id"] == "größe 7"
+        assert [event.id for event in http.events(server.url)] == [text]
+        assert server.requests[1].headers["last-event-id"] == text.strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import pickle
 import socket
@@ -144,6 +145,26 @@ def test_a_server_that_fails_now_and_then_is_asked_again() -> None:
         assert list(http.pages(f"{server.url}/a", retry=QUICK)) == LINKED
 
 
+def test_an_answer_that_comes_damaged_is_asked_for_again() -> None:
+    async def damaged(request: Request, writer: asyncio.StreamWriter) -> None:
+        whole = gzip.compress(b"[1, 2]")
+        answer(writer, whole if len(server.requests) == 3 else whole[::-1], content_encoding="gzip")
+
+    with http_server(damaged) as server:
+        assert list(http.pages(server.url, retry=QUICK)) == [1, 2]
+        assert len(server.requests) == 3
+
+
+def test_an_answer_that_is_damaged_each_time_is_named() -> None:
+    async def damaged(request: Request, writer: asyncio.StreamWriter) -> None:
+        answer(writer, b"[1, 2]", content_encoding="gzip")
+
+    with http_server(damaged) as server:
+        message = f"http: {server.url} gave no answer in 4 tries, the last one: DecodingError: "
+        with pytest.raises(http.HttpError, match=f"^{message}"):
+            list(http.pages(server.url, retry=QUICK))
+
+
 def test_tries_have_an_end() -> None:
     async def broken(request: Request, writer: asyncio.StreamWriter) -> None:
         answer(writer, b"no", "500 Internal Server Error")
@@ -186,6 +207,9 @@ Answers = Callable[[asyncio.StreamWriter], None]
          "(status 429 Too Many), and Tries(most=) is 5")),
         (lambda w: answer(w, b"<html>"),
          "pages: {url} is no JSON: Expecting value: line 1 column 1 (char 0): '<html>'"),
+        (lambda w: answer(w, b"[" * 100_000),
+         ("pages: {url} is no JSON: maximum recursion depth exceeded while decoding a JSON array from a unicode "
+         f"string: '{'[' * 100}'")),
         (lambda w: answer(w, b'{"b": 1, "a": 2}'),
          ("pages: {url}: the page must be a list, got {{'b': 1, 'a': 2}}; it "
          "has ['a', 'b']; say items=")),
@@ -197,6 +221,8 @@ Answers = Callable[[asyncio.StreamWriter], None]
         (lambda w: answer(w, b"[1]", link="</a>; rel=next"),
          ("pages: the page behind {url} is that page again; next= must "
          "lead on")),
+        (lambda w: answer(w, b"[1]", link="<http://[b/>; rel=next"),
+         "pages: next= must give an address or None, got 'http://[b/': Invalid IPv6 URL"),
     ],
 )  # fmt: skip
 @pytest.mark.proves("http.pages", "bad credentials, or a page that is none", "a clear error at once")

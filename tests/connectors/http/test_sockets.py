@@ -56,7 +56,7 @@ def test_a_greeting_says_what_is_wanted() -> None:
         assert list(http.websocket(server.url, greeting=["hello"])) == ["hello"]
 
 
-@pytest.mark.proves("http.websocket", "a consumer that stops to ask", "the server has to wait")
+@pytest.mark.proves("http.websocket", "a consumer that stops asking", "the server has to wait")
 @pytest.mark.proves("http.websocket", "cancel", "the connection is closed")
 def test_a_server_waits_for_a_slow_consumer() -> None:
     sent = 0
@@ -152,7 +152,7 @@ def test_messages_are_sent_in_order() -> None:
             threading.Event().wait(0.005)
 
 
-@pytest.mark.proves("http.to_websocket", "a server that stops to read", "the run waits, at a bound")
+@pytest.mark.proves("http.to_websocket", "a server that stops reading", "the run waits, at a bound")
 def test_a_server_that_does_not_read_makes_the_run_wait() -> None:
     release = asyncio.Event()
     produced = 0

@@ -214,7 +214,7 @@ def test_what_cannot_be_exact_is_refused(model: ModelBroker, topic_of_model: str
     produce(model, topic, 0, 4)
     with pytest.raises(ValueError, match=r"^kafka: with_offsets needs a transactional_id, and seconds$"):
         kafka.sink(out, servers=model.servers, with_offsets=True)
-    with pytest.raises(RuntimeError, match=r"^writing: the position of the source goes with each batch, and this run "):
+    with pytest.raises(RuntimeError, match=r"^telling: each batch is written with the position of its source, and no "):
         (Stream.just(b"a") | sink(model, out)).run().wait()
     ends = source(model, topic, live=False)
     with pytest.raises(NotCarriedError, match=r"^run: a sink that tells .* several sources or ends; give it one of "):

@@ -14,7 +14,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from penstock import Sink, Stream
-from penstock.connectors.postgres import Change, changes, drop_slot
+from penstock.connectors.postgres import Change, changes, drop_slot, upsert
 from penstock.connectors.postgres.lsn import lsn_number
 from penstock.connectors.postgres.replication import Replication
 from penstock.connectors.postgres.slots import OpenChanges
@@ -140,6 +140,20 @@ def test_values_are_converted_by_type(server: Server) -> None:
         "f": dt.datetime(2026, 1, 1, tzinfo=dt.UTC), "g": [1, None], "h": b"\x00\xff", "i": "well",
         "j": dt.date(2026, 2, 3),
     }  # fmt: skip
+
+
+def test_values_as_text_are_written_as_they_were(server: Server) -> None:
+    columns = "id int primary key, j json, k jsonb, n jsonb, s jsonb, m interval, a text[]"
+    tables(server, f"create table t ({columns})", f"create table copied ({columns})")
+    server.run(
+        """insert into t values
+           (1, '{"a":  [1, "\\u0041"]}', '{"b": 12345678901234567890.12}', 'null', '"text"', '1 mon', '{a,null}'),
+           (2, null, null, null, null, null, null)"""
+    )
+    text = changes(server.conninfo, slot="slot", publication="publication", convert=False).take(2)
+    assert (text | upsert(server.conninfo, "copied", key="id")).run().wait(60) == 2
+    same = "select t::text from t order by id"
+    assert server.rows(same.replace("t order", "copied t order")) == server.rows(same)
 
 
 def test_columns_follow_the_table(server: Server) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
@@ -19,7 +20,7 @@ from penstock.connectors.files.line_file import LineBlocks
 class Csv:
     """A form of files: records of texts by the names of their columns, `{"name": "value"}`.
 
-    A record may be of several lines, where a field in quotes is.
+    A record may be of several lines, where a field in quotes is. A mark of UTF-8 before the first one is left out.
     """
 
     columns: tuple[str, ...] | None = None
@@ -29,6 +30,7 @@ class Csv:
     def __post_init__(self) -> None:
         if len(self.delimiter) != 1:
             raise ValueError(f"files: delimiter must be one character, got {self.delimiter!r}")
+        _check_names(self.columns or ())
 
     def parser(self) -> LineParser:
         """Return what reads the lines of one file."""
@@ -62,17 +64,21 @@ class _Records:
     def __init__(self, columns: tuple[str, ...] | None, delimiter: str) -> None:
         self._columns = columns
         self._delimiter = delimiter
+        self._begun = False
 
     def begin(self, lines: list[bytes], /) -> None:
         """Learn the names of the columns."""
         if self._columns is None:
-            self._columns = tuple(next(csv.reader(_Fed(lines), strict=True, delimiter=self._delimiter)))
+            self.parse(lines, last=False)
+        self._begun = True
 
     def parse(self, lines: list[bytes], /, *, last: bool) -> Parsed:
         """Read records; one that is not whole stays for the next block."""
         elements: list[Any] = []
         behind: list[int] = []
         bad: list[tuple[int, int, str]] = []
+        if lines and not self._begun:
+            lines = [lines[0].removeprefix(BOM_UTF8), *lines[1:]]
         fed = _Fed(lines)
         records = csv.reader(fed, strict=True, delimiter=self._delimiter)
         doubtful = not _is_text(lines)
@@ -90,11 +96,13 @@ class _Records:
             if reason is not None:
                 bad.append((used, records.line_num, reason))
             elif record and self._columns is None:
+                _check_names(record)
                 self._columns = tuple(record)
             elif record and self._columns:
                 elements.append(dict(zip(self._columns, record, strict=True)))
                 behind.append(records.line_num)
             used = records.line_num
+            self._begun = True
         return Parsed(elements, behind, len(lines) if last else used, bad)
 
     def _refused(self, record: list[str], *, doubtful: bool) -> str | None:
@@ -104,6 +112,16 @@ class _Records:
         if record and self._columns is not None and len(record) != len(self._columns):
             return f"CSV: {len(record)} fields, and there are {len(self._columns)} columns"
         return None
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Refuse names of columns of which two are the same: a record would lose a field."""
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(
+                f"files: the names of columns must differ, got {name!r} {names.count(name)} times; give others as"
+                " Csv(columns=...), and leave out the first record"
+            )
 
 
 def _is_text(data: list[bytes]) -> bool:

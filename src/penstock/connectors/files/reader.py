@@ -41,7 +41,11 @@ class FileReader(Generic[T]):
 
     async def close(self) -> None:
         """Close the files, behind what the thread is doing."""
-        closing = self._thread.submit(self._blocks.close)
+        try:
+            closing = self._thread.submit(self._blocks.close)
+        except RuntimeError:  # the interpreter ends, and has waited for the thread
+            self._blocks.close()
+            return
         self._thread.shutdown(wait=False)  # behind it
         await asyncio.shield(asyncio.wrap_future(closing))
 

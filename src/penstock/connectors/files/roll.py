@@ -67,12 +67,13 @@ class RollWriter:
 
     async def close(self, error: BaseException | None, /) -> None:
         """Put the open file in its place, or remove it if something has failed."""
-        last = self._rolling.seal if error is None else self._rolling.remove
         try:
-            await self._do(last)
-        finally:
-            self._thread.submit(self._rolling.remove)
-            self._thread.shutdown(wait=False)
+            closing = self._thread.submit(self._rolling.end, error)
+        except RuntimeError:  # the interpreter ends, and has waited for the thread
+            self._rolling.end(error)
+            return
+        self._thread.shutdown(wait=False)  # behind it
+        await asyncio.shield(asyncio.wrap_future(closing))
 
     async def _do(self, work: Callable[..., Any], *arguments: Any) -> Any:
         return await asyncio.shield(asyncio.wrap_future(self._thread.submit(work, *arguments)))
@@ -192,6 +193,13 @@ class Rolling:
         self._sheet = self._file = self._new = None
         self._rows = 0
         self._had.append(set())
+
+    def end(self, error: BaseException | None) -> None:
+        """Put the open file in its place, or remove it if something has failed."""
+        if error is None:
+            self.seal()
+        else:
+            self.remove()
 
     def remove(self) -> None:
         """Remove the open file, if there is one."""

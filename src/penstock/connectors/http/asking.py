@@ -17,7 +17,10 @@ from penstock.errors import PenstockError
 
 LARGEST = 64 * 1024 * 1024
 """How many bytes the answer to one request may have."""
-
+_SAID = 64 * 1024
+"""How many bytes of a refusal are read before the rest is left alone."""
+BROKEN = (httpx.TransportError, httpx.DecodingError)
+"""What an answer raises that does not come, breaks off, or comes damaged."""
 
 _LOGIN = re.compile(r"(?<=://)[^/?#\s'\"]*@")
 _QUERY = re.compile(r"(?P<before>://[^?#\s'\"]*\?)(?P<query>[^#\s'\"]+)")
@@ -146,7 +149,7 @@ class HttpCaller:
             said: float | None = None
             try:
                 response, content = await self._answer(client, at)
-            except httpx.TransportError as error:
+            except BROKEN as error:
                 reason, status = f"{type(error).__name__}: {error}".rstrip(": "), 0
             else:
                 if response.is_success:
@@ -191,6 +194,20 @@ def _whole(response: httpx.Response, content: bytes) -> httpx.Response:
     )  # fmt: skip
 
 
+async def with_what_is_said(response: httpx.Response, seconds: float) -> httpx.Response:
+    """Return a refusal with what the server says to it: the beginning, as far as it comes in so many seconds."""
+    content = b""
+    try:
+        async with asyncio.timeout(seconds):
+            async for chunk in response.aiter_bytes():
+                content += chunk
+                if len(content) >= _SAID:
+                    break
+    except (*BROKEN, TimeoutError):
+        pass  # the status says enough
+    return _whole(response, content)
+
+
 def refuse_for_good(url: str, response: httpx.Response) -> None:
     """Raise what will not get better by asking again: 4xx but for 408 and 429, and 3xx."""
     status = response.status_code
@@ -203,4 +220,7 @@ def refuse_for_good(url: str, response: httpx.Response) -> None:
     raise HttpError(f"http: {url} is refused with status {status} {response.reason_phrase}: {said!r}", url, status)
 
 
-__all__ = ["HttpAnswer", "HttpCaller", "HttpError", "Tries", "refuse_for_good", "retry_after", "without_secrets"]
+__all__ = [
+    "BROKEN", "HttpAnswer", "HttpCaller", "HttpError", "Tries", "refuse_for_good", "retry_after", "with_what_is_said",
+    "without_secrets",
+]  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from penstock.connectors.http.asking import HttpCaller, HttpError, refuse_for_good, retry_after
+from penstock.connectors.http.asking import HttpCaller, HttpError, refuse_for_good, retry_after, with_what_is_said
 from penstock.connectors.http.event_lines import EventParser, ServerEvent
 
 Place = list[Any]
@@ -93,8 +93,8 @@ class EventReader:
             ("accept-encoding", "identity"),
         ]
         headers.append(("cache-control", "no-store"))
-        if self._last_id:
-            headers.append(("last-event-id", self._last_id.encode()))
+        if self._last_id.strip(" \t"):  # which no value of a header begins or ends with
+            headers.append(("last-event-id", self._last_id.strip(" \t").encode()))
         while True:
             self._tries += 1
             # Between two events there may be hours; the beginning of the answer is what is waited for.
@@ -106,8 +106,7 @@ class EventReader:
                 return False
             if response.is_success:
                 break
-            await response.aread()
-            refuse_for_good(url, response)
+            refuse_for_good(url, await with_what_is_said(response, caller.timeout))
             said = retry_after(response.headers, datetime.now(UTC))
             reason = f"status {response.status_code} {response.reason_phrase}"
             await self._answer.aclose()

@@ -85,7 +85,7 @@ class PageReader:
         answer = await self._options.caller.ask(self._client, at)
         try:
             page = HttpPage(url, answer.response.headers, json.loads(answer.content))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise HttpError(f"pages: {url} is no JSON: {error}: {answer.text[:100]!r}", url) from error
         elements = self._options.elements(page)
         self._following = self._behind(page)
@@ -97,7 +97,12 @@ class PageReader:
         given = self._options.next(page)
         if given is None:
             return None
-        at = httpx.URL(urljoin(page.url, given))
+        try:
+            at = httpx.URL(urljoin(page.url, given))
+        except (ValueError, TypeError, httpx.InvalidURL) as error:
+            raise HttpError(
+                f"pages: next= must give an address or None, got {given!r:.100}: {error}", page.url
+            ) from error
         following = str(at)
         same_server(self._options.first, self._origin, at)
         if following == page.url:

@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed, ConnectionClosedOK, InvalidS
 from penstock.connectors.http.asking import HttpError, Tries
 
 QUEUE = 16
-"""How many messages the websocket reads ahead; then it stops to read, and the server has to wait."""
+"""How many messages the websocket reads ahead; then it stops reading, and the server has to wait."""
 
 
 class _Unmoved(connect):

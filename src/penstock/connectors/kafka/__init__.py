@@ -6,6 +6,13 @@ transactions and the newest group protocol, and Confluent keeps it. Its calls bl
 separate thread here. Its extra is `penstock[kafka]`.
 """
 
+try:
+    import confluent_kafka  # noqa: F401  so that it is missed here, with the cure
+except ModuleNotFoundError as missing:
+    raise ModuleNotFoundError(
+        "penstock.connectors.kafka needs confluent-kafka: pip install 'penstock[kafka]'", name=missing.name
+    ) from missing
+
 from penstock.connectors.kafka.delivery import sink
 from penstock.connectors.kafka.for_spark import Parts, parts
 from penstock.connectors.kafka.record import Record

@@ -4,6 +4,13 @@ It needs psycopg 3, the extra `penstock[postgres]`. What demand becomes, what is
 after a crash is in docs/connectors/postgres.md.
 """
 
+try:
+    import psycopg  # noqa: F401  so that it is missed here, with the cure
+except ModuleNotFoundError as missing:
+    raise ModuleNotFoundError(
+        "penstock.connectors.postgres needs psycopg: pip install 'penstock[postgres]'", name=missing.name
+    ) from missing
+
 from penstock.connectors.postgres.bookmark import Bookmark
 from penstock.connectors.postgres.change import Change, Gone, Marked
 from penstock.connectors.postgres.copying import copy_into

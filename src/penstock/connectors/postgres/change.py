@@ -60,4 +60,13 @@ class Marked:
     """What the sink takes without a bookmark."""
 
 
-__all__ = ["Change", "Gone", "Kind", "Marked"]
+class JsonText(str):
+    """A value of a column that holds JSON as the server's text, which a sink does not take for a text in JSON."""
+
+    __slots__ = ()
+
+
+JSON, JSONB = 114, 3802
+"""The numbers by which the server knows the types of such columns."""
+
+__all__ = ["JSON", "JSONB", "Change", "Gone", "JsonText", "Kind", "Marked"]

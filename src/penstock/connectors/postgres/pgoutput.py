@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from struct import Struct
 from typing import Any
 
@@ -16,7 +17,7 @@ from psycopg import pq
 from psycopg.abc import AdaptContext
 from psycopg.adapt import Transformer
 
-from penstock.connectors.postgres.change import Change, Kind
+from penstock.connectors.postgres.change import JSON, JSONB, Change, JsonText, Kind
 from penstock.connectors.postgres.lsn import lsn_text
 
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
@@ -56,12 +57,14 @@ class Table:
                 keys.append(column)
         self.columns = tuple(columns)
         self.keys = frozenset(keys)
+        self._kinds = kinds
         self._transformer = Transformer(context)
-        self._load: Callable[[Sequence[Any]], Sequence[Any]] = _as_text
-        if convert:
+        self._load: Callable[[Sequence[Any]], Sequence[Any]]
+        if not convert:
+            self._load = partial(_as_text, [JsonText if kind in (JSON, JSONB) else str for kind in kinds])
+        else:
             self._transformer.set_loader_types(kinds, pq.Format.TEXT)
             self._load = self._transformer.load_sequence
-            self._kinds = kinds
 
     def row(self, values: list[Any]) -> dict[str, Any]:
         """Return a row as a dictionary."""
@@ -94,8 +97,8 @@ class Table:
         return ValueError(f"postgres: a row of {self.schema}.{self.name} cannot be converted: {error}")
 
 
-def _as_text(values: Sequence[Any]) -> Sequence[Any]:
-    return [None if value is None else value.decode() for value in values]
+def _as_text(makes: Sequence[Callable[[str], str]], values: Sequence[Any]) -> Sequence[Any]:
+    return [None if value is None else make(value.decode()) for make, value in zip(makes, values, strict=True)]
 
 
 def _word(message: bytes, at: int) -> tuple[str, int]:

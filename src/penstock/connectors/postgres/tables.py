@@ -9,9 +9,10 @@ from typing import Any
 from psycopg import sql
 from psycopg.types.json import Json, Jsonb
 
+from penstock.connectors.postgres.change import JSON, JSONB, JsonText
 from penstock.connectors.postgres.connecting import Connection
 
-_JSON: dict[int, type[Json | Jsonb]] = {114: Json, 3802: Jsonb}
+_JSON: dict[int, type[Json | Jsonb]] = {JSON: Json, JSONB: Jsonb}
 
 
 def identifier(table: str) -> sql.Identifier:
@@ -60,7 +61,7 @@ class WritableColumns:
         def wrap(values: Sequence[Any]) -> Sequence[Any]:
             given = list(values)
             for each, kind in wrapped:
-                if given[each] is not None and not isinstance(given[each], Json | Jsonb):
+                if given[each] is not None and not isinstance(given[each], Json | Jsonb | JsonText):
                     given[each] = kind(given[each])
             return given
 
