@@ -54,6 +54,7 @@ class Jvm:
         self._context = context
         self._gateway = context._gateway
         self.jvm = context._jvm
+        self._pid = int(self.jvm.java.lang.ProcessHandle.current().pid())
 
     def threads(self) -> Counter[str]:
         """Return its threads by name, numbers left out."""
@@ -65,6 +66,13 @@ class Jvm:
         """Return the bytes in use after a collection."""
         self.jvm.System.gc()
         return int(self.jvm.java.lang.management.ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed())
+
+    def half_closed(self) -> int:
+        """Return how many of its TCP sockets were closed on the other side alone (state 08 in Linux' table)."""
+        held = {str(link.readlink()) for link in Path(f"/proc/{self._pid}/fd").iterdir() if link.is_socket()}
+        lines = [line for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
+        closed = [fields[9] for fields in map(str.split, lines) if fields[3] == "08"]
+        return sum(f"socket:[{inode}]" in held for inode in closed)
 
     def counts(self) -> dict[str, int]:
         """Return what can be counted exactly."""
@@ -96,6 +104,7 @@ def census(spark: Spark) -> dict[str, Any]:
         "processes": Counter(_NUMBER.sub("N", command(pid)[:300]) for pid in below(os.getpid())),
         "JVM": jvm.counts(),
         "JVM threads": jvm.threads(),
+        "JVM sockets half closed": jvm.half_closed(),
         "doors": len(spark.gate.admitted()),
     }
 

@@ -187,6 +187,9 @@ public final class Peers {
                 }
             };
             subscriber.onSubscribe(subscription);
+            if (this.how.equals("one subscription twice")) {
+                subscriber.onSubscribe(subscription);
+            }
             if (this.how.equals("two subscriptions")) {
                 subscriber.onSubscribe(new Flow.Subscription() {
                     public void request(long n) {
@@ -201,7 +204,9 @@ public final class Peers {
         }
 
         void signal(Flow.Subscriber subscriber, long n) {
-            if (this.how.equals("request raises")) {
+            if (this.how.equals("one subscription twice")) {
+                return;
+            } else if (this.how.equals("request raises")) {
                 throw new IllegalStateException("no request, please");
             } else if (this.how.equals("null element")) {
                 subscriber.onNext(null);

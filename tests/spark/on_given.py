@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
+import threading
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from penstock import Stream, flow
-from penstock.spark import Spark, keyed_by
+from penstock import Sink, Stream, flow
+from penstock.spark import Spark, entry, keyed_by
 from tests.spark.processes import QUICK_JVM, waited_for
 
 
@@ -46,6 +48,16 @@ def locked(session: SparkSession, spark: Spark) -> str:
     return refused(lambda: live.transform(spark.stage(sums, "n long")))
 
 
+def stopped_under(session: SparkSession, spark: Spark) -> str:
+    """Stop a session in the middle of a run."""
+    came = threading.Event()
+    numbers = Stream.from_iterable(itertools.count())
+    run = (numbers | entry("n long", capacity=10) | Sink.for_each(lambda _: came.set())).run(spark)
+    came.wait()
+    session.stop()
+    return refused(run.wait)
+
+
 def main() -> None:
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     session = builder.config("spark.driver.extraJavaOptions", QUICK_JVM).getOrCreate()
@@ -58,7 +70,7 @@ def main() -> None:
             "locked": locked(session, spark),
         }
     found["still there"] = session.range(5).count()
-    session.stop()
+    found["stopped"] = stopped_under(session, Spark(session=session))
     print(json.dumps(found))
 
 

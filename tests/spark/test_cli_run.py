@@ -155,7 +155,7 @@ def test_a_signal_stops_cleanly(tmp_path, number, status, options):
             os.killpg(process.pid, number)  # as a terminal does: Spark's processes get it too
         else:
             process.send_signal(number)  # as docker and Kubernetes do
-        out, err = process.communicate(timeout=200)
+        out, err = process.communicate(timeout=1000)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)  # it has no end of its own
@@ -175,7 +175,7 @@ def run_on_spark(folder, *arguments):
         capture_output=True,
         text=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "JDK_JAVA_OPTIONS": QUICK_JVM},
-        timeout=200,
+        timeout=1000,
         check=False,
     )
 

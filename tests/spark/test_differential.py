@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engine.weaving.stepping import SteppingRun
+from penstock.run.pieces.stepping import SteppingRun
 from penstock.spark import Spark
 from tests.spark.differential import differ_on_spark, differs_without_a_jvm, main
 

@@ -31,6 +31,7 @@ RUNS = 1000
         ("flood", "1.1", "the publisher sent an element that was not requested"),
         ("element first", "1.9", "the publisher signalled before onSubscribe"),
         ("end first", "1.9", "the publisher signalled before onSubscribe"),
+        ("one subscription twice", "2.12", "the publisher sent its subscription twice"),
         (
             "request raises",
             "3.16",

@@ -26,7 +26,6 @@ def spooled(folder: Path) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_three_kills_of_the_driver_lose_and_repeat_nothing(spark: Spark, tmp_path: Path) -> None:
     seed = random.randrange(10**6)
     chance = random.Random(seed)

@@ -22,7 +22,6 @@ def server() -> Iterator[Server]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 @pytest.mark.proves("postgres.changes", "kill -9 of a Spark driver, five times", "joined and windowed sums are exact")
 @pytest.mark.proves("postgres.upsert", "kill -9 of a Spark driver, five times", "both tables are equal")
 def test_both_tables_are_equal_after_five_random_kills(

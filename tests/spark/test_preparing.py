@@ -161,7 +161,7 @@ def test_nothing_is_left_of_one_that_is_broken_off(cache: Path, number: signal.S
     jvm = int(process.stderr.readline().removeprefix("penstock prepare: hanging "))
     assert runs(jvm)
     process.send_signal(number)
-    out, err = process.communicate(timeout=100)
+    out, err = process.communicate(timeout=1000)
     told = "" if number == signal.SIGKILL else "penstock prepare: broken off; nothing of it is left\n"
     assert (process.returncode, out, err) == (status, "", told)
     gone = threading.Event()

@@ -13,6 +13,7 @@ import pytest
 from penstock import Sink, Stream
 from penstock.spark import SinkPart, Spark, StageError, entry, executor_sink
 from penstock.spark.partitions.sinks import ended
+from penstock.spark.wire.failure import ExecutorError
 
 
 def to_file(folder: str) -> Any:
@@ -40,6 +41,11 @@ def test_each_partition_of_a_batch_has_a_sink(spark: Spark, tmp_path: Path) -> N
     df = spark.session.range(0, 1000, 1, 4).selectExpr("id AS n")
     assert spark.write(df, to_file(str(tmp_path)), epoch=7) == [250] * 4
     assert written(tmp_path) == {f"7-{part}": list(range(250 * part, 250 * part + 250)) for part in range(4)}
+
+
+def test_columns_may_have_any_names(spark: Spark) -> None:
+    df = spark.session.range(0, 10, 1, 2).toDF("`a.b`")
+    assert spark.write(df, lambda part: Sink.fold(lambda total, row: total + row[0], 0)) == [10, 35]
 
 
 def test_a_pipeline_ends_on_the_executors(spark: Spark, tmp_path: Path) -> None:
@@ -87,6 +93,20 @@ def test_a_failure_arrives_with_its_type_and_says_where(spark: Spark) -> None:
     rows = Stream.range(10).map(lambda n: (n,)) | entry("n long")
     with pytest.raises(ZeroDivisionError, match=r"(?s)in epoch 0, partition 0, attempt 0"):
         (rows | executor_sink(make)).run(spark).wait()
+
+
+def test_a_failure_beside_the_sinks_arrives_as_it_is(spark: Spark) -> None:
+    def told(epoch: int, results: list[Any]) -> None:
+        raise LookupError("x" * 100_000)
+
+    def leave(part: SinkPart) -> Sink[Any, Any]:
+        return Sink.for_each(lambda row: os._exit(9))
+
+    rows = Stream.range(10).map(lambda n: (n,)) | entry("n long")
+    with pytest.raises(LookupError, match=r"^x+$"):
+        (rows | executor_sink(lambda part: Sink.count(), done=told)).run(spark).wait()
+    with pytest.raises(ExecutorError, match=r"^WorkerLost: a Python worker of an executor has ended [^\n]*$"):
+        (rows | executor_sink(leave)).run(spark).wait()
 
 
 def test_what_does_not_fit_is_refused(spark: Spark) -> None:

@@ -199,6 +199,14 @@ def test_a_frame_without_any_mode_is_refused(spark):
         (Stream.just("1") | parsed | frame(lambda df: counted(df).groupBy("count").count()) | Sink.count()).run(
             spark
         ).wait(WAIT)
+    never = (
+        r"^run: no output mode can be had of this frame: Distinct aggregations are not supported on streaming .*; do"
+        " that behind a sink, which has all rows$"
+    )
+    with pytest.raises(PlanError, match=never):
+        (Stream.just("1") | parsed | frame(lambda df: df.agg(f.countDistinct("value").alias("n"))) | Sink.count()).run(
+            spark
+        ).wait(WAIT)
 
 
 def test_a_writer_of_sparks_own_that_cannot_append_is_refused_with_the_cure(spark):

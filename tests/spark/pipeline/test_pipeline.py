@@ -128,7 +128,8 @@ def test_a_flow_whose_types_are_unknown_is_refused_with_the_cure():
     with pytest.raises(
         PlanError,
         match=r"^run: what map\(str.upper\) gives must be known, got no annotation; annotate it: @flow def name"
-        r"\(xs: Stream\[A\]\) -> Stream\[B\], B a dataclass or one of str, int, float, bool$",
+        r"\(xs: Stream\[A\]\) -> Stream\[B\], B a dataclass, a NamedTuple, a TypedDict, a tuple of plain types or"
+        r" one of str, int, float, bool$",
     ):
         (Stream.just("a") | untyped | frame(same) | Sink.count()).explain()
 
@@ -152,9 +153,18 @@ def test_a_stage_that_sees_neighbours_is_refused_before_anything_runs():
 
 def test_a_spark_step_does_not_run_in_this_process():
     with pytest.raises(
-        TypeError, match=r"^frame: this step runs on Spark; end the pipeline with a Sink and run\(\) it$"
+        TypeError,
+        match=r"^frame: this step runs on Spark; end the pipeline with a Sink and run\(\) it, and put no step",
     ):
         list(Stream.just("a") | shouted | frame(same))
+
+
+def test_a_step_around_one_of_sparks_is_refused_with_what_does_the_same_there():
+    rows = Stream.just("a") | shouted | frame(same)
+    cure = r"such as zip or share: merge, frame\(fn, other\) and branch do so on Spark$"
+    for around in (rows.zip(rows), rows.share()):
+        with pytest.raises(TypeError, match=cure):
+            (around | Sink.count()).run().wait(WAIT)
 
 
 # Running.
@@ -202,6 +212,8 @@ def test_spark_writes_what_comes_from_a_live_source(spark, tmp_path):
         | parsed
         | spark_sink(lambda df: df.writeStream.format("parquet").option("path", str(tmp_path / "out")))
     )
+    with pytest.raises(PlanError, match=r"^run: this sink of Spark's writes down .*: run\(spark, checkpoint=folder\)$"):
+        pipeline.run(spark).wait(WAIT)
     assert pipeline.run(spark, tmp_path / "checkpoint").wait(WAIT) == len(LINES)
     written = spark.session.read.parquet(str(tmp_path / "out")).collect()
     assert sorted((row.name, row.celsius) for row in written) == sorted(
@@ -326,5 +338,8 @@ def test_progress_is_a_stream_that_ends_with_the_run(spark):
 
 
 def test_a_dataframe_function_that_returns_something_else_is_refused(spark):
+    for computed in (lambda df: df.count(), lambda df: df.collect()):
+        with pytest.raises(PlanError, match=r"^frame: the function has asked for the rows of a stream, as by collect"):
+            (Stream.from_iterable(LINES) | parsed | frame(computed) | Sink.count()).run(spark).wait(WAIT)
     with pytest.raises(TypeError, match=r"^frame: the function must return a DataFrame, got None$"):
         (Stream.just("a") | shouted | frame(lambda df: None) | Sink.count()).run(spark).wait(WAIT)

@@ -69,7 +69,6 @@ def test_an_error_of_the_publisher_comes_out_as_it_went_in(spark: Spark) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_the_identity_keeps_every_rule_of_a_processor(spark: Spark) -> None:
     """Each trial runs a query of its own, about two seconds each, so elements are few and patience is long."""
     report = verify_processor(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,67 @@ def test_a_run_that_was_stopped_goes_on_behind_what_it_had(spark: Spark, tmp_pat
     assert values(spark, tmp_path) == list(range(0, 1000, 2))
     assert told == sorted(told)
     assert told[-1] == 500
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_what_keys_hold_at_a_stop_stays_for_the_next_run(
+    spark: Spark, few_partitions: None, tmp_path: Path, timed: bool
+) -> None:
+    came, stopped = threading.Event(), threading.Event()
+
+    def numbers(after: int) -> Iterator[tuple[int, int]]:
+        for n in range(after, 60):
+            if n == 40:
+                came.set()
+                stopped.wait(WAIT)
+            yield n % 2, n
+
+    @flow
+    def collected(rows: Stream[Any]) -> Stream[tuple[int, int]]:
+        some = rows.buffer_timeout(1000, 3600.0) if timed else rows.buffer(1000)
+        return some.map(lambda held: (held[0][0], len(held)))
+
+    def run() -> Any:
+        source = Stream.resumable(numbers, counted=True) | entry("k long, n long", capacity=20, latency=0.1)
+        return (source | keyed_by(collected, "k") | Sink.to_list()).run(spark, tmp_path)
+
+    first = run()
+    assert came.wait(WAIT)
+    first.stop()
+    stopped.set()
+    assert first.wait(WAIT) == []
+    assert sorted(map(tuple, run().wait(WAIT))) == [(0, 30), (1, 30)]
+
+
+def test_a_stop_before_the_rows_of_a_planned_micro_batch_came_is_no_failure(spark: Spark, tmp_path: Path) -> None:
+    begun, stopped = threading.Event(), threading.Event()
+    stopped.set()
+    found: list[int] = []
+
+    def numbers(after: int) -> Iterator[int]:
+        begun.set()
+        stopped.wait(WAIT)
+        yield from range(after, 100)
+
+    def run(fn: Callable[[Any], object]) -> Any:
+        source = Stream.resumable(numbers, counted=True) | entry("n long", capacity=50)
+        return (source | Sink.for_each(fn)).run(spark, tmp_path)
+
+    def refuse(row: Any) -> None:
+        if row.n == 60:
+            raise LookupError(row.n)
+
+    with pytest.raises(LookupError):
+        run(refuse).wait(WAIT)
+    begun.clear()
+    stopped.clear()
+    second = run(found.append)
+    assert begun.wait(WAIT)
+    second.stop()  # before the rows come that the life before has planned
+    stopped.set()
+    assert second.wait(WAIT) == 0
+    run(lambda row: found.append(row.n)).wait(WAIT)
+    assert found == list(range(50, 100))
 
 
 def test_what_comes_later_is_spooled(spark: Spark, tmp_path: Path) -> None:

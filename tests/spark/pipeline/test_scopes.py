@@ -123,7 +123,8 @@ def test_what_it_gives_must_be_known(spark: Spark) -> None:
     with refused(
         PlanError,
         "run: what per_partition(take) gives must be known, got no annotation; annotate it:"
-        " @flow def name(xs: Stream[A]) -> Stream[B], B a dataclass or one of str, int, float, bool",
+        " @flow def name(xs: Stream[A]) -> Stream[B], B a dataclass, a NamedTuple, a TypedDict, a tuple of plain types"
+        " or one of str, int, float, bool",
     ):
         pipeline.run(spark)
 

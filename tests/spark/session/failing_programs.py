@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import Any
 
-from penstock.spark import Spark
+import pytest
+
+from penstock import Sink, Stream, flow
+from penstock.spark import Spark, entry, executor_sink, spark_sink
+from penstock.spark.wire.failure import ExecutorError
 from tests.spark import kinds
 from tests.spark.processes import QUICK_JVM
 
@@ -13,12 +19,48 @@ def say(word: str) -> None:
     print(word, file=sys.stderr, flush=True)
 
 
+def refuse(_: Any, batch: int) -> None:
+    raise LookupError(batch)
+
+
+def failing_write(spark: Spark) -> None:
+    """Fail in a function of the user's that Spark calls, in a query whose name is the user's."""
+    end = spark_sink(lambda df: df.writeStream.queryName("users").foreachBatch(refuse))
+    with pytest.raises(LookupError, match=r"^LookupError: 0\n"):
+        (Stream.range(3) | entry("n long") | end).run(spark).wait(kinds.WAIT)
+
+
+def failing_sinks(spark: Spark) -> None:
+    """Fail in a sink on an executor, whose text is long."""
+    end = executor_sink(lambda part: Sink.for_each(lambda row: refuse(row, part.epoch)))
+    with pytest.raises(LookupError, match=r"^LookupError: 0\n"):
+        (Stream.range(3) | entry("n long") | end).run(spark).wait(kinds.WAIT)
+
+
+def unknown_format(spark: Spark) -> None:
+    end = spark_sink(lambda df: df.writeStream.format("nowhere"))
+    with pytest.raises(Exception, match=r"^\[DATA_SOURCE_NOT_FOUND\] .*nowhere.*$") as caught:
+        (Stream.range(3) | entry("n long") | end).run(spark).wait(kinds.WAIT)
+    assert caught.value.__cause__ is None
+
+
+def lost_worker(spark: Spark) -> None:
+    leaving = flow(lambda rows: rows.map(lambda row: os._exit(9)))
+    frame = spark.session.range(1).transform(spark.stage(leaving, "n long"))
+    with pytest.raises(ExecutorError, match=r"^WorkerLost: a Python worker of an executor has ended [^\n]*$"):
+        list(spark.stream(frame))
+
+
 def main() -> None:
     with Spark(master="local[1]", conf={"spark.driver.extraJavaOptions": QUICK_JVM}) as spark:
         say("OURS")
         kinds.failing_batch(spark)
         kinds.failing(spark)
         kinds.cancelled(spark)
+        failing_write(spark)
+        failing_sinks(spark)
+        unknown_format(spark)
+        lost_worker(spark)
         say("THEIRS")
         try:
             spark.session.range(1).rdd.map(lambda row: 1 // row.id).collect()

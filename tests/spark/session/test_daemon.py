@@ -158,7 +158,7 @@ def test_a_planner_that_is_not_waited_for_any_more_ends_without_a_word(folder):
         env=os.environ | {"PYTHON_WORKER_FACTORY_SOCK_PATH": str(folder / "gone")},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=1000,
         check=False,
     )
     assert (planner.returncode, planner.stdout, planner.stderr) == (0, "", "")
@@ -181,5 +181,5 @@ with Spark(master="local[1]") as spark:
 
 
 def test_a_state_for_each_key_prints_nothing():
-    done = subprocess.run([sys.executable, "-c", KEYED], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run([sys.executable, "-c", KEYED], capture_output=True, text=True, timeout=1000, check=False)
     assert (done.returncode, sorted(done.stdout), done.stderr) == (0, sorted("[2, 1]\n"), "")

@@ -96,6 +96,8 @@ def test_a_session_of_pyspark_alone_is_given_the_package_and_is_left_as_it_was(t
         "locked": f"SparkSetupError: keyed_by: this session does not let {STORE} be set, and Spark keeps states with"
         f" {ROCKSDB} alone; set it where the session is started",
         "still there": 5,
+        "stopped": "SparkClosedError: spark: the session was stopped by its own stop() while a run or a stream still"
+        " needed it; stop those first, and make a new Spark()",
     }
 
 

@@ -19,7 +19,7 @@ def test_our_exceptions_are_not_logged_as_well_and_those_of_others_are() -> None
         capture_output=True,
         text=True,
         check=True,
-        timeout=580,
+        timeout=1000,
     )
     found = re.search(r"OURS\n(.*)THEIRS\n(.*)", ran.stderr, re.DOTALL)
     assert found, ran.stderr

@@ -33,7 +33,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=580,
+        timeout=1000,
     )
     told = [line.removeprefix("SEEN ") for line in ran.stdout.splitlines() if line.startswith("SEEN ")]
     assert told, ran.stderr

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock import Flow
-from penstock.engine.weaving.stepping import SteppingRun
+from penstock.run.pieces.stepping import SteppingRun
 from penstock.spark.stages.keeper import Keeper
 from penstock.spark.stages.piecewise import folded
 from penstock.spark.stages.stateful import BUCKETS, _apart, _together

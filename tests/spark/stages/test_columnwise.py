@@ -16,10 +16,9 @@ from pyspark.sql import Row
 from penstock import Recorder, Stream, flow
 from penstock.bridges.shared.rows import columns_of
 from penstock.engine.watching.observe import observe
-from penstock.engine.weaving.weave_columns import columns_weaver
 from penstock.spark import Schema, SchemaError
 from penstock.spark.stages import columnwise as ways
-from penstock.spark.stages.columnwise import opening_of, segment_alone
+from penstock.spark.stages.columnwise import columns_weaver, opening_of, segment_alone
 from penstock.spark.stages.executing import stage_function
 from penstock.spark.wire.packing import packed
 

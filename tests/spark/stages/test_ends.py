@@ -20,6 +20,8 @@ HERE = DoorCall(gone=lambda: False)
 class Behind:
     """A door whose one stream stands as it is told."""
 
+    stays = False
+
     def __init__(self) -> None:
         self.asked, self.more, self.ended = 0, False, False
 
@@ -80,6 +82,18 @@ def test_the_end_of_a_second_stage_waits_for_that_of_the_first() -> None:
         assert not first.act(HERE, "over", {})["over"]
         behind.asked, behind.ended = 3, True
         assert not second.act(HERE, "over", {})["over"]
+
+
+def test_streams_that_were_stopped_have_no_end() -> None:
+    with Gate() as gate:
+        behind = Behind()
+        address = gate.admit(EndDoor(gate, (gate.admit(behind).door,)))
+        reader = EndReader(address, 3, ticks=0.0)
+        reader.prepareForTriggerAvailableNow()
+        behind.asked, behind.ended, behind.stays = 1, True, True
+        at = reader.initialOffset()
+        assert reader.latestOffset(at, reader.getDefaultReadLimit()) == at  # nor does the time keep the query going
+        reader.stop()
 
 
 def test_nothing_is_read_or_written_at_the_end() -> None:

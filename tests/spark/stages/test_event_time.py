@@ -71,6 +71,27 @@ def test_a_late_row_is_dropped_and_one_within_the_watermark_never_is() -> None:
     ] == [[], ["[1]"], ["[4]", "[2]"]]
 
 
+def test_rows_before_1970_are_held_until_there_is_a_watermark() -> None:
+    states: dict[Any, dict[Any, Any]] = {}
+    old = [Moment(1, moment(-50), 0, 1), Moment(1, moment(-45), 1, 2), Moment(1, moment(0), 2, 3)]
+    assert list(in_micro_batches(sessions, [old], states, 0, ends=False)) == []
+    last = list(in_micro_batches(sessions, [], states, 0, ends=True))
+    assert [row.text for made in (last,) for row in made] == ["[1, 2]", "[3]"]
+
+
+def test_in_this_process_rows_keys_and_orders_are_what_they_are_on_spark() -> None:
+    counted = flow(lambda rows: rows.enumerate().map(lambda one: (one[0], one[1][-1])))
+    tuples = Stream.just(("a", moment(3), 7), ("a", moment(1), 8), ("b", moment(2), 9))
+    assert sorted(tuples | keyed_by(counted, "_1", time="_2", watermark=10)) == [(0, 8), (0, 9), (1, 7)]
+    lists = Stream.just(([1], moment(3), 7), ([1], moment(1), 8), ([2], moment(2), 9))
+    assert sorted(lists | keyed_by(counted, "_1", time="_2", watermark=10)) == [(0, 8), (0, 9), (1, 7)]
+    holes = Stream.just(("a", moment(1), 5), ("a", moment(1), None), ("a", moment(1), 4))
+    ordered = keyed_by(counted, "_1", time="_2", watermark=10, order_by="_3")
+    assert list(holes | ordered) == [(0, None), (1, 4), (2, 5)]
+    with pytest.raises(StageError, match=r"^keyed_by: column 'k' must be in each row, got \('a', "):
+        list(tuples | keyed_by(counted, "k", time="_2", watermark=10))
+
+
 def test_a_key_without_rows_is_moved_by_the_rows_of_others() -> None:
     states: dict[Any, dict[Any, Any]] = {}
     assert list(in_micro_batches(sessions, [[Moment(1, moment(100), 0, 1)]], states, 0, ends=False)) == []
@@ -135,6 +156,18 @@ def test_steps_and_columns_that_cannot_go_by_a_time_are_refused(spark: Spark, mo
     older = "keyed_by: the times of rows need PySpark 4.2 or newer where rows stream, and this is "
     with pytest.raises(StageError, match=f"^{re.escape(older)}"):
         rate.transform(spark.stage(keyed_by(sessions, "value", time="timestamp", watermark=1), "n long"))
+
+
+def test_on_spark_a_row_that_is_late_by_just_the_watermark_is_not_late(spark: Spark, few_partitions: None) -> None:
+    times = [(1, 1000), (2, 990), (3, 1000), (1, 990), (4, 989)]  # the last is late
+    rows = [Moment(k, moment(at), place, place) for place, (k, at) in enumerate(times)]
+    each = flow(lambda of_key: of_key.enumerate().map(lambda one: (0, one[0], str(one[1].n))))
+    step = spark.stage(keyed_by(each, "k", time="at", watermark=10), "flow long, number long, text string")
+    live = spark.frame(Stream.from_iterable(rows), ROWS, capacity=1)
+    assert sorted(row.text for row in spark.stream(live.transform(step))) == ["0", "1", "2", "3"]
+    old = [Moment(1, moment(0), 0, 0), Moment(2, moment(-5), 1, 1)]
+    live = spark.frame(Stream.from_iterable(old), ROWS)
+    assert sorted(row.text for row in spark.stream(live.transform(step))) == ["0", "1"]
 
 
 def test_on_spark_a_batch_and_a_stream_answer_as_this_process_does(spark: Spark, tmp_path: Path) -> None:

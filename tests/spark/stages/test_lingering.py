@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock import Stream, flow
-from penstock.engine.weaving.stepping import SteppingRun
+from penstock.run.pieces.stepping import SteppingRun
 from tests.spark.differential import MADE, ROWS, Given
 from tests.spark.stages.pieces import in_pieces
 from tests.spark.stages.test_timed import in_batches

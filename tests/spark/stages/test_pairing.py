@@ -112,7 +112,7 @@ def test_what_is_given_wrongly_is_refused(spark: Spark) -> None:
         pair_latest(5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"^pair_within: time must be callable, got 'at'"):
         pair_within(5, "at")  # type: ignore[arg-type]
-    df = spark.session.createDataFrame([(1,)], "side long")
+    df = spark.session.createDataFrame([(1,)], "Side long")  # which is the same name to Spark
     with pytest.raises(SchemaError, match=r"^both: column 'side' must not be there already; rename it$"):
         both(df, df)
 

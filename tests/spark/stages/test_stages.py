@@ -253,12 +253,33 @@ def test_keyed_by_refuses_what_it_cannot_do(spark: Spark) -> None:
     frame = numbers(spark, 3)
     with pytest.raises(SchemaError, match=r"^keyed_by: column 'k' must be one of \['n'\]$"):
         frame.transform(spark.stage(keyed_by(count, "k"), N))
-    with pytest.raises(SchemaError, match=r"^keyed_by: key 'n' must not be a floating-point number$"):
-        frame.selectExpr("n * 0.5d as n").transform(spark.stage(keyed_by(count, "n"), N))
+    for made, what in (("n * 0.5d", "a floating-point number"), ("struct(n * 0.5d)", "a floating-point number"),
+                       ("map(n, n)", "a map")):  # fmt: skip
+        wrong = rf"^keyed_by: key 'n' must not be or hold {what}; make a whole number or a text of it before$"
+        with pytest.raises(SchemaError, match=wrong):
+            frame.selectExpr(f"{made} as n").transform(spark.stage(keyed_by(count, "n"), N))
     with pytest.raises(TypeError, match=r"^keyed_by: keys must be at least one name of a column, got none$"):
         keyed_by(count)
     with pytest.raises(TypeError, match=r"^keyed_by: keys must be names of columns, got 5$"):
         keyed_by(count, 5)  # type: ignore[arg-type]
+
+
+ODD_NAMES = ["a.b", "`n`", "A.B", "", "é"]
+
+
+@pytest.mark.parametrize("key", ODD_NAMES)
+def test_keys_and_orders_may_have_any_names(spark: Spark, few_partitions: None, key: str) -> None:
+    order = ODD_NAMES[ODD_NAMES.index(key) - 1]
+    schema = pa.schema([(name, pa.int64()) for name in ODD_NAMES])
+    rows = [tuple(n % 2 if name == key else 9 - n for name in ODD_NAMES) for n in range(10)]
+    counted = flow(
+        lambda of_key: of_key.map(lambda row: getattr(row, order)).pairwise().map(lambda two: two[1] - two[0])
+    )
+    step = spark.stage(keyed_by(counted, key, order_by=order), N)
+    batch = spark.session.createDataFrame(pa.Table.from_batches([Schema.of(schema).batch(rows)]))
+    assert [row.n for row in batch.transform(step).collect()] == [2] * 8
+    live = spark.frame(Stream.from_iterable(rows), schema)
+    assert [row.n for row in spark.stream(live.transform(step))] == [2] * 8
 
 
 def test_a_flow_that_reads_its_input_twice_is_refused(spark: Spark) -> None:

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 from penstock import Flow, Stream, flow
 from penstock.spark import Schema, SchemaError, Spark, SparkSetupError, StageError, keyed_by
 from penstock.spark.stages import stateful as module
-from penstock.spark.stages.keeper import rank
+from penstock.spark.stages.event_time import rank
 from penstock.spark.stages.stateful import ROCKSDB, STORE
 from penstock.spark.wire.failure import ExecutorError
 
@@ -122,6 +122,19 @@ def test_states_survive_a_restart_and_a_micro_batch_that_was_not_delivered(spark
     assert len(again) < 20  # it does not begin anew, or only with the micro-batch that was broken off
     whole = sorted({*before, *after}, key=lambda one: one.at)
     assert by_station(whole) == in_process(changes, [reading(n) for n in range(80)])
+
+
+def test_states_are_kept_of_a_micro_batch_that_was_delivered_and_not_committed(spark: Spark, tmp_path: Path) -> None:
+    def run(end: int) -> Stream[Change]:
+        frame = spark.frame(lambda row: Stream.range(row, end).map(reading), Reading)
+        return spark.stream(frame.transform(kept(spark)), rows=Change, checkpoint=tmp_path / "query")
+
+    before = list(run(30))
+    commits = tmp_path / "query" / "commits"
+    last = max((path for path in commits.iterdir() if path.name.isdigit()), key=lambda path: int(path.name))
+    last.unlink()  # as if the driver had died between our note and Spark's
+    (commits / f".{last.name}.crc").unlink(missing_ok=True)
+    assert by_station([*before, *run(50)]) == in_process(changes, [reading(n) for n in range(50)])
 
 
 def test_a_state_of_none_is_forgotten_and_keys_may_be_of_any_type(spark: Spark) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from penstock import Stream, flow
-from penstock.engine.weaving.stepping import SteppingRun
+from penstock.run.pieces.stepping import SteppingRun
 from penstock.spark import Spark, StageError, keyed_by
 from penstock.spark.ingest.frames import Ingest
 from penstock.spark.stages.ends import EndReader

@@ -122,7 +122,10 @@ def test_a_schema_survives_pickling() -> None:
             "schema: must be a dataclass, a NamedTuple class, a pyarrow.Schema, a StructType or a DDL string, got 5",
         ),
         (t.StructType([]), "schema: must have at least one field, got none"),
-        (pa.schema([("a", pa.int64()), ("a", pa.int64())]), "schema: names must be unique, got 'a' twice"),
+        (
+            pa.schema([("a", pa.int64()), ("a", pa.int64())]),
+            "schema: names must be unique, got 'a' twice; rename one of them, or drop it, as after a join",
+        ),
     ],
 )
 def test_what_describes_nothing_is_refused(given: Any, message: str) -> None:
@@ -381,8 +384,20 @@ def test_rows_are_read_as_named_tuples_or_plain_ones() -> None:
 def test_names_that_are_no_identifiers_are_read_by_place() -> None:
     schema = Schema.of(pa.schema([("count(1)", pa.int64()), ("n", pa.int64())]))
     (row,) = schema.reader("named")(schema.batch([(1, 2)]))
-    assert (row[0], row.n) == (1, 2)
+    assert (row[0], row.n, getattr(row, "count(1)")) == (1, 2, 1)
     assert pickle.loads(pickle.dumps(row)) == row
+
+
+def test_a_name_that_begins_with_an_underscore_is_that_of_its_column() -> None:
+    schema = Schema.of(pa.schema([(name, pa.int64()) for name in ("_1", "_2", "class", "_fields")]))
+    (row,) = schema.reader("named")(schema.batch([(10, 20, 30, 40)]))
+    assert (row._1, row._2, getattr(row, "class"), row[3]) == (10, 20, 30, 40)
+    assert row._asdict() == {"_1": 10, "_2": 20, "class": 30, "_fields": 40}
+    assert row._replace(_1=11) == (11, 20, 30, 40)
+    assert repr(row) == "Row(_1=10, _2=20, class=30, _fields=40)"
+    assert type(pickle.loads(pickle.dumps(row))) is type(row)
+    with pytest.raises(ValueError, match=r"^row: fields must be of \['_1', '_2', 'class', '_fields'\], got \['_0'\]$"):
+        row._replace(_0=1)
 
 
 def test_a_form_that_does_not_fit_is_refused() -> None:

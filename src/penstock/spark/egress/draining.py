@@ -8,6 +8,7 @@ from typing import Any
 from pyspark import SparkContext
 
 from penstock.engine.words.dropped import drop
+from penstock.spark.session.borrowed import SparkClosedError
 
 _GRACE = 1.0
 """Seconds between the stop of a query and the cancel of its jobs: one that Spark has not begun to stop would fail."""
@@ -47,6 +48,16 @@ def _is_stopped(context: Any) -> bool:
         return True
 
 
+def cause_of(context: Any, error: Exception) -> Exception:
+    """Return an error as it is, or, where Spark has failed because its session was stopped, the one that says so."""
+    if not type(error).__module__.startswith(("pyspark.", "py4j.")) or not _is_stopped(context):
+        return error
+    return SparkClosedError(
+        "spark: the session was stopped by its own stop() while a run or a stream still needed it; stop those first,"
+        " and make a new Spark()"
+    )
+
+
 def stop_after_batch(query: Any) -> None:
     """Stop a query once the micro-batch that runs now is committed; at once if none runs.
 
@@ -65,4 +76,4 @@ def _last(query: Any) -> int:
     return -1 if report is None else int(report.batchId)
 
 
-__all__ = ["stop_after_batch", "stop_now"]
+__all__ = ["cause_of", "stop_after_batch", "stop_now"]

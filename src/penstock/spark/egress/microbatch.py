@@ -23,10 +23,12 @@ from penstock.errors import PenstockError
 from penstock.spark.egress.at_work import AtWork, StoppedElsewhereError
 from penstock.spark.egress.batch_write import Write, written
 from penstock.spark.egress.decoding import Decode
-from penstock.spark.egress.draining import stop_now
+from penstock.spark.egress.draining import cause_of, stop_now
 from penstock.spark.egress.in_order import batches_in_order
 from penstock.spark.egress.numbering import NumberedByEnd, numbered_rows
+from penstock.spark.egress.remembering import keep_states, stateful_steps
 from penstock.spark.egress.task_failures import TaskFailures, report_to
+from penstock.spark.versions.active_sessions import be_active
 from penstock.spark.versions.callbacks import BatchCall
 from penstock.spark.versions.listener_buses import forget_listener
 from penstock.spark.versions.planner_threads import query_ended
@@ -194,6 +196,7 @@ class _Run:
     def _run(self) -> None:
         source = self._source
         try:
+            be_active(source.frame.sparkSession)
             self._ledger = Ledger(source.checkpoint)
             report_to(self._context, self._address)
             writer = source.frame.writeStream.outputMode(source.mode).foreachBatch(self._call)
@@ -211,9 +214,11 @@ class _Run:
                 stop_now(query)
             query.awaitTermination()
         except Exception as error:  # noqa: BLE001  it is delivered
-            error = self._reports.last or failure.original(self._raised or error)
+            error = self._reports.last or cause_of(self._context, failure.original(self._raised or error))
             self._call.let_go()
-            self._outlet.complete(None if self._outlet.closed else error)
+            self._outlet.complete(
+                None if self._outlet.closed or isinstance(error, failure.StoppedShortError) else error
+            )
         else:
             self._call.let_go()
             short = not self._over and not self._source.at_work.whole()
@@ -256,6 +261,8 @@ class _Run:
 
     def _deliver_once(self, frame: DataFrame, number: int) -> None:
         if number <= self._ledger.last:
+            if stateful_steps(self._source.frame):
+                keep_states(frame)  # Spark refuses a micro-batch whose states were not brought up to date
             return
         shape = self._source.shape
         with written(frame, self._source.also, number):

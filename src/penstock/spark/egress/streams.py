@@ -29,6 +29,7 @@ from penstock.spark.egress.at_work import AtWork
 from penstock.spark.egress.batch_write import Write, written
 from penstock.spark.egress.decoding import Decode, decoder
 from penstock.spark.egress.delivery import AHEAD, Delivery, send
+from penstock.spark.egress.draining import cause_of
 from penstock.spark.egress.job import Job
 from penstock.spark.egress.microbatch import QuerySource
 from penstock.spark.egress.pump import CHUNK, Pump
@@ -72,6 +73,7 @@ class _Work:
                 parts, schema = arrow_partitions(shaped)
                 parts.mapPartitions(lambda batches: send(address, ahead, schema, batches)).collect()
 
+        self._context = context
         self._job = Job(context, address, work, self._over)
         self._at_work = source.at_work
 
@@ -86,7 +88,9 @@ class _Work:
         self._job.afterwards(self._at_work.end)
 
     def _over(self, error: Exception | None) -> None:
-        self._done(None if error is None else self._reports.last or failure.original(error))
+        if error is not None:
+            error = self._reports.last or cause_of(self._context, failure.original(error))
+        self._done(error)
 
     def cancel(self) -> None:
         """End the job, if it has begun."""

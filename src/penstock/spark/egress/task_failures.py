@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from penstock.engine.words.dropped import drop
@@ -14,6 +15,8 @@ from penstock.spark.wire.gate import DoorAddress, Message, whole
 
 OURS = "mdc.penstock"
 """The local property by which a log knows tasks whose exceptions are raised here; see session/log4j2.properties."""
+_STARTED = "penstock.query"
+"""The same of a query whose name is the user's, known by the thread that has started it."""
 
 
 def most_failures(context: Any) -> int:
@@ -32,6 +35,17 @@ def report_to(context: Any, address: DoorAddress) -> None:
     context.setLocalProperty(failure.DOOR, address.door)
     context.setLocalProperty(failure.ROOTS, address.roots or "")
     context.setLocalProperty(OURS, "1")
+
+
+@contextmanager
+def raised_here(context: Any) -> Iterator[None]:
+    """Let a query that is started meanwhile not log why it fails, since that is raised by this process."""
+    known = context._jvm.org.slf4j.MDC
+    known.put(_STARTED, "1")
+    try:
+        yield
+    finally:
+        known.remove(_STARTED)
 
 
 class TaskFailures:
@@ -66,4 +80,4 @@ class TaskFailures:
             drop("job: a failed task could not be ended early", error)
 
 
-__all__ = ["TaskFailures", "most_failures", "report_to"]
+__all__ = ["TaskFailures", "most_failures", "raised_here", "report_to"]

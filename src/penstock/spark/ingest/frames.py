@@ -145,6 +145,11 @@ class Ingest:
             queries = list(self._queries.items())
         return [(run, *query.intake.standing()) for run, query in queries]
 
+    @property
+    def stays(self) -> bool:
+        """Return whether its streams were stopped, so that another run goes on with what is open at their end."""
+        return self._feed.together is not None and self._feed.together.goes_on()
+
     # What the gate calls.
 
     def act(self, call: DoorCall, verb: str, body: Message, /) -> Message:
@@ -249,7 +254,7 @@ class Ingest:
             pace = Pace(feed.latency, min(FIRST_BATCH, feed.capacity), feed.clock)
             first = row if spool is None else spool.first
             reject = letters.reject if letters else None
-            intake = Intake(feed.schema, feed.capacity, first, pace, spool, reject, opening.track)
+            intake = Intake(feed.schema, feed.capacity, first, pace, spool, reject, opening.track, lambda: self.stays)
             if body.get("end") is not None:
                 intake.need(whole(body, "end"))
             if body.get("end_at") is not None:

@@ -30,6 +30,7 @@ from penstock.spark.ingest.pace import Pace
 from penstock.spark.ingest.shelf import Shelf
 from penstock.spark.ingest.spool import Spool
 from penstock.spark.ingest.supply import IngestError, Place, Places, Track
+from penstock.spark.wire.failure import StoppedShortError
 from penstock.spark.wire.schema import Schema
 from penstock.spec.interfaces import Publisher, Subscription
 
@@ -49,11 +50,13 @@ class Intake(Part):
         spool: Spool | None,
         reject: Reject | None,
         track: Track | None = None,
+        stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         self._capacity = capacity
         self._pace = pace
         self._spool = spool
         self._track = Track() if track is None else track
+        self._stopped = stopped
         self._batching = Batching(schema, self._track, reject, spool is not None, self._uncount)
         self._changed = threading.Condition()
         self._sealing = threading.Lock()
@@ -209,8 +212,7 @@ class Intake(Part):
     def _fail(self, error: Exception) -> None:
         """End with an error of the intake itself: nothing more is taken from the publisher."""
         with self._changed:
-            if self.error is None:
-                self.error = error
+            self.error = self.error or error
             self._done = self._closed = True
             self._full = 0
             self._changed.notify_all()
@@ -221,8 +223,7 @@ class Intake(Part):
         """Make what is pending readable."""
         with self._sealing:
             with self._changed:
-                elements = self._taken()
-                first = self._produced
+                elements, first = self._taken(), self._produced
             if not elements or self._let_go:
                 return
             try:
@@ -379,10 +380,9 @@ class Intake(Part):
                     if self.error is not None:
                         raise self.error
                     self._check_held()
-                    raise IngestError(
-                        f"frame: the stream ended at row {self._produced},"
-                        f" and the checkpoint says that there were {end}"
-                    )
+                    here = f"the stream ended at row {self._produced}"
+                    kind = StoppedShortError if self._stopped() else IngestError
+                    raise kind(f"frame: {here}, and the checkpoint says that there were {end}")
             self._seal()
 
     def close(self) -> None:

@@ -70,7 +70,9 @@ class Together:
     be asked again after the next.
     """
 
-    def __init__(self, finish: Callable[[], str | None] = lambda: "") -> None:
+    def __init__(
+        self, finish: Callable[[], str | None] = lambda: "", goes_on: Callable[[], bool] = lambda: False
+    ) -> None:
         self.doors: set[str] = set()
         """The names by which the streams are known at the gate."""
         self.size = 1
@@ -80,6 +82,8 @@ class Together:
         self._fresh = False
         """Whether there were rows since the last micro-batch without any."""
         self._finish = finish
+        self.goes_on = goes_on
+        """Tell whether the streams were stopped, and another run goes on with what is open at their end."""
         self._lock = threading.Lock()
         self._members: dict[str, _Member] = {}
         self._asked: set[str] = set()

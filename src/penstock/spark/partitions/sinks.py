@@ -7,6 +7,7 @@ itself. So a sink that replaces what stands under (epoch, partition) has each ro
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
@@ -20,12 +21,13 @@ from penstock.engine.places.executors import thread
 from penstock.engine.runs.wiring import pull
 from penstock.engine.weaving.blame import add_note, function_name
 from penstock.engine.words.arguments import function_given
+from penstock.errors import PenstockError
 from penstock.flow import Sink
 from penstock.spark.partitions.batch import check_pickles
 from penstock.spark.versions.callbacks import BatchCall
-from penstock.spark.wire.failure import report
+from penstock.spark.wire.failure import KEPT, original, report
 from penstock.spark.wire.packing import RecordBatches
-from penstock.spark.wire.schema import Form, Schema
+from penstock.spark.wire.schema import Form, Schema, addressed
 from penstock.stream import Stream
 
 if TYPE_CHECKING:
@@ -72,12 +74,20 @@ class ExecutorWrite:
         return frame.writeStream.foreachBatch(BatchCall(self._epoch))
 
     def _epoch(self, frame: DataFrame, epoch: int) -> None:
-        self.write(frame, epoch)
+        try:
+            self.write(frame, epoch)
+        except Exception as error:  # noqa: BLE001  it is raised where the query is waited for
+            found = original(error)
+        else:
+            return
+        # Spark looks for something in what is raised here, and a long text lets its stack overflow.
+        kept = KEPT.keep(secrets.token_hex(8), found)
+        raise PenstockError(f"executor_sink: micro-batch {epoch} has failed ({kept})")
 
     def write(self, frame: DataFrame, epoch: int) -> list[Any]:
         """Write one batch and return the results of its sinks, in the order of the partitions."""
         ending = sink_function(self.make, Schema.of(frame.schema), self.rows, epoch)
-        found = frame.mapInArrow(ending, _RESULT_DDL).collect()
+        found = addressed(frame).mapInArrow(ending, _RESULT_DDL).collect()
         results = [cloudpickle.loads(row.result) for row in sorted(found, key=lambda row: row.partition)]
         if self.done is not None:
             self.done(epoch, results)

@@ -8,7 +8,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.spark.egress.batch_write import let_go
-from penstock.spark.pipeline.modes import PlanError, ends_with, stateful_steps
+from penstock.spark.egress.remembering import stateful_steps
+from penstock.spark.pipeline.modes import PlanError, ends_with
 from penstock.spark.pipeline.nodes import Executed, Live, Merged, Node, SparkPlan, shaped
 from penstock.spark.pipeline.steps import Also, Frame, SparkSource, called
 from penstock.spark.stages.stage import stage
@@ -34,17 +35,22 @@ class Built:
 
     def frame(self, at: int) -> DataFrame:
         """Return the DataFrame of a node."""
-        found = self._frames.get(at)
-        if found is None:
-            node = self.plan.nodes[at]
-            if isinstance(node.work, Live):
-                found = self._open_live(at, node.work)
-            elif isinstance(node.work, SparkSource):
-                found = _frame_given("spark_source", called(node.work, self._session))
-            else:
-                found = applied(node, [self.frame(each) for each in node.inputs])
-            self._frames[at] = found
-        return found
+        frames, nodes = self._frames, self.plan.nodes
+        waiting = [at]
+        while waiting:  # a thousand nodes may stand behind each other
+            number = waiting[-1]
+            missing = [] if number in frames else [each for each in nodes[number].inputs if each not in frames]
+            waiting.extend(reversed(missing))
+            if not missing and waiting.pop() not in frames:
+                frames[number] = self._made(nodes[number], number)
+        return frames[at]
+
+    def _made(self, node: Node, at: int) -> DataFrame:
+        if isinstance(node.work, Live):
+            return self._open_live(at, node.work)
+        if isinstance(node.work, SparkSource):
+            return _frame_given("spark_source", called(node.work, self._session))
+        return applied(node, [self._frames[each] for each in node.inputs])
 
     def ends(self, frame: DataFrame) -> bool:
         """Tell whether a streaming DataFrame has an end that is known, at which all is final."""
@@ -93,15 +99,21 @@ class OfBatch:
 
     def frame(self, at: int) -> DataFrame:
         """Return the DataFrame of a node."""
-        found = self._frames.get(at)
-        if found is None:
-            node = self._built.plan.nodes[at]
-            moving = self._built.goes_on(at)
-            inputs = [self.frame(each) if each == moving else self._built.frame(each) for each in node.inputs]
-            found = applied(node, inputs)
-            if self._users.get(at, 0) > 1 and not isinstance(node.work, Also):
-                self._held.append(found.persist())
-            self._frames[at] = found
+        way = [at]
+        while way[-1] not in self._frames and (before := self._built.goes_on(way[-1])) is not None:
+            way.append(before)
+        for number in reversed(way):
+            if number not in self._frames:
+                self._frames[number] = self._made(number)
+        return self._frames[at]
+
+    def _made(self, at: int) -> DataFrame:
+        node = self._built.plan.nodes[at]
+        moving = self._built.goes_on(at)
+        inputs = [self._frames[each] if each == moving else self._built.frame(each) for each in node.inputs]
+        found = applied(node, inputs)
+        if self._users.get(at, 0) > 1 and not isinstance(node.work, Also):
+            self._held.append(found.persist())
         return found
 
     def let_go(self) -> None:

@@ -19,10 +19,10 @@ from penstock.engine.words.dropped import drop
 from penstock.run.result import ResultSubscriber, Settle
 from penstock.run.watchers import RunPart, current_run
 from penstock.spark.egress.at_work import AtWork, StoppedElsewhereError
-from penstock.spark.egress.draining import stop_after_batch, stop_now
+from penstock.spark.egress.draining import cause_of, stop_after_batch, stop_now
 from penstock.spark.egress.microbatch import default_trigger
-from penstock.spark.egress.task_failures import TaskFailures, report_to
-from penstock.spark.pipeline.modes import refuse_mode
+from penstock.spark.egress.task_failures import TaskFailures, raised_here, report_to
+from penstock.spark.pipeline.modes import PlanError, refuse_mode
 from penstock.spark.pipeline.progress import Batches
 from penstock.spark.pipeline.steps import SparkSink, called
 from penstock.spark.session.held import HeldSession
@@ -147,7 +147,11 @@ class NativeEnd:
             else:
                 self._settle(self._written(), None)
         except Exception as error:  # noqa: BLE001  it is delivered
-            self._settle(None, self._reports.last or failure.original(error))
+            found = self._reports.last or cause_of(self._context, failure.original(error))
+            if isinstance(found, failure.StoppedShortError):
+                self._settle(self._counted(), None)
+            else:
+                self._settle(None, found)
 
     def stop(self) -> None:
         """End the query after the micro-batch that runs, or the write at once."""
@@ -210,9 +214,15 @@ class NativeEnd:
             if self._cancelled:
                 return 0  # to start it would stop the query of another run that goes on from this checkpoint
             try:
-                made = start(made, trigger, self._frame, self._gate.ended)
+                with raised_here(self._context):
+                    made = start(made, trigger, self._frame, self._gate.ended)
             except AnalysisException as error:
                 refuse_mode(self._frame, error)
+                if self._checkpoint is None and "checkpointLocation" in str(error):
+                    raise PlanError(
+                        "run: this sink of Spark's writes down what it has in a checkpoint: run(spark,"
+                        " checkpoint=folder)"
+                    ) from None
                 raise
         elif isinstance(made, StreamingQuery):
             self._check_started(made)
@@ -234,6 +244,11 @@ class NativeEnd:
             query_ended(self._context)
         if not self._over and not self._at_work.whole():
             raise StoppedElsewhereError
+        return self._counted()
+
+    def _counted(self) -> int:
+        """Return how many rows the query has written."""
+        assert self._batches is not None
         self._batches.look()
         return self._batches.now().rows_out or 0
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from penstock.engine.runs.chain import Chain
 from penstock.flow import EngineName, Flow, Hole, Sink
 from penstock.spark.ingest.supply import SaidAgain, again_given
-from penstock.spark.session.embedded import EMBEDDED
+from penstock.spark.session.embedded import EMBEDDED, only_on_spark
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 
@@ -35,7 +35,7 @@ class Entry(Source[Any]):
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Refuse to run in this process."""
-        raise TypeError("entry: this step runs on Spark; end the pipeline with a Sink and run() it")
+        raise only_on_spark("entry")
 
 
 UNSAID = Entry(Chain(Hole()))

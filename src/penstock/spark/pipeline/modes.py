@@ -14,12 +14,13 @@ from __future__ import annotations
 import re
 import secrets
 import threading
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from typing import Any, Literal, TypeAlias, get_args
 
 from pyspark.sql import DataFrame, functions
 
 from penstock.errors import PenstockError
+from penstock.spark.egress.remembering import keep_states, plan_of, steps_of
 from penstock.spark.ingest.together import ENDED
 from penstock.spark.stages.ends import EndDoor
 from penstock.spark.versions.query_ends import PREFIX, streaming_sources
@@ -43,21 +44,7 @@ class PlanError(PenstockError):
     """The error that a pipeline cannot run on Spark, with what can be done about it."""
 
 
-# What a plan of Spark's has in it. These names are those of PySpark's classic session.
-
-
-def _plan(frame: DataFrame) -> Any:
-    java: Any = frame._jdf
-    return java.queryExecution().analyzed()
-
-
-def _nodes(plan: Any) -> Iterator[Any]:
-    waiting = [plan]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        inner = node.children()
-        waiting.extend(inner.apply(at) for at in range(inner.size()))
+# What a plan of Spark's has in it.
 
 
 def live_sources(frame: DataFrame, doors: Container[str]) -> int:
@@ -78,28 +65,7 @@ def _door(name: str) -> str:
 
 def watermarked(frame: DataFrame) -> bool:
     """Tell whether a DataFrame has a watermark, so that rows may be held back for it."""
-    return any(node.nodeName() == "EventTimeWatermark" for node in _nodes(_plan(frame)))
-
-
-_FORGETFUL = {
-    "CollectMetrics", "EventTimeWatermark", "Expand", "Filter", "Generate", "MapInArrow", "MapInPandas", "Project",
-    "PythonMapInArrow", "RebalancePartitions", "Repartition", "RepartitionByExpression", "ResolvedHint", "Sample",
-    "SubqueryAlias", "Union", "UnresolvedHint", "View",
-}  # fmt: skip
-"""Steps of Spark's that remember nothing from one micro-batch to the next; all others are taken to remember."""
-
-
-def stateful_steps(frame: DataFrame) -> int:
-    """Return how many steps of a streaming DataFrame may remember something from one micro-batch to the next."""
-    return sum(_remembers(node) for node in _nodes(_plan(frame)))
-
-
-def _remembers(node: Any) -> bool:
-    if not node.isStreaming() or not node.children().size() or node.nodeName() in _FORGETFUL:
-        return False
-    inner = node.children()
-    streams = [inner.apply(at).isStreaming() for at in range(inner.size())]
-    return node.nodeName() != "Join" or all(streams)  # a join with a table remembers nothing
+    return any(node.nodeName() == "EventTimeWatermark" for node in steps_of(plan_of(frame)))
 
 
 def works(frame: DataFrame, mode: str) -> str | None:
@@ -109,7 +75,7 @@ def works(frame: DataFrame, mode: str) -> str | None:
     check = jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
     modes = jvm.org.apache.spark.sql.streaming.OutputMode
     try:
-        check.checkForStreaming(_plan(frame), getattr(modes, mode.capitalize())())
+        check.checkForStreaming(plan_of(frame), getattr(modes, mode.capitalize())())
     except Exception as error:  # noqa: BLE001  it is what Spark answers
         return _reason(error)
     return None
@@ -134,7 +100,7 @@ def chosen(frame: DataFrame, said: str | None, *, ends: bool) -> tuple[str, bool
         why = works(frame, said)
         if why is not None:
             others = [mode for mode in MODES if mode != said and _possible(frame, mode, ends=ends)]
-            cure = f"say mode={' or '.join(map(repr, others))}" if others else _NO_MODE
+            cure = f"say mode={' or '.join(map(repr, others))}" if others else _no_mode(why)
             raise PlanError(f"run: mode={said!r} cannot be had of this frame: {why}; {cure}")
         return said, False
     why = works(frame, "append")
@@ -144,7 +110,9 @@ def chosen(frame: DataFrame, said: str | None, *, ends: bool) -> tuple[str, bool
         return "complete", True
     others = [mode for mode in MODES[1:] if works(frame, mode) is None]
     if not others:
-        raise PlanError(f"run: no output mode can be had of this frame: {why}; {_NO_MODE}")
+        answers = [works(frame, mode) or why for mode in reversed(MODES)]
+        why = next((each for each in answers if "mode" not in each), why)  # what no mode would change
+        raise PlanError(f"run: no output mode can be had of this frame: {why}; {_no_mode(why)}")
     never = "its source has no end" if not ends else "Spark keeps no table of it"
     raise PlanError(
         f"run: no row of this frame is ever final, since {never}: {why}; let it have a watermark,"
@@ -159,14 +127,18 @@ def refuse_mode(frame: DataFrame, error: Exception) -> None:
         return  # it is about something else
     able = [mode for mode, why in answers.items() if why is None]
     said = " or ".join(f'.outputMode("{mode}")' for mode in able)
-    cure = f"say {said} of the writer, or frame(fn, mode=...)" if able else _NO_MODE
+    cure = f"say {said} of the writer, or frame(fn, mode=...)" if able else _no_mode(_reason(error))
     raise PlanError(f"run: this frame cannot be written like that: {_reason(error)}; {cure}") from error
 
 
-_NO_MODE = (
-    "give each stream in it a watermark, df.withWatermark(column, delay), with the column in the grouping or in a time"
-    " bound of the join, or do the rest behind a sink"
-)
+def _no_mode(why: str) -> str:
+    """Return what can be done where there is no mode."""
+    if "watermark" not in why:
+        return "do that behind a sink, which has all rows"
+    return (
+        "give each stream in it a watermark, df.withWatermark(column, delay), with the column in the grouping or in a"
+        " time bound of the join, or do the rest behind a sink"
+    )
 
 
 def _possible(frame: DataFrame, mode: str, *, ends: bool) -> bool:
@@ -174,11 +146,6 @@ def _possible(frame: DataFrame, mode: str, *, ends: bool) -> bool:
 
 
 # The end.
-
-
-def keep_states(frame: DataFrame) -> None:
-    """Let Spark bring its states up to date with a micro-batch of which no row is needed yet."""
-    frame.write.format("noop").mode("overwrite").save()
 
 
 class Closing:
@@ -260,10 +227,8 @@ __all__ = [
     "PlanError",
     "chosen",
     "ends_with",
-    "keep_states",
     "live_sources",
     "refuse_mode",
-    "stateful_steps",
     "watermarked",
     "works",
 ]

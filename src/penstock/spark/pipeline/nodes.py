@@ -9,7 +9,8 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.weaving.blame import function_name
 from penstock.flow import Flow, Sink, text_of
 from penstock.run import Plan, PlannedPart
-from penstock.spark.pipeline.elements import Elements, unwrapped
+from penstock.run.carrying.walking import Walk, walked
+from penstock.spark.pipeline.elements import Elements, positioned, unwrapped
 from penstock.spark.pipeline.entry import UNSAID, Entry
 from penstock.spark.pipeline.steps import Also, Frame, SparkSink, SparkSource
 from penstock.spark.stages.scopes import Scoped
@@ -95,17 +96,17 @@ class SparkPlan:
         nodes: dict[int, int] = {}
         ends: dict[int, int] = {}
 
-        def place(number: int) -> None:
+        def place(number: int) -> Walk[None]:
             node = self.nodes[number]
             for each in node.inputs:
                 if each not in nodes:
-                    place(each)
+                    yield place(each)
             nodes[number] = len(places)
             places.append(replace(_place_of(node.work), after=tuple(nodes[each] for each in node.inputs)))
 
         for number, end in enumerate(self.ends):
             if end.at not in nodes:
-                place(end.at)
+                walked(place(end.at))
             ends[number] = len(places)
             places.append(replace(_place_of_end(end.what), after=(nodes[end.at],)))
         return (nodes, ends), tuple(places)
@@ -155,9 +156,11 @@ def shaped(step: Executed) -> tuple[Flow[Any, Any], Form | None]:
     """Return the Flow that an executor runs, and the form in which it gets rows."""
     takes, scope = step.takes, step.scope
     flow = unwrapped | step.flow if takes is not None and takes.bare else step.flow
+    if step.gives.unnamed:
+        flow = flow | positioned
     if scope is not None:
         flow = Flow(Chain(replace(scope, flow=flow)))
-    return flow, None if takes is None else takes.form
+    return flow, None if takes is None or takes.unnamed else takes.form  # a row with names is a tuple, too
 
 
 __all__ = ["End", "Executed", "Live", "Local", "Merged", "Node", "SparkPlan", "Work", "shaped"]

@@ -13,7 +13,8 @@ from typing import Any
 
 from penstock.engine.runs.chain import Chain
 from penstock.flow import Branches, Flow, Hole, Pipeline, Sink, pieces, text_of
-from penstock.spark.pipeline.elements import Elements, elements_of, said
+from penstock.run.carrying.walking import Walk, all_of, walked
+from penstock.spark.pipeline.elements import KINDS, Elements, elements_of, said
 from penstock.spark.pipeline.entry import UNSAID, Entry
 from penstock.spark.pipeline.modes import PlanError
 from penstock.spark.pipeline.nodes import End, Executed, Live, Local, Merged, Node, SparkPlan
@@ -37,13 +38,17 @@ def plan(pipeline: Pipeline[Any]) -> SparkPlan | None:
 
 def _has_work(first: Any, rest: Iterable[Any], last: Sink[Any, Any]) -> bool:
     """Tell whether Spark has anything to do."""
-    end = last._chain.source
-    if isinstance(first, Inputs) or isinstance(first._chain.source, SparkSource) or isinstance(end, SparkSink):
+    if isinstance(first, Inputs) or isinstance(first._chain.source, SparkSource):
         return True
-    if any(isinstance(part, Flow) for part in rest):
-        return True
-    branches = end.ends if isinstance(end, Branches) else ()
-    return any(_has_work(first, pieces(each)[:-1], pieces(each)[-1]) for each in branches)
+    waiting = [(rest, last)]
+    while waiting:  # branches may be nested deeper than Python's stack
+        steps, sink = waiting.pop()
+        end = sink._chain.source
+        if isinstance(end, SparkSink) or any(isinstance(part, Flow) for part in steps):
+            return True
+        branches = end.ends if isinstance(end, Branches) else ()
+        waiting.extend((pieces(each)[:-1], pieces(each)[-1]) for each in branches)
+    return False
 
 
 @dataclass(slots=True)
@@ -57,20 +62,24 @@ class _Planner:
 
     def pipeline(self, first: Any, rest: list[Any], last: Sink[Any, Any]) -> Any:
         """Plan all that stands between a source and its ends; return how results are put together."""
-        at, rest = self._begun(first, rest, _following(rest, last))
-        return self._ended(at, rest, last)
+        return walked(self._pipeline(first, rest, last))
 
-    def _stream(self, stream: Stream[Any], then: list[Executed | Frame]) -> int:
+    def _pipeline(self, first: Any, rest: list[Any], last: Sink[Any, Any]) -> Walk[Any]:
+        at, rest = yield self._begun(first, rest, walked(_following(rest, last)))
+        return (yield self._ended(at, rest, last))
+
+    def _stream(self, stream: Stream[Any], then: list[Executed | Frame]) -> Walk[int]:
         """Plan a stream that another node takes."""
         first, *rest = pieces(stream)
-        at, rest = self._begun(first, rest, _first_of(rest) or then)
-        return self._followed(at, rest)
+        at, rest = yield self._begun(first, rest, _first_of(rest) or then)
+        followed: int = yield self._followed(at, rest)
+        return followed
 
-    def _begun(self, first: Any, rest: list[Any], following: list[Executed | Frame]) -> tuple[int, list[Any]]:
+    def _begun(self, first: Any, rest: list[Any], following: list[Executed | Frame]) -> Walk[tuple[int, list[Any]]]:
         """Plan a source; return its number and what is left to be planned behind it."""
         if isinstance(first, Inputs):
-            inputs = tuple(self._stream(each, following) for each in first.streams)
-            return self._node(Node(Merged(), inputs), id(first)), rest
+            inputs = yield all_of(self._stream(each, following) for each in first.streams)
+            return self._node(Node(Merged(), tuple(inputs)), id(first)), rest
         source = first._chain.source
         if isinstance(source, Hole):
             raise PlanError("run: a stream that is given to frame must have a source, got the argument of a @flow")
@@ -89,25 +98,24 @@ class _Planner:
             return known, left
         return self._node(Node(_live(first, following, entry or UNSAID)), id(first)), left
 
-    def _followed(self, at: int, rest: list[Any]) -> int:
+    def _followed(self, at: int, rest: list[Any]) -> Walk[int]:
         """Plan the steps behind a node; return the number of the last."""
         for work, made_of in _grouped(rest):
-            others: tuple[int, ...] = ()
-            if isinstance(work, Frame):
-                others = tuple(self._stream(each, []) for each in work.others)
+            streams = work.others if isinstance(work, Frame) else ()
+            others = yield all_of(self._stream(each, []) for each in streams)
             at = self._node(Node(work, (at, *others)), at, *made_of)
         return at
 
-    def _ended(self, at: int, rest: list[Any], last: Sink[Any, Any]) -> Any:
+    def _ended(self, at: int, rest: list[Any], last: Sink[Any, Any]) -> Walk[Any]:
         end = last._chain.source
         tail: list[Any] = []
         while rest and isinstance(rest[-1], Stage | Joint) and not isinstance(end, SparkSink):
             tail.insert(0, rest.pop())
         numbered = bool(rest) and _is(rest[-1], Numbering) and not isinstance(end, SparkSink | Branches)
-        at = self._followed(at, rest[:-1] if numbered else rest)
+        at = yield self._followed(at, rest[:-1] if numbered else rest)
         if isinstance(end, Branches):
-            parts = [pieces(each) for each in end.ends]
-            return tuple(self._ended(at, [*tail, *each[:-1]], each[-1]) for each in parts)
+            parts = map(pieces, end.ends)
+            return tuple((yield all_of(self._ended(at, [*tail, *each[:-1]], each[-1]) for each in parts)))
         if isinstance(end, SparkSink):
             self.ends.append(End(end, at))
         else:
@@ -125,26 +133,35 @@ class _Planner:
 
     def _elements(self, at: int) -> Elements | None:
         """Return what the rows of a node are, where that is known."""
-        node = self.nodes[at]
-        if isinstance(node.work, Executed):
-            return node.work.gives
-        if isinstance(node.work, Also | Merged):
-            first, *others = (self._elements(each) for each in node.inputs)
-            return first if all(each == first for each in others) else None
-        return None
+        found: Elements | None = None
+        seen = {at}
+        waiting = [at]
+        while waiting:
+            node = self.nodes[waiting.pop()]
+            if isinstance(node.work, Also | Merged):
+                inputs = [each for each in node.inputs if each not in seen]
+                seen.update(inputs)
+                waiting.extend(inputs)
+                continue
+            gives = node.work.gives if isinstance(node.work, Executed) else None
+            if gives is None or (found is not None and gives != found):
+                return None
+            found = gives
+        return found
 
 
 # Sources.
 
 
-def _following(rest: list[Any], last: Sink[Any, Any]) -> list[Executed | Frame]:
+def _following(rest: list[Any], last: Sink[Any, Any]) -> Walk[list[Executed | Frame]]:
     """Return the first step on each way behind a source, by which its rows may be known."""
     found = _first_of(rest)
     end = last._chain.source
     if found or not isinstance(end, Branches):
         return found
-    ways = [pieces(each) for each in end.ends]
-    return [step for way in ways for step in _following([*rest, *way[:-1]], way[-1])]
+    for way in map(pieces, end.ends):
+        found += yield _following([*rest, *way[:-1]], way[-1])
+    return found
 
 
 def _first_of(parts: list[Any]) -> list[Executed | Frame]:
@@ -161,15 +178,20 @@ def _live(part: Stream[Any], following: list[Executed | Frame], entry: Entry) ->
     if entry.schema is not None:
         return Live(part, Schema.of(entry.schema), entry)
     found: Schema | None = None
+    unnamed: Schema | None = None
     for step in following:
         given = step.schema if isinstance(step, Frame) else None if step.takes is None else step.takes.schema
         schema = None if given is None else Schema.of(given)
+        if isinstance(step, Executed) and step.takes is not None and step.takes.unnamed:
+            unnamed = unnamed or schema  # it takes rows with names, too
+            continue
         if found is not None and schema is not None and schema.struct != found.struct:
             raise PlanError(
                 f"run: the rows of {text_of(part)} must have one schema to enter Spark, and its branches take"
                 f" {_columns(found)} and {_columns(schema)}; say which, right behind it: entry(schema)"
             )
         found = found or schema
+    found = found or unnamed
     if found is not None:
         return Live(part, found, entry)
     cure = (
@@ -177,7 +199,7 @@ def _live(part: Stream[Any], following: list[Executed | Frame], entry: Entry) ->
         if not following
         else "give it: frame(fn, schema=...)"
         if isinstance(following[0], Frame)
-        else "annotate it: @flow def name(xs: Stream[A]) -> Stream[B], A a dataclass or one of str, int, float, bool"
+        else f"annotate it: @flow def name(xs: Stream[A]) -> Stream[B], A {KINDS}"
     )
     raise PlanError(f"run: the rows of {text_of(part)} must have a schema to enter Spark; {cure}")
 
@@ -256,7 +278,7 @@ def _given(name: str, given: Any) -> Elements:
     if found is None:
         raise PlanError(
             f"run: what {name} gives must be known, got {said(given)}; annotate it:"
-            " @flow def name(xs: Stream[A]) -> Stream[B], B a dataclass or one of str, int, float, bool"
+            f" @flow def name(xs: Stream[A]) -> Stream[B], B {KINDS}"
         )
     return found
 

@@ -16,8 +16,9 @@ from typing import Any
 from pyspark.sql import DataFrame, DataFrameWriter
 
 from penstock.spark.egress.decoding import Decode, decoder
+from penstock.spark.egress.remembering import keep_states, stateful_steps
 from penstock.spark.pipeline.build import Built, OfBatch
-from penstock.spark.pipeline.modes import Closing, chosen, keep_states, stateful_steps, watermarked, works
+from penstock.spark.pipeline.modes import Closing, chosen, watermarked, works
 from penstock.spark.pipeline.nodes import End, Local, SparkPlan
 from penstock.spark.pipeline.steps import Also, Frame, SparkSink, called
 from penstock.spark.pipeline.tagged import pairs, tagged, untagged
@@ -74,11 +75,16 @@ def divided(built: Built) -> list[Query]:
 
 def said(plan: SparkPlan, at: int) -> str | None:
     """Return the output mode that was said last on the way to a node."""
-    node = plan.nodes[at]
-    if isinstance(node.work, Frame) and node.work.mode is not None:
-        return node.work.mode
-    modes = (said(plan, each) for each in node.inputs)
-    return next((mode for mode in modes if mode is not None), None)
+    seen: set[int] = set()
+    waiting = [at]
+    while waiting:
+        number = waiting.pop()
+        node = plan.nodes[number]
+        if isinstance(node.work, Frame) and node.work.mode is not None:
+            return node.work.mode
+        seen.add(number)
+        waiting.extend(each for each in reversed(node.inputs) if each not in seen)
+    return None
 
 
 def _portion(built: Built, at: int, end: int | None) -> Portion:

@@ -16,6 +16,7 @@ from penstock.flow import Pipeline
 from penstock.run import InProcess, Plan, PlannedProgress, Progress, Run
 from penstock.run.carrying.committing import check_told
 from penstock.run.carrying.hidden import refuse_what_is_hidden
+from penstock.run.carrying.walking import Walk, all_of, walked
 from penstock.run.result import Settle
 from penstock.spark.pipeline.build import Built
 from penstock.spark.pipeline.checkpoint import check_writable, claim, is_spooled
@@ -26,7 +27,8 @@ from penstock.spark.pipeline.plan import plan
 from penstock.spark.pipeline.queries import Query, divided, output
 from penstock.spark.pipeline.work import Work
 from penstock.spark.session.held import HeldSession
-from penstock.spark.wire.failure import without_jvm
+from penstock.spark.versions.active_sessions import be_active
+from penstock.spark.wire.failure import without_jvm, without_trace
 from penstock.spark.wire.places import folder, here
 from penstock.spark.wire.storage import Folder
 
@@ -64,7 +66,7 @@ def _started(
     open_spark: Callable[[], HeldSession],
     checkpoint: str | Path | None,
     close_spark: Callable[[HeldSession], None],
-    told: Callable[[Exception], Exception] = lambda error: error,
+    told: Callable[[Exception], Exception] = without_trace,
 ) -> Run[Any]:
     """Start a pipeline; `told` makes what callers see of an error."""
     found = plan(pipeline)
@@ -93,7 +95,7 @@ class OnSpark:
         open_spark: Callable[[], HeldSession],
         checkpoint: str | Path | None,
         close_spark: Callable[[HeldSession], None],
-        told: Callable[[Exception], Exception] = lambda error: error,
+        told: Callable[[Exception], Exception] = without_trace,
     ) -> None:
         self._told = told
         self._plan = found
@@ -131,6 +133,7 @@ class OnSpark:
 
     def _start(self, settle: Settle) -> None:
         spark = self._spark = self._open_spark()
+        be_active(spark.session)
         self._links = _links_of(spark)
         refuse_what_is_hidden()
         self._inlets.context = copy_context()
@@ -211,7 +214,7 @@ class OnSpark:
             whole = self._ended == len(self._works)
         if whole:
             self._well = True
-            settle(_put_together(self._plan.result, self._results), None)
+            settle(walked(_put_together(self._plan.result, self._results)), None)
 
     def stop(self) -> None:
         """End the live sources, whose rows go on to the end; a query of Spark ends after its micro-batch."""
@@ -307,8 +310,10 @@ def _links_of(spark: HeldSession) -> tuple[tuple[str, str], ...]:
     return (("Spark's jobs", f"{address}/jobs/"), ("Spark's queries", f"{address}/StreamingQuery/"))
 
 
-def _put_together(shape: Any, results: dict[int, Any]) -> Any:
-    return tuple(_put_together(each, results) for each in shape) if isinstance(shape, tuple) else results[shape]
+def _put_together(shape: Any, results: dict[int, Any]) -> Walk[Any]:
+    if not isinstance(shape, tuple):
+        return results[shape]
+    return tuple((yield all_of(_put_together(each, results) for each in shape)))
 
 
 def _summed(reports: list[Progress]) -> Progress:

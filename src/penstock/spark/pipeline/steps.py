@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from penstock.engine.runs.chain import Chain
-from penstock.engine.weaving.blame import blamed, place_of
+from penstock.engine.weaving.blame import blamed, operator_name, place_of
 from penstock.engine.words.arguments import function_given
 from penstock.flow import EngineName, Flow, Hole, Sink
-from penstock.spark.pipeline.modes import MODES
-from penstock.spark.session.embedded import EMBEDDED
+from penstock.spark.pipeline.modes import MODES, PlanError
+from penstock.spark.session.embedded import EMBEDDED, only_on_spark
+from penstock.spark.versions.query_ends import PREFIX
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 from penstock.stream import Stream
@@ -28,10 +29,6 @@ T = TypeVar("T")
 _HOLE = Chain(Hole())
 
 
-def _refuse(name: str) -> TypeError:
-    return TypeError(f"{name}: this step runs on Spark; end the pipeline with a Sink and run() it")
-
-
 @dataclass(frozen=True, slots=True)
 class Frame(Source[Any]):
     """A DataFrame step after a stream; a pipeline runs it on Spark."""
@@ -45,7 +42,7 @@ class Frame(Source[Any]):
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Refuse to run in this process."""
-        raise _refuse("frame")
+        raise only_on_spark("frame")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +54,7 @@ class SparkSource(Source[Any]):
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Refuse to run in this process."""
-        raise _refuse("spark_source")
+        raise only_on_spark("spark_source")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +67,7 @@ class SparkSink(Source[Any]):
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Refuse to run in this process."""
-        raise _refuse("spark_sink")
+        raise only_on_spark("spark_sink")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +80,7 @@ class Also(Source[Any]):
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Refuse to run in this process."""
-        raise _refuse("also")
+        raise only_on_spark("also")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +92,7 @@ class Numbering(Source[Any]):
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Refuse to run in this process."""
-        raise _refuse("numbered")
+        raise only_on_spark("numbered")
 
 
 def frame(
@@ -128,6 +125,10 @@ def frame(
     return Flow(Chain(Frame(_HOLE, fn, schema, mode, others)))
 
 
+_COMPUTED = ("Queries with streaming sources must be executed", f"Failed to find the data source: {PREFIX}")
+"""What Spark says where a streaming DataFrame is computed as if it were a batch."""
+
+
 def called(step: Frame | SparkSource | SparkSink | Also, *given: Any) -> Any:
     """Call the function of a step; an error notes which function it was and where that stands."""
     try:
@@ -135,7 +136,13 @@ def called(step: Frame | SparkSource | SparkSink | Also, *given: Any) -> Any:
     except Exception as error:
         if not place_of(step.fn):  # a part of penstock, whose errors say where they come from
             raise
-        raise blamed(error, step, step.fn)  # noqa: B904  it is the same error
+        found = error
+        if any(word in str(error) for word in _COMPUTED):
+            found = PlanError(
+                f"{operator_name(step)}: the function has asked for the rows of a stream, as by collect, count or show,"
+                " and these come when the run goes on; return a DataFrame, and take its rows by also(write) or a sink"
+            )
+        raise blamed(found, step, step.fn)  # noqa: B904  it is the same error
 
 
 def spark_source(fn: Callable[[SparkSession], DataFrame]) -> Stream[Any]:

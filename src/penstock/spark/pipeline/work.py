@@ -51,7 +51,7 @@ class Work:
         self._goes_on = goes_on
         self.folder = checkpoint if checkpoint is None or not number else checkpoint / f"branch-{number + 1}"
         self._closing = Closing(spark.session, spark.gate, f"penstock_{secrets.token_hex(6)}")
-        self.together = Together(self._finish)
+        self.together = Together(self._finish, goes_on)
         self._exit = Valve()
         self._batches: Batches | None = None
         self._local = True

@@ -67,4 +67,5 @@ def hung_up(sock: Any) -> None:
 if __name__ == "__main__":
     runpy.run_path(str(Path(__file__).with_name("light.py")))["lighten"](Path(__file__).parents[2])
     daemon.worker = worker
+    _modules = len(sys.modules)  # forked from the nursery, it has all that its workers need, set aside already
     daemon.manager()

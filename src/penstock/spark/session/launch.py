@@ -148,9 +148,12 @@ def settings(master: str, ui: bool) -> dict[str, str]:
     found = {
         "spark.ui.enabled": text_of(ui),
         "spark.ui.showConsoleProgress": "false",
-        _OPTIONS: f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.properties').as_uri()}",
+        # By what the thread that starts a query inherits to it, the log knows a query of ours.
+        _OPTIONS: f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.properties').as_uri()}"
+        " -Dlog4j2.isThreadContextMapInheritable=true",
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.timeType.enabled": "true",  # Spark knows the type since 4.1 and refuses it unless this is said
     }
     if _stays_here(master):
         found |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}

@@ -53,6 +53,11 @@ class Standing(Protocol):
         """Return of each run: what it is, how often it was asked, whether it has more to offer, whether it ended."""
         ...
 
+    @property
+    def stays(self) -> bool:
+        """Tell whether they were stopped, so that their end is none: another run goes on with what is open."""
+        ...
+
 
 @runtime_checkable
 class Waking(Protocol):
@@ -74,7 +79,12 @@ class EndDoor:
         self._told = False
 
     def act(self, call: DoorCall, verb: str, body: Message, /) -> Message:
-        """Answer a planner: `over` if all has ended, `known` unless a stream that is yet to be asked may have ended."""
+        """Answer a planner: `over` if all has ended, `known` unless a stream that is yet to be asked may have ended.
+
+        Streams that were stopped have no end that would be told, which is `stays`.
+        """
+        if self.stays:
+            return {"over": False, "known": True, "stays": True}
         standing = [one for door in self._watched() for one in door.standing()]
         over = bool(standing) and all(ended for _, _, _, ended in standing)
         # A stream that Spark has not asked since the last time is asked right after this, and may have no more then.
@@ -89,6 +99,11 @@ class EndDoor:
         behind = [one for door in self._watched() for one in door.standing()]
         over = bool(behind) and all(ended for _, _, _, ended in behind)
         return [(self, self._polls, over and not self._told, over and self._told)]
+
+    @property
+    def stays(self) -> bool:
+        """Tell whether one of its streams was stopped, so that another run goes on with what is open."""
+        return not self._told and any(door.stays for door in self._watched())
 
     def needed(self, admitted: Container[str]) -> bool:
         """Tell whether one of its streams can still be read."""
@@ -124,7 +139,7 @@ class EndReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._address = address
         self._buckets = buckets
         self._ticks = ticks
-        self._until_end = self._told = self._looked = False
+        self._until_end = self._told = self._stays = self._looked = False
         self._open = ExitStack()
         self._caller: Caller | None = None
 
@@ -145,7 +160,7 @@ class EndReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._told:
             return start
         found = start if self._address is None else self._ended(self._address, start)
-        if self._ticks is None:
+        if self._ticks is None or self._stays:
             return found
         now, last = time.time(), start.get("at", 0.0)
         due = now - last >= self._ticks
@@ -161,6 +176,7 @@ class EndReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._caller is None:
             self._caller = self._open.enter_context(address.connect())
         answer = self._caller.act("over")
+        self._stays = bool(answer.get("stays"))
         if answer["over"]:
             self._told = True
             return {**start, "end": start["end"] + 1}

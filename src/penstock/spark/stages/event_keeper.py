@@ -15,8 +15,8 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 from penstock.flow import Flow
-from penstock.spark.stages.event_time import KeyByTime, Timed, seconds_in
-from penstock.spark.stages.keeper import DONE, KEY, STATE, Keeper, rank
+from penstock.spark.stages.event_time import KeyByTime, Timed, rank, seconds_in
+from penstock.spark.stages.keeper import DONE, KEY, STATE, Keeper
 from penstock.spark.stages.reading_states import read
 from penstock.spark.stages.states import written
 from penstock.spark.stages.timekeeping import Timekeeper
@@ -56,6 +56,7 @@ class EventKeeper(Keeper):
     def _moved(self, rows: Iterator[Any], timer_values: Any, *, rang: bool = False) -> Iterator[Any]:
         times = self._watermarks
         times.begin(timer_values.getCurrentWatermarkInMs() / 1000)
+        times.now = times.now or float("-inf")  # Spark's watermark is 1970 until there is one
         set_for = None if rang else times.first
         ends, found = False, dict[str, list[Timed]]()
         for row in rows:
@@ -135,8 +136,8 @@ class EventKeeper(Keeper):
 
 
 def _milliseconds(seconds: float) -> int:
-    """Return the moment that a watermark has to be later than."""
-    return floor(seconds * 1000)
+    """Return the moment that a watermark has to be later than, which none is before 1970."""
+    return max(0, floor(seconds * 1000))
 
 
 __all__ = ["EventKeeper"]

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import datetime as dt
 import heapq
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, count, groupby
 from operator import itemgetter
 from typing import Any
 
+from penstock.bridges.shared.columns import short
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.signals import Failed, Next
 from penstock.flow import Flow
@@ -170,11 +171,11 @@ class _TimesHere:
         at = _seconds(_field(row, self._time), self._time)
         if at < self._watermark:
             return
-        name = tuple(_field(row, key) for key in self._keys)
+        name = _named(tuple(_field(row, key) for key in self._keys))
         known = self._known.get(name)
         if known is None:
             known = self._known[name] = KeyByTime(self._flow)
-        known.add([(at, tuple(_field(row, column) for column in self._order), row)])
+        known.add([(at, tuple(rank(_field(row, column)) for column in self._order), row)])
         self._note(known)
         self._watermark = max(self._watermark, at - self._behind)
         looked_at = dict[int, KeyByTime]()
@@ -193,8 +194,27 @@ class _TimesHere:
 
 
 def _field(row: Any, name: str) -> Any:
-    """Return a column of a row that is an object with attributes, or a mapping."""
-    return row[name] if isinstance(row, dict) else getattr(row, name)
+    """Return a column of a row that is an object with attributes, a mapping, or a tuple, whose columns Spark names."""
+    try:
+        if type(row) is tuple:
+            return {f"_{place}": value for place, value in enumerate(row, 1)}[name]
+        return row[name] if isinstance(row, Mapping) else getattr(row, name)
+    except (AttributeError, KeyError) as error:
+        raise StageError(f"keyed_by: column {name!r} must be in each row, got {short(row)}") from error
+
+
+def _named(key: tuple[Any, ...]) -> Any:
+    """Return what a key is found by, also where it holds lists."""
+    try:
+        hash(key)
+    except TypeError:
+        return repr(key)
+    return key
+
+
+def rank(value: Any) -> tuple[bool, bool, Any]:
+    """Return what a value of a column is sorted by, as Spark would."""
+    return (value is not None, value != value, value)  # None first and NaN last  # noqa: PLR0124
 
 
 def _seconds(value: object, name: str) -> float:
@@ -203,4 +223,4 @@ def _seconds(value: object, name: str) -> float:
     raise StageError(f"keyed_by: time {name!r} must be a datetime, got {value!r}")
 
 
-__all__ = ["KeyByTime", "Timed", "seconds_in", "timed_function", "times_here"]
+__all__ = ["KeyByTime", "Timed", "rank", "seconds_in", "timed_function", "times_here"]

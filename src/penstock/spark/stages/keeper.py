@@ -14,6 +14,7 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 from penstock.bridges.shared.columns import values_of
 from penstock.engine.weaving.blame import add_note
 from penstock.flow import Flow
+from penstock.spark.stages.event_time import rank
 from penstock.spark.stages.piecewise import ChainInPieces, WallClock
 from penstock.spark.stages.reading_states import parted, read
 from penstock.spark.stages.refusals import StageError
@@ -216,9 +217,4 @@ def _by_key(pieces: list[Any], reader: Callable[[Any], Iterator[Any]], order: tu
     return found
 
 
-def rank(value: Any) -> tuple[bool, bool, Any]:
-    """Return what a value of a column is sorted by, as Spark would."""
-    return (value is not None, value != value, value)  # None first and NaN last  # noqa: PLR0124
-
-
-__all__ = ["DONE", "KEY", "STATE", "Keeper", "rank"]
+__all__ = ["DONE", "KEY", "STATE", "Keeper"]

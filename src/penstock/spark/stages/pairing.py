@@ -41,7 +41,7 @@ def both(left: DataFrame, right: DataFrame) -> DataFrame:
     from pyspark.sql import functions  # noqa: PLC0415  few use it
 
     for df in (left, right):
-        if "side" in df.columns:
+        if "side" in map(str.lower, df.columns):  # Spark does not tell them apart
             raise SchemaError("both: column 'side' must not be there already; rename it", field="side")
     marked = [df.withColumn("side", functions.lit(side)) for side, df in enumerate((left, right))]
     return marked[LEFT].unionByName(marked[RIGHT], allowMissingColumns=True)

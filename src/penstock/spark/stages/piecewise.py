@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock
 from penstock.engine.runs.chain import Chain
 from penstock.engine.weaving.blame import blamed, operator_name
-from penstock.engine.weaving.stepping import SteppingRun
 from penstock.errors import OverflowedError
 from penstock.flow import Flow, Hole
+from penstock.run.pieces.stepping import SteppingRun
 from penstock.spark.stages.executing import Turns
 from penstock.spark.stages.refusals import StageError, check_stream
 from penstock.spark.stages.verdicts import in_line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -11,11 +12,11 @@ from pyspark.sql.types import TimestampType
 from penstock.bridges.shared.columns import SchemaError
 from penstock.engine.places.clocks import SYSTEM_CLOCK
 from penstock.engine.runs.chain import Chain, inner_chains
-from penstock.engine.runs.graft import graft
 from penstock.engine.weaving.blame import describe, operator_name
-from penstock.engine.weaving.stepping import is_woken
 from penstock.errors import PenstockError
 from penstock.flow import Elsewhere, Hole
+from penstock.run.graft import graft
+from penstock.run.pieces.stepping import is_woken
 from penstock.spark.stages.scopes import Scoped
 from penstock.spark.stages.verdicts import BETWEEN, NO_VALUE, Extent, gives_streams, has_hole, line_of, refusal
 from penstock.spark.wire.schema import Schema
@@ -169,12 +170,21 @@ def check_columns(source: Schema, scope: Scoped) -> None:
         if name not in source.names:
             raise SchemaError(f"keyed_by: column {name!r} must be one of {list(source.names)}", field=name)
     for name in scope.keys:
-        if pa.types.is_floating(source.arrow.field(name).type):
-            # -0.0 and 0.0, and one NaN and another, are one key to some parts of Spark and two to others.
-            raise SchemaError(f"keyed_by: key {name!r} must not be a floating-point number", field=name)
+        # -0.0 and 0.0, one NaN and another, and maps are one key to some parts of Spark and two to others.
+        for unlike, what in ((pa.types.is_floating, "a floating-point number"), (pa.types.is_map, "a map")):
+            if _has(source.arrow.field(name).type, unlike):
+                raise SchemaError(
+                    f"keyed_by: key {name!r} must not be or hold {what}; make a whole number or a text of it before",
+                    field=name,
+                )
     if scope.time is not None and not isinstance(source.struct[scope.time].dataType, TimestampType):
         kind = source.struct[scope.time].dataType.simpleString()
         raise SchemaError(f"keyed_by: time {scope.time!r} must be a timestamp, got {kind}", field=scope.time)
+
+
+def _has(kind: pa.DataType, unlike: Callable[[pa.DataType], bool]) -> bool:
+    """Tell whether a type is of a kind, or holds one that is."""
+    return unlike(kind) or any(_has(kind.field(place).type, unlike) for place in range(kind.num_fields))
 
 
 __all__ = [

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
-from penstock.engine.weaving.stepping import keeps_state
 from penstock.flow import EngineName, Flow, text_of
+from penstock.run.pieces.stepping import keeps_state
 from penstock.spark.session.embedded import EMBEDDED
 from penstock.spark.stages.verdicts import gives_streams, in_line
 from penstock.spec.interfaces import Subscriber

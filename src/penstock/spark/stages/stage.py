@@ -20,7 +20,7 @@ from penstock.spark.stages.refusals import (
     check_times,
     scope_of,
 )
-from penstock.spark.wire.schema import Form, Schema
+from penstock.spark.wire.schema import Form, Schema, addressed
 
 
 def stage(
@@ -42,6 +42,7 @@ def stage(
     def step(df: DataFrame) -> DataFrame:
         source = Schema.of(df.schema)
         source.reader(rows)  # refuses a form that does not fit here, instead of in a task
+        df = addressed(df)
         keys = scope.keys if scope is not None else ()
         if keys:
             assert scope is not None
@@ -51,7 +52,9 @@ def stage(
 
                 return keyed_stream(df, inner, source, schema, rows, scope)
             timed = () if scope.time is None else (scope.time,)
-            df = df.repartition(*keys).sortWithinPartitions(*keys, *timed, *scope.order_by)
+            by = dict(zip(source.names, df.columns, strict=True))
+            df = df.repartition(*map(by.__getitem__, keys))
+            df = df.sortWithinPartitions(*map(by.__getitem__, (*keys, *timed, *scope.order_by)))
         places = tuple(source.names.index(name) for name in keys)
         if scope is not None and scope.time is not None:
             from penstock.spark.stages.event_time import timed_function  # noqa: PLC0415  few go by it

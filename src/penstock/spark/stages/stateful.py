@@ -1,6 +1,6 @@
 """stateful: keyed_by on a streaming DataFrame, a Flow whose states Spark keeps key by key between micro-batches.
 
-The steps of the Flow run piece by piece (`engine/weaving/stepping.py`): the rows that a micro-batch has for a key are
+The steps of the Flow run piece by piece (`run/pieces/stepping.py`): the rows that a micro-batch has for a key are
 one piece, and what the steps remember of a key is a value that Spark has in the meantime. Keys are put into a fixed
 number of buckets by their names: Spark groups by bucket, and a bucket has the states of its keys in a map. So a
 micro-batch costs one call for each bucket instead of one for each key, and the end of the stream reaches all keys.
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -26,8 +27,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, StructField, StructType, TimestampType
 
 from penstock.bridges.shared.columns import SchemaError
-from penstock.engine.weaving.stepping import SteppingRun
 from penstock.flow import Flow
+from penstock.run.pieces.stepping import SteppingRun
 from penstock.spark.session.java import SparkSetupError
 from penstock.spark.stages.ends import CARRIED, end_of
 from penstock.spark.stages.event_keeper import EventKeeper
@@ -55,6 +56,8 @@ _DEFAULT_STORE = "org.apache.spark.sql.execution.streaming.state.HDFSBackedState
 _MADE = StructType([StructField("rows", BinaryType(), False)])
 _TIMED = StructType([*CARRIED, StructField("at", TimestampType(), True)])
 """The same with the latest of their times, by which Spark moves the watermark."""
+_BEGINNING = datetime.fromtimestamp(0, UTC)
+_TICK = timedelta(milliseconds=1)
 
 
 def keyed_stream(
@@ -99,7 +102,7 @@ def keyed_stream(
     else:
         timed = EventKeeper(flow, carried, target, rows, order, time)
         pieces = df.mapInArrow(_together(carried, places, time), _TIMED)
-        pieces = pieces.withWatermark("at", f"{round(scope.watermark * 1000)} milliseconds")
+        pieces = pieces.withWatermark("at", f"{round(scope.watermark * 1000) + 1} milliseconds")
         made = _kept(
             pieces, None if end is None else end.selectExpr("*", "CAST(NULL AS TIMESTAMP) AS at"), timed, "EventTime"
         )
@@ -136,10 +139,11 @@ def _together(
     carried: Schema, places: tuple[int, ...], time: int | None = None
 ) -> Callable[[RecordBatches], RecordBatches]:
     """Return a function for mapInArrow that makes one row of all rows of a bucket in a batch, with the latest time."""
+    names = list(carried.names)  # Spark may call the columns otherwise
 
     def run(batches: RecordBatches) -> RecordBatches:
         for batch in batches:
-            yield _by_bucket(carried.fitted(batch), places, time)
+            yield _by_bucket(carried.fitted(batch.rename_columns(names)), places, time)
 
     return run
 
@@ -162,12 +166,21 @@ def _by_bucket(batch: Any, places: tuple[int, ...], time: int | None) -> Any:
         part = ordered.slice(first, len(rows))
         parts.append(part.serialize().to_pybytes())
         if time is not None:
-            moments.append(max(filter(None, part.column(time).to_pylist()), default=None))
+            moments.append(_on_spark(max(filter(None, part.column(time).to_pylist()), default=None)))
         first += len(rows)
     made = {"bucket": pa.array(groups, pa.int32()), "rows": pa.array(parts, pa.binary())}
     if time is not None:
         made["at"] = pa.array(moments, batch.schema.field(time).type)
     return pa.RecordBatch.from_pydict(made)
+
+
+def _on_spark(moment: datetime | None) -> datetime | None:
+    """Return the time by which Spark moves the watermark, and leaves out what is late.
+
+    To Spark what stands at the watermark is late, as is all that is older than 1970, where the watermark begins. So
+    each is a millisecond later there, and the watermark is one more behind.
+    """
+    return None if moment is None else max(moment, _BEGINNING) + _TICK
 
 
 def _keys(batch: Any, places: tuple[int, ...]) -> Iterator[str]:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
-from penstock.engine.runs.chain import Chain, inner_chains
-from penstock.engine.weaving.stepping import is_woken
+from penstock.engine.runs.chain import Chain, from_the_inside, inner_chains
 from penstock.flow import Hole
+from penstock.run.pieces.stepping import is_woken
 from penstock.stage import Joint, Sight, Source, Stage, Step, Tie
 
 
@@ -135,11 +135,15 @@ def in_line(chain: Chain) -> tuple[Source[Any], tuple[Step | Source[Any], ...]]:
 
 def line_of(chain: Chain) -> Iterator[tuple[Step | Source[Any], int, int]]:
     """Return the sources and steps that the rows pass, from the first on; a step with its number, and how many."""
+    read: dict[int, bool] = {}
+    for each in from_the_inside(chain, inner_chains):
+        inner = inner_chains(each.source)
+        read[id(each)] = isinstance(each.source, Hole) or any(read[id(one)] for one in inner)
     waiting, chains = [chain], list[Chain]()
     while waiting:
         at = waiting.pop()
         chains.append(at)
-        waiting.extend(inner for inner in inner_chains(at.source) if has_hole(inner))
+        waiting.extend(inner for inner in inner_chains(at.source) if read[id(inner)])
     for at in reversed(chains):
         if not isinstance(at.source, Hole):
             yield at.source, 0, len(at.steps)

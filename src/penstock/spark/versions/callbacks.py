@@ -1,8 +1,9 @@
 """callbacks: the calls of a query into this process, and what PySpark leaves of them when the query has ended.
 
 Spark calls the function of `foreachBatch` by a separate connection for each query, and a thread serves it here. PySpark
-ends neither with the query. The function itself is held until the JVM collects what stands for it there, which it never
-does while this process holds the query by way of the function.
+ends neither with the query, and the JVM keeps its end of the connection, also when that was closed here. The function
+itself is held until the JVM collects what stands for it there, which it never does while this process holds the query
+by way of the function.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class BatchCall:
     def __init__(self, fn: Callable[[DataFrame, int], object]) -> None:
         self._fn: Callable[[DataFrame, int], object] | None = fn
         self._connection: Any = None
+        self._gateway: Any = None
         self._query: str | None = None
         self._raised: Exception | None = None
 
@@ -39,7 +41,7 @@ class BatchCall:
             raise PenstockError("foreachBatch: the query of this function has ended")
         if self._query is None:
             context: Any = frame.sparkSession.sparkContext
-            self._connection = _connection_of(context)
+            self._connection, self._gateway = _connection_of(context), context._gateway
             self._query = str(context.getLocalProperty(_QUERY))
             _called[self._query] = self
         try:
@@ -57,10 +59,13 @@ class BatchCall:
         if self._query is not None and _called.get(self._query) is self:
             del _called[self._query]
         connection, self._connection = self._connection, None
+        gateway, self._gateway = self._gateway, None
         line = getattr(connection, "socket", None)
         if line is not None:
             with suppress(OSError):
+                port = line.getpeername()[1]
                 line.shutdown(socket.SHUT_RDWR)  # its thread reads the end, and closes it
+                _close_there(gateway, port)
 
 
 def _connection_of(context: Any) -> Any:
@@ -68,6 +73,28 @@ def _connection_of(context: Any) -> Any:
     find = getattr(context._gateway._gateway_client, "get_thread_connection", None)
     found = None if find is None else find()
     return None if found is None or found.initiated_from_client else found
+
+
+def _close_there(gateway: Any, port: int) -> None:
+    """Close the JVM's end of a connection, which has this port there."""
+    with suppress(Exception):  # where a session lets no one look inside, or is closed, it stays
+        client = gateway.java_gateway_server.getCallbackClient()
+        lock, kept = (_inherited(client, name) for name in ("lock", "connections"))
+        lock.lock()
+        try:
+            found = [one for one in kept.toArray() if one.getSocket().getLocalPort() == port]
+            for one in found:
+                kept.remove(one)
+        finally:
+            lock.unlock()
+        for one in found:
+            one.shutdown()
+
+
+def _inherited(owner: Any, name: str) -> Any:
+    field = owner.getClass().getSuperclass().getDeclaredField(name)
+    field.setAccessible(True)
+    return field.get(owner)
 
 
 def let_go(query: Any) -> None:

@@ -48,6 +48,10 @@ class ExecutorError(PenstockError):
         return (executor_error, (self.kind, self.message, self.remote_traceback))
 
 
+class StoppedShortError(PenstockError):
+    """The error that a stream was stopped before rows came that its checkpoint has planned; another run has them."""
+
+
 _made: dict[type[Exception], type[ExecutorError]] = {}
 
 
@@ -148,19 +152,43 @@ def from_spark(error: Exception) -> Exception:
     text = str(error)
     start = text.rfind("Traceback (most recent call last):")
     if start < 0:
-        return error
+        return without_trace(error)
     lines = text[start:].splitlines()
     own = next((index for index, line in enumerate(lines) if index and line and not line[0].isspace()), None)
     if own is None:
-        return error
+        return without_trace(error)
     rest = lines[own:]
     stop = next((index for index, line in enumerate(rest) if index and _AFTER.match(line)), len(rest))
     found = _LAST_LINE.match("\n".join(rest[:stop]).strip())
     if found is None:
-        return error
+        return without_trace(error)
     made = executor_error(found["kind"], found["message"] or "", "\n".join(lines[: own + stop]))
     made.__cause__ = error
     return made
+
+
+_TASK = re.compile(r"most recent failure: Lost task [^\n]*? executor [^\n]*?\): ")
+_CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+(?:: |$)")
+_LOST = "Python worker exited unexpectedly"
+_WORKER_LOST = (
+    "a Python worker of an executor has ended without an exception: it has crashed, was killed, perhaps for want of"
+    " memory, or was left by os._exit; with spark.python.worker.faulthandler.enabled=true it prints where it crashed"
+)
+
+
+def without_trace(error: Exception) -> Exception:
+    """Return an exception that PySpark passes on as the JVM prints it, in words alone; others as they are."""
+    from pyspark.errors import PySparkException  # noqa: PLC0415  to import this module stays light
+
+    if isinstance(error, PySparkException) or getattr(error, "java_exception", None) is None:
+        return error
+    said = str(error).partition("\n")[2].partition("\n\tat ")[0].removeprefix(": ")
+    message = _CLASS.sub("", _TASK.split(said)[-1].strip()).strip()
+    lost = _LOST in said
+    made: Exception = ExecutorError("WorkerLost", _WORKER_LOST, "") if lost else PySparkException(message or said)
+    for note in getattr(error, "__notes__", ()):
+        made.add_note(note)
+    return made.with_traceback(error.__traceback__)
 
 
 def without_jvm(error: Exception) -> Exception:
@@ -168,6 +196,7 @@ def without_jvm(error: Exception) -> Exception:
     from pyspark.errors import PySparkException  # noqa: PLC0415  to import this module stays light
     from pyspark.errors.exceptions.captured import CapturedException  # noqa: PLC0415
 
+    error = without_trace(error)
     if not isinstance(error, CapturedException) and getattr(error, "java_exception", None) is None:
         return error
     kinds = (kind for kind in type(error).__mro__ if kind.__module__ == PySparkException.__module__)

@@ -7,11 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from penstock.bridges.shared.rows import as_tuples, columns_of
+
+_OWN_WORDS = {"_asdict", "_field_defaults", "_fields", "_make", "_replace"}
+"""What named tuples have themselves; a column of that name is read by its position."""
 
 
 class Columns:
@@ -43,10 +47,34 @@ def row_type(names: tuple[str, ...]) -> type[Any]:
         """One row, by name and by position."""
 
         __slots__ = ()
+        _fields = names  # type: ignore[assignment]  # names known only now
 
         def __reduce__(self) -> tuple[Callable[..., Any], tuple[tuple[str, ...], tuple[Any, ...]]]:
             return (_row, (names, tuple(self)))
 
+    return Row if plain._fields == names else _renamed(Row, names)
+
+
+def _renamed(row: type[Any], names: tuple[str, ...]) -> type[Any]:
+    """Let a class have names that a named tuple cannot have, such as Spark's own `_1`, in place of its numbers."""
+
+    class Row(row):  # type: ignore[misc]  # a class known only now
+        """One row, by name and by position."""
+
+        __slots__ = ()
+
+        def _replace(self, /, **values: Any) -> Any:
+            made = self._make(map(values.pop, names, self))
+            if values:
+                raise ValueError(f"row: fields must be of {list(names)}, got {list(values)}")
+            return made
+
+        def __repr__(self) -> str:
+            return f"Row({', '.join(map('{}={!r}'.format, names, self))})"
+
+    for place, name in enumerate(names):
+        if name not in _OWN_WORDS and not name.startswith("__"):
+            setattr(Row, name, property(itemgetter(place)))
     return Row
 
 

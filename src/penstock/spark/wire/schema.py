@@ -7,7 +7,7 @@ import decimal
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
@@ -20,6 +20,9 @@ from penstock.spark.versions.arrow_types import TIME, arrow_schema, spark_struct
 from penstock.spark.wire.ddl import struct_of
 from penstock.spark.wire.rows import AsNamed, row_type
 from penstock.spark.wire.sorting import sort_out
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 Described: TypeAlias = "Schema | type[Any] | pa.Schema | spark.StructType | str"
 """What a schema can be made from: a dataclass or NamedTuple, an Arrow or a Spark schema, or `name type, ...`."""
@@ -138,6 +141,18 @@ class Schema:
         return AsRecords(form, self.names)
 
 
+def addressed(df: DataFrame) -> DataFrame:
+    """Return a DataFrame whose columns PySpark can address by their names, where rows are read by position.
+
+    It takes a dot in a name for a way into a struct and backticks for quotes, and does not tell `a` from `A`.
+    """
+    columns = df.columns
+    plain = not any("." in name or "`" in name for name in columns)
+    if plain and len({name.lower() for name in columns}) == len(columns):
+        return df
+    return df.toDF(*map("column{}".format, range(len(columns))))
+
+
 # Describing.
 
 
@@ -145,7 +160,10 @@ def _of_struct(struct: spark.StructType, row: type[Any] | None) -> Schema:
     names = struct.names
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise SchemaError(f"schema: names must be unique, got {twice[0]!r} twice", field=twice[0])
+        raise SchemaError(
+            f"schema: names must be unique, got {twice[0]!r} twice; rename one of them, or drop it, as after a join",
+            field=twice[0],
+        )
     if not names:
         raise SchemaError("schema: must have at least one field, got none")
     try:
@@ -214,4 +232,4 @@ def _cast(array: pa.Array, field: pa.Field) -> pa.Array:
         raise SchemaError(message, field=field.name, expected=expected) from error
 
 
-__all__ = ["Described", "Form", "Schema", "SchemaError", "is_record", "row_type"]
+__all__ = ["Described", "Form", "Schema", "SchemaError", "addressed", "is_record", "row_type"]
