@@ -16,12 +16,14 @@ from penstock import Stream
 from scripts.operator_notes import page
 
 FILE = Path(__file__).parent.parent / "src" / "penstock" / "coming_from.tsv"
+PYTHON = "Python"
 LIBRARIES = {
     "RxPY": "reactivex",
     "Reactor": "Reactor",
     "Pekko Streams": "Pekko Streams",
     "aiostream": "aiostream",
     "pandas and PySpark": "pandas, PySpark",
+    "Python": PYTHON,
 }
 """The sections of the page, and what their readers type or say."""
 _ROW = re.compile(r"^\| (?!-|:)(.+?) \| (.+) \|$", re.MULTILINE)
@@ -73,9 +75,14 @@ def names() -> dict[str, str]:
                         libraries = found.setdefault(name, {}).setdefault(spoken(ours), [])
                         libraries.extend([library] if library not in libraries else [])
     return {
-        name: "; ".join(f"({', '.join(libraries)}); {text}" for text, libraries in said.items())
+        name: "; ".join(_labelled(text, libraries, alone=len(said) == 1) for text, libraries in said.items())
         for name, said in sorted(found.items())
     }
+
+
+def _labelled(text: str, libraries: list[str], *, alone: bool) -> str:
+    """Return what is said, with the libraries that have the name; words that anybody may try need none."""
+    return text if alone and libraries == [PYTHON] else f"({', '.join(libraries)}); {text}"
 
 
 def text() -> str:

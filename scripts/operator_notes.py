@@ -46,6 +46,7 @@ TABLE = "<!-- every operator, by what it is for -->"
 _KEYS = ("Group", "Marble", "Choose", "Elsewhere")
 _NOTE = re.compile(rf"^({'|'.join(_KEYS)}): (.*(?:\n    .*)*)$", re.MULTILINE)
 _MARBLE = re.compile(r"(.*?)(?: over (\S+?)(?: and (\S+?))?)?(?:, asked (\S+?))?(?:, late (\d+))?", re.DOTALL)
+_NAMED = re.compile(r"`(\w+)`")
 
 
 class NoteError(ValueError):
@@ -94,7 +95,7 @@ def table() -> str:
 def with_rows(page: str, text: str) -> str:
     """Add to a page what operators say about themselves: the table of all, a choice, a name elsewhere."""
     if page == "index.md":
-        return text.replace(TABLE, table())
+        return text.replace(TABLE, _linked(table()))
     for name in NAMES:
         notes = notes_of(name)
         if page == "choosing.md" and "Choose" in notes:
@@ -104,7 +105,17 @@ def with_rows(page: str, text: str) -> str:
             for there in notes["Elsewhere"].split(", "):
                 library, _, theirs = there.rpartition(" ")
                 text = _with_row(text, library, f"| {theirs} | `{name}` |", name)
-    return text
+    return _linked(text) if page == "choosing.md" else text
+
+
+def _linked(text: str) -> str:
+    """Let the name of each operator in a table lead to the reference."""
+    lines = text.splitlines(keepends=True)
+    return "".join(_NAMED.sub(_link, line) if line.startswith("|") else line for line in lines)
+
+
+def _link(found: re.Match[str]) -> str:
+    return f"[{found[0]}](reference.md#{found[1]})" if found[1] in NAMES else found[0]
 
 
 def _with_row(text: str, section: str, row: str, name: str) -> str:

@@ -48,7 +48,13 @@ def test_a_name_that_is_like_no_other_is_only_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("of", " (reactivex); here it is just()"), ("form_iterable", "; did you mean from_iterable()?")]
+    ("name", "said"),
+    [
+        ("of", " (reactivex); here it is just()"),
+        ("batch", " (Pekko Streams); here it is conflate(); (Python); here it is buffer()"),
+        ("from_queue", "; here: from_queue of penstock.bridges.threads or of penstock.bridges.asyncio"),
+        ("form_iterable", "; did you mean from_iterable()?"),
+    ],
 )
 def test_a_source_that_the_class_does_not_have_says_what_it_is_here(name: str, said: str) -> None:
     with pytest.raises(AttributeError) as failure:

@@ -31,7 +31,7 @@ class NoSuchNameError(AttributeError):
             return f"{kind!r} object has no attribute {wanted!r}"
         said = names_elsewhere().get(wanted)
         if said is not None:
-            return f"{kind} has no {wanted} {said}"
+            return f"{kind} has no {wanted}{' ' if said.startswith('(') else '; '}{said}"
         if wanted in _OF_A_PIPELINE:
             return f"{kind} has no {wanted}; end it with a Sink, and a pipeline can run: (stream | sink).run().wait()"
         close = close_name(self._owner, wanted)

@@ -52,6 +52,17 @@ def test_a_file_that_cannot_be_used_is_status_2_and_one_sentence(tmp_path, comma
     assert done.stderr == f"penstock {command}: {message.format(file=file)}\n"
 
 
+def test_a_file_that_is_not_there_is_named_with_what_is(tmp_path):
+    file = written(tmp_path, TWO)
+    for given, told in (
+        (tmp_path / "other.py", ""),
+        (tmp_path / "mine", f"; there is '{file}'"),
+        (tmp_path, "; it is a folder"),
+    ):
+        done = penstock("run", given)
+        assert (done.returncode, done.stderr) == (2, f"penstock run: there is no file '{given}'{told}\n")
+
+
 def test_a_traceback_is_there_for_those_who_ask(tmp_path):
     file = written(tmp_path, FILES["raises"][0])
     done = penstock("run", file, "--traceback")

@@ -59,6 +59,24 @@ def test_a_file_that_cannot_be_written_is_status_2(file, capsys):
     assert capsys.readouterr().err == f"penstock explain: {file / 'x.svg'} cannot be written: Not a directory\n"
 
 
+@pytest.mark.parametrize("name", ["a.png", "a.md"])
+def test_a_name_that_says_no_form_is_refused(file, tmp_path, capsys, name):
+    assert main(["explain", str(file), "--output", name]) == 2
+    assert capsys.readouterr().err == (
+        f"penstock explain: --output must end in one of .txt, .svg, .mmd, .mermaid, got {name!r};"
+        " --format says the form for other names\n"
+    )
+    assert main(["explain", str(file), "--output", str(tmp_path / name), "--format", "svg"]) == 0
+
+
+def test_what_cannot_be_explained_is_told_what_can(file, capsys):
+    assert main(["explain", str(file), "--name", "Stream"]) == 2
+    assert capsys.readouterr().err == (
+        f"penstock explain: 'Stream' in {file} must be a Pipeline (source | ... | sink) or a Stream or a Flow"
+        " or a Sink, got <class 'penstock.stream.Stream'>\n"
+    )
+
+
 def test_a_stream_is_explained_by_its_name(file, capsys):
     assert main(["explain", str(file), "--name", "numbers"]) == 0
     assert capsys.readouterr().out == "in this process\n  source ├─ range\n"

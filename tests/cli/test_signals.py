@@ -171,3 +171,29 @@ def test_a_signal_in_the_middle_of_what_holds_a_lock_acts_when_the_lock_is_free(
         assert held.stopped.wait(WAIT)
         assert signals.status == 128 + number
     assert capfd.readouterr().err == "penstock run: stopping; once more to cancel\n"
+
+
+def test_a_command_that_heard_late_of_its_end_is_not_ended_once_more(monkeypatch):
+    ends: list[int] = []
+    monkeypatch.setattr("os._exit", ends.append)
+    signals = Signals()
+
+    class Ear:
+        """Hears nothing in time, and meanwhile the main thread is interrupted."""
+
+        heard = 0
+
+        def settimeout(self, seconds: float | None) -> None:
+            assert seconds is not None or self.heard == 1
+
+        def recv(self, count: int) -> bytes:
+            self.heard += 1
+            if self.heard == 1:
+                signals._leaving = False
+                raise TimeoutError
+            return b"\xff"
+
+    signals._leaving = True
+    signals._ear = cast("Any", Ear())
+    signals._serve()
+    assert ends == []

@@ -245,6 +245,9 @@ def test_graph_is_there_as_a_table_and_for_a_keyboard(page: Page, tab: Tab, endi
     expect(table.get_by_role("rowheader", name="for_each(slow) (slowest)")).to_be_visible()
     expect(tab.get_by_role("status")).to_have_text("The run is running.")
     tab.locator(".node").first.focus()
+    tab.evaluate("document.querySelector('#graph svg').id = 'before'")
+    tab.set_viewport_size({"width": 700, "height": 900})
+    expect(tab.locator("#before")).to_have_count(0)  # it is drawn anew for the width
     assert tab.evaluate("document.activeElement.getAttribute('role')") == "img"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from penstock.cli.checks import version
 from penstock.cli.doctor import add_doctor
 from penstock.cli.explain import add_explain
+from penstock.cli.output import printed
 from penstock.cli.prepare import add_prepare
 from penstock.cli.run import add_run
 from penstock.tck.cli.verify import add_verify
@@ -20,8 +21,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
     0 all is well; 1 a rule was broken, a pipeline failed or something is missing; 2 it could not be run; 130 SIGINT
-    and 143 SIGTERM stopped a pipeline.
+    and 143 SIGTERM stopped a pipeline; 141 the reader of the output has left.
     """
+    return printed(lambda: _carried_out(arguments))
+
+
+def _carried_out(arguments: Sequence[str] | None) -> int:
     parser = argparse.ArgumentParser(prog="penstock", description="Reactive Streams for Python.")
     parser.add_argument("--version", action="version", version=f"penstock {version()}")
     commands = parser.add_subparsers(dest="command", required=True, metavar=_NAMES)

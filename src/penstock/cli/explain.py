@@ -16,6 +16,7 @@ from penstock.plan import Plan
 from penstock.stream import Stream
 
 FORMS: dict[str, Callable[[Plan], str]] = {"text": str, "mermaid": Plan.mermaid, "svg": Plan.svg}
+SUFFIXES = {"": "text", ".txt": "text", ".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid"}
 
 
 def add_explain(commands: Any) -> None:
@@ -39,9 +40,9 @@ def add_explain(commands: Any) -> None:
 def explain(arguments: argparse.Namespace) -> int:
     """Run the command and return its exit status."""
     try:
+        form = arguments.format or _named(arguments.output)
         kinds = (Pipeline,) if arguments.name is None else (Pipeline, Stream, Flow, Sink)
-        made = pipeline_of(Path(arguments.file), arguments.name, kinds)
-        shown = FORMS[arguments.format or _named(arguments.output)](explained(made))
+        shown = FORMS[form](explained(pipeline_of(Path(arguments.file), arguments.name, kinds)))
         if arguments.output is None:
             print(shown)
         else:
@@ -54,8 +55,11 @@ def explain(arguments: argparse.Namespace) -> int:
 
 def _named(output: str | None) -> str:
     """Return the form that the name of a file asks for."""
-    suffix = "" if output is None else Path(output).suffix
-    return {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid"}.get(suffix, "text")
+    suffix = "" if output is None else Path(output).suffix.lower()
+    if suffix not in SUFFIXES:
+        known = ", ".join(filter(None, SUFFIXES))
+        raise NotStarted(f"--output must end in one of {known}, got {output!r}; --format says the form for other names")
+    return SUFFIXES[suffix]
 
 
 def _write(file: Path, text: str) -> None:

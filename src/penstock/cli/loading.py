@@ -21,7 +21,9 @@ class NotStarted(Exception):
 def pipeline_of(file: Path, name: str | None, kinds: tuple[type, ...] = (Pipeline,)) -> Any:
     """Run a file and return the pipeline of that name; without a name `pipeline`, or the only one there is."""
     if not file.is_file():
-        raise NotStarted(f"there is no file {str(file)!r}")
+        meant = file.with_name(f"{file.name}.py")
+        cure = "; it is a folder" if file.is_dir() else f"; there is {str(meant)!r}" if meant.is_file() else ""
+        raise NotStarted(f"there is no file {str(file)!r}{cure}")
     found = _run(file)
     known: dict[int, tuple[str, Any]] = {}
     for key, value in found.items():
@@ -40,7 +42,8 @@ def pipeline_of(file: Path, name: str | None, kinds: tuple[type, ...] = (Pipelin
         raise NotStarted(f"{file} has no {wanted!r}; {cure}")
     made = found[wanted]
     if not isinstance(made, kinds):
-        raise NotStarted(f"{wanted!r} in {file} must be a Pipeline (source | ... | sink), got {made!r}")
+        others = "".join(f" or a {kind.__name__}" for kind in kinds[1:])
+        raise NotStarted(f"{wanted!r} in {file} must be a Pipeline (source | ... | sink){others}, got {made!r}")
     return made
 
 

@@ -95,11 +95,12 @@ class Signals:
     def _serve(self) -> None:
         """Do what signals ask for, until the command has ended."""
         while True:
-            self._ear.settimeout(_AGAIN if self._leaving else _PATIENCE if self._acted == 2 else None)
+            leaving = self._leaving  # which the main thread takes back when it hears of it
+            self._ear.settimeout(_AGAIN if leaving else _PATIENCE if self._acted == 2 else None)
             try:
                 heard = self._ear.recv(1)
             except TimeoutError:
-                if not self._leaving:
+                if not leaving:
                     self._leave()
                 self._interrupt()
                 continue

@@ -37,8 +37,8 @@ def paged(arguments: argparse.Namespace) -> Iterator[None]:
         yield
         if sys.stderr.isatty():
             page.look()
-            print("penstock run: it has ended; the page stays until Ctrl-C", file=sys.stderr)
             try:
+                print("penstock run: it has ended; the page stays until Ctrl-C", file=sys.stderr)
                 Event().wait()
             except KeyboardInterrupt:
                 print(file=sys.stderr)

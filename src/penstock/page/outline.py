@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 from penstock.engine.many.shared_run import Slow
-from penstock.engine.places.clocks import SYSTEM_CLOCK
 from penstock.engine.runs.chain import Chain
 from penstock.engine.watching.observe import Observation
 from penstock.operators.publish import Publish
 from penstock.page.chains import drawn
 from penstock.page.model import Graph, NodeCounts, NodeKind, RunCounts, WayCounts
 from penstock.run.branches import AHEAD, Branches, fill
-
-
-class _Nobody:
-    """A listener that is never told of anything."""
-
-    def started(self, run: Observation, /) -> None:
-        """Do nothing."""
-
-    def progressed(self, run: Observation, /) -> None:
-        """Do nothing."""
-
-    def ended(self, run: Observation, /) -> None:
-        """Do nothing."""
 
 
 def outline(chain: Chain) -> Graph:
@@ -48,5 +34,5 @@ def only_sources(graph: Graph, rows: int, demand: int | None) -> RunCounts:
 
 
 def _seen(chain: Chain) -> tuple[Observation, Chain]:
-    found = Observation(chain, _Nobody(), 1.0, SYSTEM_CLOCK)
+    found = Observation(chain, ())  # it is never run
     return found, found.watched(chain)

@@ -11,6 +11,7 @@ const Graph = (() => {
       this.room = room;
       this.graph = null;
       this.width = 0;
+      this.nodes = [];
     }
 
     // Draw anew if the graph or the width has changed, else only tell the elements what is new.
@@ -21,7 +22,9 @@ const Graph = (() => {
       frame.ways.forEach((row, at) => this.ways[at] && this.tellWay(this.ways[at], Figures.way(row)));
     }
 
+    // The node that a keyboard has chosen stays chosen.
     draw(graph, width) {
+      const chosen = this.nodes.find((parts) => parts.group === document.activeElement)?.node.key;
       this.graph = graph;
       this.width = width;
       const laid = Layout.of(graph);
@@ -42,6 +45,7 @@ const Graph = (() => {
       });
       this.nodes = graph.nodes.map((node) => this.makeNode(svg, node, x(node.key), top(node.key), lane - 22));
       this.room.replaceChildren(svg);
+      this.nodes.find((parts) => parts.node.key === chosen)?.group.focus({ preventScroll: true });
     }
 
     makeNode(svg, node, x, y, wide) {
