@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 PIP_INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 \
 	PIP_ROOT_USER_ACTION=ignore $(BIN)/python scripts/install.py
 
+# Tests and Spark start hundreds of Python processes: each would compile all of penstock anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:

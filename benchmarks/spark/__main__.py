@@ -32,6 +32,7 @@ WORKLOADS: dict[str, Callable[[Spark], Workload]] = {
     "dead_letters": letters.workload,
     "micro_batch": microbatch.workload,
     "partitions": partitions.workload,
+    "partitions_json": partitions.of_lines,
     "keyed_state": keyed.workload,
 }
 

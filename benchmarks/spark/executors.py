@@ -1,7 +1,8 @@
 """python -m benchmarks.spark.executors: rows made on 1, 2 and 4 executors of a loopback cluster, and through the gate.
 
 Every executor has one core, and all share this machine: where it has fewer cores than executors, the ratios say what
-the machine has and not what penstock does. Each way runs as often as `--rounds` says; the middle one counts.
+the machine has and not what penstock does. Each way runs as often as `--rounds` says; the middle one counts. With
+`--rows lines` each row is made of a line of JSON, which is work for Python; else it is made of a number.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.spark import data
-from benchmarks.spark.partitions import on_executors, through_gate
+from benchmarks.spark.partitions import on_executors, row_of, row_of_line, through_gate
 from benchmarks.spark.processes import cpu_seconds
 from penstock.spark import Spark
 from tests.spark.cluster import Cluster
 
 EXECUTORS = (1, 2, 4)
+ROWS = {"numbers": row_of, "lines": row_of_line}
 ROOT = Path(__file__).parents[2]
 
 
@@ -41,8 +43,9 @@ def timed(work: Callable[[], object], size: int, rounds: int) -> str:
     return f"{size / statistics.median(seconds):,.0f} rows/s, {cpu:.1f} s of CPU for a million (load {load:.1f})"
 
 
-def rates(master: str, executors: int, size: int, rounds: int) -> dict[str, str]:
+def rates(master: str, executors: int, rows: str, size: int, rounds: int) -> dict[str, str]:
     """Measure all ways on so many executors."""
+    row = ROWS[rows]
     conf = {
         "spark.cores.max": executors,
         "spark.executor.memory": "512m",
@@ -53,9 +56,9 @@ def rates(master: str, executors: int, size: int, rounds: int) -> dict[str, str]
         while spark.session.sparkContext._jsc.sc().getExecutorMemoryStatus().size() <= executors:  # type: ignore[union-attr]
             time.sleep(0.1)
         return {
-            "through the gate": timed(lambda: through_gate(spark, size), size, rounds),
-            "on executors": timed(lambda: on_executors(spark, size, live=False), size, rounds),
-            "on executors, looking ahead": timed(lambda: on_executors(spark, size, live=True), size, rounds),
+            "through the gate": timed(lambda: through_gate(spark, size, row=row), size, rounds),
+            "on executors": timed(lambda: on_executors(spark, size, live=False, row=row), size, rounds),
+            "on executors, looking ahead": timed(lambda: on_executors(spark, size, live=True, row=row), size, rounds),
         }
 
 
@@ -64,14 +67,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spark.executors", description=__doc__)
     parser.add_argument("--size", type=int, default=1_000_000, help="rows of a run")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rows", choices=list(ROWS), default="numbers", help="what rows are made of")
     chosen = parser.parse_args(arguments)
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {chosen.size:,} rows")
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {chosen.size:,} rows of {chosen.rows}")
     with (
         tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder,
         Cluster(Path(folder), workers=max(EXECUTORS)) as cluster,
     ):
         for executors in EXECUTORS:
-            for way, said in rates(cluster.master, executors, chosen.size, chosen.rounds).items():
+            for way, said in rates(cluster.master, executors, chosen.rows, chosen.size, chosen.rounds).items():
                 print(f"{executors} executors, {way}: {said}", flush=True)
     return 0
 

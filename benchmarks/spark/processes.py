@@ -95,13 +95,22 @@ def workers_growth(work: Callable[[], T], warm: float = 0.25) -> tuple[T, int, i
 
 
 def _workers() -> list[int]:
-    """Return the Python workers of the executors below this process: what the daemons there have forked."""
+    """Return the Python workers of the executors below this process: what the daemons there have forked.
+
+    A daemon is a program, or a child of the nursery, whose name it then has, and so have its workers.
+    """
     parents: dict[int, int] = {}
     daemons: set[int] = set()
+    nursed: set[int] = set()
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             with suppress(OSError):
                 parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-                if b"daemon" in (folder / "cmdline").read_bytes():
+                words = (folder / "cmdline").read_bytes()
+                if b"nursery.py" in words:
+                    nursed.add(int(folder.name))
+                elif b"daemon" in words:
                     daemons.add(int(folder.name))
-    return [one for one in daemons if parents.get(one) in daemons and _is_below(one, parents)]
+    grown = {one for one in nursed if parents.get(one) in nursed}
+    found = [one for one in daemons if parents.get(one) in daemons] + [one for one in grown if parents[one] in grown]
+    return [one for one in found if _is_below(one, parents)]
