@@ -86,11 +86,21 @@ def wait_gone(pids: set[int]) -> None:
     raise AssertionError(f"processes have not ended: {[command(pid)[:200] for pid in left]}")
 
 
+def _held(pid: int) -> int | None:
+    """Return a file that stands for a process, whatever becomes of its number; None if it has ended."""
+    with suppress(ProcessLookupError):
+        return os.pidfd_open(pid)
+    return None
+
+
 def kill_tree(pid: int) -> set[int]:
     """End a process and all below it with SIGKILL; return which they were, once they are gone."""
-    pids = {pid, *below(pid)}
+    held = {each: file for each in (pid, *below(pid)) if (file := _held(each)) is not None}
+    pids = held.keys() & {pid, *below(pid)}  # what has ended since may have left its number to another process
     for each in pids:
         with suppress(ProcessLookupError):
-            os.kill(each, signal.SIGKILL)
+            signal.pidfd_send_signal(held[each], signal.SIGKILL)
+    for file in held.values():
+        os.close(file)
     wait_gone(pids)
     return pids

@@ -13,6 +13,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from penstock.errors import PenstockError
@@ -169,6 +170,8 @@ def from_spark(error: Exception) -> Exception:
 
 _TASK = re.compile(r"most recent failure: Lost task [^\n]*? executor [^\n]*?\): ")
 _CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+(?:: |$)")
+_FRAMES = 8
+"""How many places in the JVM are named where an exception has no message."""
 _LOST = "Python worker exited unexpectedly"
 _WORKER_LOST = (
     "a Python worker of an executor has ended without an exception: it has crashed, was killed, perhaps for want of"
@@ -180,7 +183,10 @@ def without_trace(error: Exception) -> Exception:
     """Return an exception that PySpark passes on as the JVM prints it, in words alone; others as they are."""
     from pyspark.errors import PySparkException  # noqa: PLC0415  to import this module stays light
 
-    if isinstance(error, PySparkException) or getattr(error, "java_exception", None) is None:
+    if isinstance(error, PySparkException):
+        _name_silent_cause(error)
+        return error
+    if getattr(error, "java_exception", None) is None:
         return error
     said = str(error).partition("\n")[2].partition("\n\tat ")[0].removeprefix(": ")
     message = _CLASS.sub("", _TASK.split(said)[-1].strip()).strip()
@@ -189,6 +195,20 @@ def without_trace(error: Exception) -> Exception:
     for note in getattr(error, "__notes__", ()):
         made.add_note(note)
     return made.with_traceback(error.__traceback__)
+
+
+def _name_silent_cause(error: Exception) -> None:
+    """Add a note that names the innermost exception of the JVM, if that has no message, so that Spark tells nothing."""
+    with suppress(Exception):  # the JVM may have gone
+        innermost = getattr(error, "_origin", None)
+        while innermost is not None and (deeper := innermost.getCause()) is not None:
+            innermost = deeper
+        if innermost is None or innermost.getMessage():
+            return
+        places = [f"at {frame.toString()}" for frame in list(innermost.getStackTrace())[:_FRAMES]]
+        note = "\n  ".join([f"Spark's own error was {innermost.toString()}", *places])
+        if note not in getattr(error, "__notes__", ()):
+            error.add_note(note)
 
 
 def without_jvm(error: Exception) -> Exception:
