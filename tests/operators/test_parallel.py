@@ -240,7 +240,7 @@ def test_a_lone_element_is_not_kept_waiting(form: Form) -> None:
             TypeError,
             f"{ALONE}, got do_finally; put it before or after parallel",
         ),
-        ({"executor": 5}, TypeError, "parallel: executor must be an Executor, got 5"),
+        ({"executor": 5}, TypeError, r"parallel: executor must be an Executor, got 5; thread\(\), pool\(size\), .*"),
         ({"prefetch": 0}, ValueError, "parallel: prefetch must be >= 1, got 0"),
     ],
 )

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, TypeVar
 from penstock.engine.grounds.cold_paths import interruption, too_late
 from penstock.engine.grounds.outlet import Outlet, accepts, element_or_raise
 from penstock.engine.places.context import worker_of
+from penstock.engine.places.errand import place_ended, send
 from penstock.engine.places.executors import Executor, Worker, pool
 from penstock.engine.weaving.blame import operator_name
 from penstock.engine.weaving.segment import Segment, close_quietly
@@ -174,11 +175,18 @@ class _ParallelRun(Part):
                     return
                 worker = self._free.pop()
             try:
-                worker.submit(partial(self._work, worker, share))
+                send(worker.submit, partial(self._work, worker, share), partial(self._lost, share))
             except Exception as error:  # noqa: BLE001  an executor of the user's, or one without a thread
-                close_quietly(share.loop)
-                self._outlet.complete(error)
-                self._stop()
+                self._undone(share, error)
+
+    def _lost(self, share: _Share) -> None:
+        if not self._gate.over:  # else it came behind a closed worker
+            self._undone(share, place_ended())
+
+    def _undone(self, share: _Share, error: Exception) -> None:
+        close_quietly(share.loop)
+        self._outlet.complete(error)
+        self._stop()
 
     def _next_share(self) -> _Share | None:
         """Take a share that goes on, or make one of what waits."""

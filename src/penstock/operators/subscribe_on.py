@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from penstock.engine.grounds.boundary import Boundary
 from penstock.engine.places.context import worker_of
+from penstock.engine.places.errand import place_ended, send
 from penstock.engine.places.executors import Executor, Worker
 from penstock.engine.runs.chain import Chain
-from penstock.engine.runs.wiring import connect
+from penstock.engine.runs.wiring import connect, refuse
 from penstock.engine.words.part import Part, chunks_of, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Results, Source, Tie
@@ -41,16 +43,32 @@ class SubscribeOn(Source[Any]):
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Subscribe on the worker."""
-        worker = worker_of(self.executor)
-        front = _Elsewhere(downstream, worker)
+        place = _Place(worker_of(self.executor))
+        front = _Elsewhere(downstream, place)
         try:
-            worker.submit(lambda: connect(self.stream, front))
+            send(place.worker.submit, partial(connect, self.stream, front), front.lost)
         except Exception:
-            worker.close()
+            place.close()
             raise
 
 
-def _closing(signal: Callable[[Any], None], worker: Worker) -> Callable[[Any], None]:
+class _Place:
+    """The worker that is subscribed and asked on, what it raised, and whether the run needs it no more."""
+
+    __slots__ = ("failure", "over", "worker")
+
+    def __init__(self, worker: Worker) -> None:
+        self.worker = worker
+        self.failure: Exception | None = None
+        """Why upstream fails, if that is so."""
+        self.over = False
+
+    def close(self) -> None:
+        self.over = True
+        self.worker.close()
+
+
+def _closing(signal: Callable[[Any], None], place: _Place) -> Callable[[Any], None]:
     """Return the signal to a subscriber that may raise: a worker must not outlive the run that is then over."""
 
     def passed_on(value: Any, /) -> None:
@@ -60,7 +78,7 @@ def _closing(signal: Callable[[Any], None], worker: Worker) -> Callable[[Any], N
             returned = True
         finally:
             if not returned:
-                worker.close()
+                place.close()
 
     return passed_on
 
@@ -68,53 +86,63 @@ def _closing(signal: Callable[[Any], None], worker: Worker) -> Callable[[Any], N
 class _Elsewhere(Part):
     """The party before the subscriber: elements pass untouched, requests go by way of the worker."""
 
-    __slots__ = ("_downstream", "_failure", "_worker", "height", "on_chunk", "on_next")
+    __slots__ = ("_downstream", "_place", "height", "on_chunk", "on_next")
 
-    def __init__(self, downstream: Subscriber[Any], worker: Worker) -> None:
+    def __init__(self, downstream: Subscriber[Any], place: _Place) -> None:
         self._downstream = downstream
-        self._worker = worker
-        self._failure: list[Exception] = []
-        """What the worker raised, which is why upstream fails."""
+        self._place = place
         self.height = height_of(downstream) + 1
         self.on_next, self.on_chunk = downstream.on_next, chunks_of(downstream)
         if not isinstance(downstream, Boundary):  # which only queues
-            self.on_next = _closing(self.on_next, worker)
-            self.on_chunk = None if self.on_chunk is None else _closing(self.on_chunk, worker)
+            self.on_next = _closing(self.on_next, place)
+            self.on_chunk = None if self.on_chunk is None else _closing(self.on_chunk, place)
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
-        _closing(self._downstream.on_subscribe, self._worker)(_Requests(subscription, self._failure, self._worker))
+        _closing(self._downstream.on_subscribe, self._place)(_Requests(subscription, self._place))
 
     def stand_aside(self) -> Subscriber[Any]:
-        self._worker.close()
+        self._place.close()
         return self._downstream
 
+    def lost(self) -> None:
+        """Say that there is no place to subscribe in."""
+        self._place.close()
+        refuse(self._downstream, place_ended())
+
     def on_error(self, error: Exception, /) -> None:
-        self._worker.close()
-        self._downstream.on_error(self._failure[0] if self._failure else error)
+        self._place.close()
+        self._downstream.on_error(self._place.failure or error)
 
     def on_complete(self) -> None:
-        self._worker.close()
+        self._place.close()
         self._downstream.on_complete()
 
 
 class _Requests:
     """The subscription handed on: requests run on the worker, a cancel at once."""
 
-    __slots__ = ("_failure", "_subscription", "_worker")
+    __slots__ = ("_place", "_subscription")
 
-    def __init__(self, subscription: Subscription, failure: list[Exception], worker: Worker) -> None:
+    def __init__(self, subscription: Subscription, place: _Place) -> None:
         self._subscription = subscription
-        self._failure = failure  # and not who stands before the subscriber (rule 3.13)
-        self._worker = worker
+        self._place = place  # and not who stands before the subscriber (rule 3.13)
 
     def request(self, n: int, /) -> None:
-        subscription = self._subscription
+        if self._place.over:
+            return  # rule 3.6
         try:
-            self._worker.submit(lambda: subscription.request(n))
+            send(self._place.worker.submit, partial(self._subscription.request, n), self._lost)
         except Exception as error:  # noqa: BLE001  an executor of the user's, or one without a thread
-            self._failure.append(error)
-            subscription.request(0)  # rule 3.9: upstream ends with an error for it, after what it is signalling
+            self._fail(error)
+
+    def _lost(self) -> None:
+        self._fail(place_ended())
+
+    def _fail(self, error: Exception) -> None:
+        if not self._place.over:
+            self._place.failure = self._place.failure or error
+            self._subscription.request(0)  # rule 3.9: upstream ends with an error for it, after what it is signalling
 
     def cancel(self) -> None:
         self._subscription.cancel()
-        self._worker.close()
+        self._place.close()

@@ -111,7 +111,8 @@ class Alarm:
             self._free()
         if due is None:
             return
-        left = due - self.now() if due > asked else 0.0
+        now = self.now()  # also where nothing is left: a clock that has ended calls, and raises here
+        left = due - now if due > asked else 0.0
         with self._lock:
             ring = self._ring
             if ring is None or self._due is None or self._asked < inf:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from penstock.engine.grounds.cold_paths import interruption
 from penstock.engine.grounds.outlet import Outlet, element_or_raise
 from penstock.engine.grounds.upstream import UpstreamWindow
+from penstock.engine.places.errand import Errand
 from penstock.engine.places.event_loops import AnyLoop, Task, lease_loop, loop_ended, on_its_own
 from penstock.engine.weaving.blame import blamed, describe, function_name, no_stop, note_on, operator_name, place_of
 from penstock.engine.words.part import Part, height_of
@@ -135,9 +136,12 @@ class AsyncWork(Part):
         """Have the arrivals admitted; the word is taken back before they are looked at, so none is forgotten."""
         self._admitting = True
         if self._lease.closed:
-            self._outlet.fail_now(loop_ended())
+            self._lost()
         else:
-            self._lease.call(self._admit)
+            self._lease.call(Errand(self._admit, self._lost))
+
+    def _lost(self) -> None:
+        self._outlet.fail_now(loop_ended())
 
     def _begin(self, _: int) -> None:
         """Ask for the first elements when downstream asks for the first result."""

@@ -20,6 +20,7 @@ from threading import Lock
 from typing import Any, Generic, TypeVar
 
 from penstock.engine.grounds.cold_paths import interruption, left_alone, nobody, rejected, signal_end, too_late, welcome
+from penstock.engine.places.errand import place_ended, send
 from penstock.engine.words.demand import UNBOUNDED, add, legal
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import Part, chunks_of
@@ -221,7 +222,7 @@ class Outlet(Part, Generic[T]):
             self._drain()
             return
         try:
-            self._submit(self._drain)
+            send(self._submit, self._drain, self._lost)
         except Exception as error:
             if self._downstream is None:
                 raise  # the drain has run
@@ -229,6 +230,12 @@ class Outlet(Part, Generic[T]):
                 drop("a worker took no task after the end or the cancel", error)
             self.fail_now(error)
             self._drain()
+
+    def _lost(self) -> None:
+        with self.lock:  # a failure that waits is told instead
+            error, self._error = (None, self._error) if self.closed else (self._error, None)
+        self.fail_now(error or place_ended())
+        self._drain()
 
     def _drain(self) -> None:
         returned = False

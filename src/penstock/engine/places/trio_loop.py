@@ -98,7 +98,7 @@ class TrioFuture:
 class TrioTask:
     """A system task that can be cancelled alone."""
 
-    __slots__ = ("_callbacks", "_coroutine", "_error", "_scope")
+    __slots__ = ("__weakref__", "_callbacks", "_coroutine", "_error", "_scope")
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
         self._coroutine = coroutine

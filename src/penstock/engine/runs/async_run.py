@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.engine.grounds.cold_paths import interruption, left_alone, rejected
+from penstock.engine.places.errand import Errand
 from penstock.engine.places.event_loops import AnyLoop, Future, Task, lease_loop, loop_ended
 from penstock.engine.runs.drain import BATCH, DrainRun
 from penstock.engine.weaving.segment import Segment
@@ -66,9 +67,12 @@ class AsyncRun(DrainRun):
     def _on_loop(self, lease: AnyLoop, fn: Callable[[], None]) -> None:
         """Have something done on the loop, or end the run here if the loop has ended."""
         if lease.closed:
-            self._finish(self._cut_short())
+            self._lost()
         else:
-            lease.call(fn)
+            lease.call(Errand(fn, self._lost))
+
+    def _lost(self) -> None:
+        self._finish(self._cut_short())
 
     def _advance(self) -> None:
         """Start the task or wake it; on the loop's thread."""
@@ -168,7 +172,8 @@ class AsyncRun(DrainRun):
             self._finish(None)
 
     def _finish(self, error: Exception | None) -> None:
-        lease, self._lease, self._task = self._lease, None, None
+        with self._lock:  # where the loop has ended, any thread may come here
+            lease, self._lease, self._task = self._lease, None, None
         if lease is not None:  # else the task has come to its end before it left
             try:
                 super()._finish(error)

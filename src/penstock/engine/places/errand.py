@@ -1,0 +1,66 @@
+"""errand: a task on its way to a place that may end before it comes to it.
+
+An event loop that is closed, and an executor that gives up, drop the tasks that they have not called, and say nothing.
+A run that waits for such a task would wait for ever. So the task reports its own loss: its last reference went before
+it was called. It does so on another thread, since the garbage collector may drop it anywhere, where locks are held.
+"""
+
+from __future__ import annotations
+
+import _thread
+import sys
+from collections.abc import Callable
+from functools import partial
+
+from penstock.engine.places.threads import started
+from penstock.engine.words.dropped import attempt
+
+Call = Callable[[], object]
+
+_RAISED = "what was told of a lost task raised"
+
+
+class Errand:
+    """A task to be called once; `lost` is called instead, once, where the place lets go of it."""
+
+    __slots__ = ("_lost", "_task")
+
+    def __init__(self, task: Call, lost: Call) -> None:
+        self._task = task
+        self._lost: Call | None = lost
+
+    def __call__(self) -> None:
+        self.forget()
+        self._task()
+
+    def forget(self) -> None:
+        """Say nothing any more."""
+        self._lost = None
+
+    def __del__(self) -> None:
+        if self._lost is not None and not sys.is_finalizing():
+            told = partial(attempt, _RAISED, self._lost)
+            try:  # `started` waits for a lock of `threading`'s, so it is called on a thread without such a lock
+                _thread.start_new_thread(started, (told, "penstock-lost-task"))
+            except RuntimeError:  # "can't start new thread", and this one is still there
+                told()
+
+
+def send(submit: Callable[[Callable[[], None]], object], task: Call, lost: Call) -> None:
+    """Submit a task as an errand; where `submit` raises, that is all that is said."""
+    errand = Errand(task, lost)
+    submitted = False
+    try:
+        submit(errand)
+        submitted = True
+    finally:
+        if not submitted:
+            errand.forget()
+
+
+def place_ended() -> RuntimeError:
+    """Return what to tell those who wait for a task that was let go of."""
+    return RuntimeError("the event loop or executor that a stream runs on let go of a task and ended before the stream")
+
+
+__all__ = ["Errand", "place_ended", "send"]
