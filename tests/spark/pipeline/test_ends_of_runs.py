@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import gc
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -269,3 +271,36 @@ def test_a_run_whose_query_is_stopped_by_another_run_does_not_end_well(
         first.wait(WAIT)
     numbers.others.set()
     assert second.wait(WAIT) == ROWS - PART
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("started", [False, True])
+def test_a_function_of_the_users_for_each_batch_is_let_go_of_with_its_thread(
+    spark: Spark, fails: bool, started: bool
+) -> None:
+    threads: list[threading.Thread] = []
+
+    def batch(df: Any, number: int) -> None:
+        threads.append(threading.current_thread())
+        if df.count() and fails:
+            raise LookupError("it is wrong")
+
+    held = weakref.ref(batch)
+
+    def written(df: Any) -> Any:
+        writer = df.writeStream.foreachBatch(held())
+        return writer.start() if started else writer
+
+    run = (Stream.from_iterable([1, 2, 3]) | entry("n long") | spark_sink(written)).run(spark)
+    if fails:
+        with pytest.raises(LookupError, match="it is wrong"):
+            run.wait(WAIT)
+    else:
+        assert run.wait(WAIT) == 3
+    del batch
+    assert threads
+    for thread in threads:
+        thread.join(WAIT)
+        assert not thread.is_alive()
+    gc.collect()
+    assert fails or held() is None  # a log that was captured holds the error, and so the function that raised it

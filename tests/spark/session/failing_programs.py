@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from penstock import Sink, Stream, flow
+from penstock import RunCancelledError, Sink, Stream, flow
 from penstock.spark import Spark, entry, executor_sink, spark_sink
 from penstock.spark.wire.failure import ExecutorError
 from tests.spark import kinds
@@ -37,6 +40,32 @@ def failing_sinks(spark: Spark) -> None:
         (Stream.range(3) | entry("n long") | end).run(spark).wait(kinds.WAIT)
 
 
+def cancelled_sinks(spark: Spark) -> None:
+    """Cancel sinks on an executor that are at work; they would go on until their file is gone."""
+    with tempfile.TemporaryDirectory(prefix="failing-") as folder:
+        begun, held = Path(folder, "begun"), Path(folder, "held")
+        os.mkfifo(begun)
+        held.touch()
+
+        def work(_: object) -> None:
+            begun.write_text("x")
+            while held.exists():
+                time.sleep(0.01)
+
+        end = executor_sink(lambda part: Sink.for_each(work))
+        run = (Stream.range(3) | entry("n long") | end).run(spark)
+        assert begun.read_text() == "x"
+        run.cancel()
+        with pytest.raises(RunCancelledError):
+            run.wait(kinds.WAIT)
+        while query_runs(spark):
+            time.sleep(0.01)
+
+
+def query_runs(spark: Spark) -> bool:
+    return bool(spark.session.streams.active)
+
+
 def unknown_format(spark: Spark) -> None:
     end = spark_sink(lambda df: df.writeStream.format("nowhere"))
     with pytest.raises(Exception, match=r"^\[DATA_SOURCE_NOT_FOUND\] .*nowhere.*$") as caught:
@@ -59,6 +88,7 @@ def main() -> None:
         kinds.cancelled(spark)
         failing_write(spark)
         failing_sinks(spark)
+        cancelled_sinks(spark)
         unknown_format(spark)
         lost_worker(spark)
         say("THEIRS")

@@ -52,6 +52,15 @@ def test_steps_inside_a_window_are_woken_too() -> None:
     assert found == [["'new'"], [], ["2"], ["3", "'new'"], ["4"]]
 
 
+@pytest.mark.parametrize("cuts", [[[1, 2, 3, 4, 1]], [[1, 2], [3], [4], [1]], [[1], [2, 3, 4], [1]]])
+def test_groups_end_in_the_order_of_their_beginnings_however_the_stream_is_cut(cuts: list[list[int]]) -> None:
+    def steps(stream: Stream[Any]) -> Stream[Any]:
+        return stream.group_by(lambda n: n % 3).flat_map(lambda group: group.to_list(), concurrency=8)
+
+    found = in_batches(steps, *enumerate(cuts, 1), (9, []))
+    assert [one for made in found for one in made] == ["[1, 4, 1]", "[2]", "[3]"]
+
+
 def test_groups_are_open_side_by_side_and_one_that_was_left_begins_anew() -> None:
     def steps(stream: Stream[Any]) -> Stream[Any]:
         return stream.group_by(lambda n: n % 2).flat_map(

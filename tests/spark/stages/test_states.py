@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from dataclasses import dataclass, field
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, Flag
 from fractions import Fraction
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -31,9 +31,18 @@ class Colour(Enum):
     RED = 1
 
 
+class Right(Flag):
+    READ = 1
+    WRITE = 2
+
+
 class Place(NamedTuple):
     x: int
     y: float
+
+
+class Noted(Place):
+    """A named tuple that can have attributes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +57,17 @@ class Grown:
     n: int
     more: list[int] = field(default_factory=list)
     colour: Colour = Colour.RED
+
+
+@dataclass
+class Listed(list[int]):
+    name: str = "all"
+
+
+@dataclass
+class Unset:
+    n: int
+    later: int = field(init=False)
 
 
 ZONES = [ZoneInfo(name) for name in ("America/New_York", "Asia/Kolkata", "UTC")]
@@ -171,6 +191,39 @@ def test_what_has_no_form_is_pickled_and_that_is_said_once(
     ]
     one, other = read(written([shared, shared], "scan"), "scan")
     assert one is other
+
+
+def _noted() -> Noted:
+    place = Noted(1, 2.0)
+    place.note = "here"  # type: ignore[attr-defined]
+    return place
+
+
+def _exchanged() -> Grown:
+    grown = Grown(1)
+    del grown.colour  # that of the class counts
+    grown.other = 2  # type: ignore[attr-defined]
+    return grown
+
+
+def _listed() -> Listed:
+    listed = Listed("some")
+    listed.append(7)
+    return listed
+
+
+@pytest.mark.parametrize(
+    "value",
+    [Right.READ | Right.WRITE, Right(0), _noted(), _exchanged(), _listed(), Unset(1)],
+    ids=["flags together", "no flag", "a named tuple with more", "another attribute", "a list with fields", "not set"],
+)
+def test_what_its_fields_or_its_name_do_not_hold_comes_back_whole(value: Any) -> None:
+    found = read(written([value], "scan"), "scan")[0]
+    assert type(found) is type(value)
+    assert object.__getstate__(found) == object.__getstate__(value)
+    if isinstance(value, Flag | list | tuple):
+        assert found == value
+        assert list(found) == list(value)
 
 
 def test_what_cannot_be_kept_or_read_is_named() -> None:

@@ -7,7 +7,6 @@ leaves out what was delivered and repeats, from its first row, the one micro-bat
 
 from __future__ import annotations
 
-import logging
 import re
 import threading
 from collections import deque
@@ -19,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.words.dropped import drop
-from penstock.errors import PenstockError
 from penstock.spark.egress.at_work import AtWork, StoppedElsewhereError
 from penstock.spark.egress.batch_write import Write, written
 from penstock.spark.egress.decoding import Decode
@@ -29,7 +27,7 @@ from penstock.spark.egress.numbering import NumberedByEnd, numbered_rows
 from penstock.spark.egress.remembering import keep_states, stateful_steps
 from penstock.spark.egress.task_failures import TaskFailures, report_to
 from penstock.spark.versions.active_sessions import be_active
-from penstock.spark.versions.callbacks import BatchCall
+from penstock.spark.versions.callbacks import STOPPED, BatchCall, CallEndedError
 from penstock.spark.versions.listener_buses import forget_listener
 from penstock.spark.versions.planner_threads import query_ended
 from penstock.spark.versions.query_ends import PREFIX, UNTIL_END, start, streaming_sources
@@ -49,23 +47,7 @@ ROWS = 10_000
 
 PATIENCE = 10.0
 """Seconds that a query may take to begin or to end before it is left alone."""
-_STOPPED = (
-    "stream: the subscriber has gone\n"
-    "py4j.protocol.Py4JJavaError: An error occurred while calling stop: java.lang.InterruptedException"
-)
-"""By this text Spark tells the end of a query that it was told to stop from a failure, which it would log."""
-
-
-class _Ended(PenstockError):
-    """The exception that tells Spark that the subscriber has gone, or is told an error; only Spark sees it."""
-
-
-def _not_ended(record: logging.LogRecord) -> bool:
-    return not (record.exc_info and isinstance(record.exc_info[1], _Ended))
-
-
-# It is how a query learns of the end; py4j would log it as an error.
-logging.getLogger("py4j.clientserver").addFilter(_not_ended)
+_STOPPED = f"stream: the subscriber has gone\n{STOPPED}"
 
 
 _DELIVERED = re.compile(r"penstock-delivered-(\d+)")
@@ -244,12 +226,12 @@ class _Run:
             self._deliver_once(frame, number)
         except Exception as error:  # noqa: BLE001  it is delivered
             if not self._over and self._was_stopped():
-                raise _Ended(_STOPPED) from None
+                raise CallEndedError(_STOPPED) from None
             self._raised = error  # Spark puts so much text around it that it cannot be read any more
         else:
             return
         if not self._over:
-            raise _Ended("stream: a micro-batch has failed; its error is raised where the stream is read")
+            raise CallEndedError("stream: a micro-batch has failed; its error is raised where the stream is read")
         self._wait(lambda: False)  # it was stopped in the middle of its work, which has raised this error
 
     def _was_stopped(self) -> bool:
@@ -320,7 +302,7 @@ class _Run:
             if query is None or not query.isActive:
                 break
             pause.wait(0.01)
-        raise _Ended(_STOPPED)
+        raise CallEndedError(_STOPPED)
 
 
 def _with_last(chunks: Iterator[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, bool]]:

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark import TaskContext, cloudpickle
+from pyspark.util import InheritableThread
 
 from penstock.engine.doors.iterate import value
 from penstock.engine.places.executors import thread
 from penstock.engine.runs.wiring import pull
 from penstock.engine.weaving.blame import add_note, function_name
 from penstock.engine.words.arguments import function_given
-from penstock.errors import PenstockError
 from penstock.flow import Sink
 from penstock.spark.partitions.batch import check_pickles
-from penstock.spark.versions.callbacks import BatchCall
+from penstock.spark.versions.callbacks import STOPPED, BatchCall, CallEndedError
 from penstock.spark.wire.failure import KEPT, original, report
 from penstock.spark.wire.packing import RecordBatches
 from penstock.spark.wire.schema import Form, Schema, addressed
@@ -77,21 +77,45 @@ class ExecutorWrite:
         try:
             self.write(frame, epoch)
         except Exception as error:  # noqa: BLE001  it is raised where the query is waited for
-            found = original(error)
+            found = error
         else:
             return
         # Spark looks for something in what is raised here, and a long text lets its stack overflow.
         kept = KEPT.keep(secrets.token_hex(8), found)
-        raise PenstockError(f"executor_sink: micro-batch {epoch} has failed ({kept})")
+        raise CallEndedError(f"executor_sink: micro-batch {epoch} has failed ({kept})\n{STOPPED}")
 
     def write(self, frame: DataFrame, epoch: int) -> list[Any]:
         """Write one batch and return the results of its sinks, in the order of the partitions."""
         ending = sink_function(self.make, Schema.of(frame.schema), self.rows, epoch)
-        found = addressed(frame).mapInArrow(ending, _RESULT_DDL).collect()
+        found = _collected(addressed(frame).mapInArrow(ending, _RESULT_DDL))
         results = [cloudpickle.loads(row.result) for row in sorted(found, key=lambda row: row.partition)]
         if self.done is not None:
             self.done(epoch, results)
         return results
+
+
+def _collected(frame: DataFrame) -> list[Any]:
+    """Collect a DataFrame by a job on another thread, and raise what is behind Spark's exception.
+
+    What a query's function calls runs in the JVM on the thread of the query, which Spark interrupts when it stops the
+    query. That breaks the connection, also for a question about the exception, and py4j logs it.
+    """
+    found: list[list[Any]] = []
+    raised: list[Exception] = []
+
+    def work() -> None:
+        try:
+            found.append(frame.collect())
+        except Exception as error:  # noqa: BLE001  it is raised by the thread that waits
+            raised.append(original(error))
+
+    # It takes over what Spark knows of this thread: the query that may cancel its jobs, and where tasks report.
+    job = InheritableThread(target=work, name="penstock-executor-sink", daemon=True)
+    job.start()
+    job.join()
+    if raised:
+        raise raised.pop()
+    return found[0]
 
 
 def sink_function(

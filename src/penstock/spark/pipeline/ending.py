@@ -26,7 +26,7 @@ from penstock.spark.pipeline.modes import PlanError, refuse_mode
 from penstock.spark.pipeline.progress import Batches
 from penstock.spark.pipeline.steps import SparkSink, called
 from penstock.spark.session.held import HeldSession
-from penstock.spark.versions.callbacks import let_go
+from penstock.spark.versions.callbacks import let_go, noticed
 from penstock.spark.versions.listener_buses import forget_listener
 from penstock.spark.versions.planner_threads import query_ended
 from penstock.spark.versions.query_ends import end_with_streams, start
@@ -204,7 +204,8 @@ class NativeEnd:
         return None
 
     def _streamed(self) -> int:
-        made = called(self._sink, self._frame)
+        with noticed(self._context):
+            made = called(self._sink, self._frame)
         if isinstance(made, DataStreamWriter):
             if self._mode is not None:
                 made = made.outputMode(self._mode)

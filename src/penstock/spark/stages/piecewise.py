@@ -115,6 +115,10 @@ class _Inner:
         self.run.ending = ending
         return list(self._pieces.fed(elements))
 
+    def kept(self) -> tuple[str, float | None, list[Any]]:
+        """Return its state, with the steps it belongs to and when it is due."""
+        return self.run.signature, self.run.due, self.run.taken_out()
+
 
 class _Parts:
     """The rule of two steps: an element goes to its stream, and what comes of the stream goes on."""
@@ -129,10 +133,9 @@ class _Parts:
         assert divides is not None
         self._step = step
         self._divider: Dividing = divides(step.stands_for)
-        self._open: dict[Any, _Inner | None] = {}
-        """The streams that are open, None for one that was left before its end."""
-        self._kept: dict[Any, Any] = {}
-        """The states of those that were open before, and are yet to be taken up."""
+        self._open: dict[Any, _Inner | tuple[str, float | None, list[Any]] | None] = {}
+        """The streams that are open, in the order of their beginnings: the state of one that is yet to be taken up, and
+        None for one that was left before its end."""
         self._idle: _Inner | None = None
         """What the next window can use, where one follows another and none is told apart."""
         self.seconds = self._divider.seconds
@@ -156,23 +159,17 @@ class _Parts:
     @property
     def streams(self) -> list[Any]:
         """Return the states of the streams that are open, each with its name, its steps and when it is due."""
-        found = dict(self._kept)
-        for name, inner in self._open.items():
-            run = None if inner is None else inner.run
-            found[name] = None if run is None else (run.signature, run.due, run.taken_out())
-        return list(found.items())
+        return [(name, one.kept() if isinstance(one, _Inner) else one) for name, one in self._open.items()]
 
     @streams.setter
     def streams(self, values: list[Any]) -> None:
         self._let_go()
-        self._kept = dict(values)
+        self._open = dict(values)
 
     @property
     def due(self) -> float | None:
         """Return when what divides, or one of the streams, is to be woken."""
-        dues = [self._divider.due]
-        dues += [inner.run.due for inner in self._open.values() if inner is not None]
-        dues += [kept[1] for kept in self._kept.values() if kept is not None]
+        dues = [self._divider.due, *map(self._due_of, self._open)]
         return min((due for due in dues if due is not None), default=None)
 
     # What happens.
@@ -180,64 +177,55 @@ class _Parts:
     def begin(self, now: float, /) -> None:
         self._divider.begin(now)
         self._let_go()
-        self._kept = {}
 
     def came(self, element: Any, now: float, /) -> Iterable[Any]:
         divider = self._divider
         name, last = divider.into(element, now)
-        if name not in self._open and name not in self._kept:
+        if name not in self._open:
             self._begin(name, now)
         inner = self._taken_up(name)
         found: list[Any] = []
         if inner is not None:
             found = inner.fed(now, (element,), ending=last)
             if inner.run.ended and not last:
-                self._leave(name)
+                self._leave(name, inner)
         if last:
             divider.ended()
             self._let_go()
-            self._kept = {}
         return found
 
     def rang(self, now: float, /) -> Iterable[Any]:
         found: list[Any] = []
-        for name in self._names():
+        for name in list(self._open):
             due = self._due_of(name)
             if due is not None and due <= now:
                 inner = self._taken_up(name)
                 assert inner is not None
                 found += inner.fed(now)
                 if inner.run.ended:
-                    self._leave(name)
+                    self._leave(name, inner)
         if self._divider.due is not None and self._divider.due <= now:
             found += self.ended(now)
         return found
 
     def ended(self, now: float, /) -> Iterable[Any]:
         found: list[Any] = []
-        for name in self._names():
+        for name in list(self._open):
             inner = self._taken_up(name)
             if inner is not None:
                 found += inner.fed(now, ending=True)
         self._divider.ended()
         self._let_go()
-        self._kept = {}
         return found
 
     # The streams.
 
-    def _names(self) -> list[Any]:
-        return [*self._kept, *self._open]
-
     def _due_of(self, name: Any) -> float | None:
-        if name in self._kept:
-            kept = self._kept[name]
-            return None if kept is None else kept[1]
-        inner = self._open[name]
-        return None if inner is None else inner.run.due
+        one = self._open[name]
+        return one.run.due if isinstance(one, _Inner) else None if one is None else one[1]
 
     def _begin(self, name: Any, now: float) -> None:
-        opened = len(self._open) + len(self._kept)
+        opened = len(self._open)
         if opened >= self._divider.most:
             raise OverflowedError(
                 f"{operator_name(self._step.stands_for)}: {opened} groups are open and an element came for another,"
@@ -250,18 +238,16 @@ class _Parts:
 
     def _taken_up(self, name: Any) -> _Inner | None:
         """Return the stream of a name, as it was when its state was taken."""
-        if name not in self._kept:
-            return self._open[name]
-        kept = self._kept.pop(name)
-        inner: _Inner | None = None
-        if kept is not None:
-            inner = self._fresh(name)
-            if kept[0] != inner.run.signature:
-                raise StageError(
-                    f"keyed_by: the checkpoint has the states of {kept[0]} in {operator_name(self._step.stands_for)},"
-                    f" and the flow has {inner.run.signature}; give it another checkpoint"
-                )
-            inner.run.put_back(kept[2])
+        kept = self._open[name]
+        if kept is None or isinstance(kept, _Inner):
+            return kept
+        inner = self._fresh(name)
+        if kept[0] != inner.run.signature:
+            raise StageError(
+                f"keyed_by: the checkpoint has the states of {kept[0]} in {operator_name(self._step.stands_for)},"
+                f" and the flow has {inner.run.signature}; give it another checkpoint"
+            )
+        inner.run.put_back(kept[2])
         self._open[name] = inner
         return inner
 
@@ -278,9 +264,8 @@ class _Parts:
             raise blamed(error, mapper, mapper.fn)  # noqa: B904  it is the same one
         return _Inner(ChainInPieces(check_stream(stream, self._step.stands_for, mapper), self._step.clock))
 
-    def _leave(self, name: Any) -> None:
+    def _leave(self, name: Any, inner: _Inner) -> None:
         """Let go of a stream that has had enough: another may take the name, or nothing until its end."""
-        inner = self._open[name]
         if self._divider.named:
             del self._open[name]
         else:
@@ -289,7 +274,7 @@ class _Parts:
 
     def _let_go(self) -> None:
         if not self._divider.named:
-            self._idle = next((inner for inner in self._open.values() if inner is not None), self._idle)
+            self._idle = next((one for one in self._open.values() if isinstance(one, _Inner)), self._idle)
         self._open = {}
 
 

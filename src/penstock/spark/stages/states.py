@@ -20,7 +20,7 @@ import struct
 import sys
 from array import array
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
@@ -128,17 +128,19 @@ class _Writer:
             names, values = row.__reduce__()[1]
             self._label(b"r", json.dumps(names))
             self._items(b"", values)
-        elif isinstance(value, Enum):
+        elif isinstance(value, Enum) and type(value).__members__.get(value.name) is value:
             self._label(b"e", _name_of(type(value)))
             self.write(value.name)
         elif isinstance(value, tuple) and hasattr(type(value), "_fields"):
+            _check_whole(value, frozenset())
             self._label(b"n", _name_of(type(value)))
             self._items(b"", value)
         elif is_dataclass(value) and not isinstance(value, type):
             self._once(value)
             names = [field.name for field in fields(value)]
-            if len(names) < len(getattr(value, "__dict__", ())):
-                raise _NoForm(f"a {type(value).__qualname__} has more than its fields")
+            if type(value).__new__ is not object.__new__:
+                raise _NoForm(f"a {type(value).__qualname__} is more than an object with fields")
+            _check_whole(value, set(names))
             self._label(b"c", ":".join([_name_of(type(value)), *names]))
             self._items(b"", [getattr(value, name) for name in names])
         else:
@@ -250,6 +252,14 @@ _FORMS: dict[type, Callable[[_Writer, Any], None]] = {
     deque: _Writer.deque, dict: _Writer.dictionary, dt.datetime: _Writer.moment, dt.date: _Writer.moment,
     dt.time: _Writer.moment, dt.timedelta: _Writer.length, Decimal: _Writer.decimal, UUID: _Writer.uuid,
 }  # fmt: skip
+
+
+def _check_whole(value: Any, names: Set[str]) -> None:
+    """Refuse a value that has other attributes than these, or lacks one of them."""
+    state: Any = object.__getstate__(value)
+    held = {name: None for part in (state if isinstance(state, tuple) else (state,)) for name in part or ()}
+    if held.keys() != names:
+        raise _NoForm(f"a {type(value).__qualname__} has more or less than its fields")
 
 
 def _is_known(zone: ZoneInfo) -> bool:

@@ -8,20 +8,38 @@ by way of the function.
 
 from __future__ import annotations
 
+import logging
 import socket
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.utils import ForeachBatchFunction
 
 from penstock.errors import PenstockError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+STOPPED = "py4j.protocol.Py4JJavaError: An error occurred while calling stop: java.lang.InterruptedException"
+"""By this text in what a function raises, Spark tells the end of a query that it was told to stop from a failure, which
+it would log."""
 _QUERY = "sql.streaming.queryId"
 """The local property by which Spark tells a job's query."""
 _called: dict[str, BatchCall] = {}
 """The functions of the queries that run, by the query's name."""
+
+
+class CallEndedError(PenstockError):
+    """The exception by which a function of penstock's ends a micro-batch; only Spark sees it."""
+
+
+def _not_ours(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], CallEndedError))
+
+
+# It is how a query learns of the end; py4j would log it as an error.
+logging.getLogger("py4j.clientserver").addFilter(_not_ours)
 
 
 class BatchCall:
@@ -97,6 +115,18 @@ def _inherited(owner: Any, name: str) -> Any:
     return field.get(owner)
 
 
+@contextmanager
+def noticed(context: Any) -> Iterator[None]:
+    """Notice the functions that a user gives to `foreachBatch` in the block, so that they can be let go of, too."""
+    called_here = context._gateway.gateway_property.pool.dict
+    before = set(called_here)
+    yield
+    for name in set(called_here) - before:
+        given = called_here.get(name)
+        if isinstance(given, ForeachBatchFunction) and not isinstance(given.func, BatchCall):
+            given.func = BatchCall(given.func)
+
+
 def let_go(query: Any) -> None:
     """Let go of the function that a query has called, now that it has ended."""
     call = _called.get(str(query.id))
@@ -104,4 +134,4 @@ def let_go(query: Any) -> None:
         call.let_go()
 
 
-__all__ = ["BatchCall", "let_go"]
+__all__ = ["STOPPED", "BatchCall", "CallEndedError", "let_go", "noticed"]
