@@ -187,7 +187,11 @@ REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: Stream.range(3).retry("3"), TypeError, "retry: times must be a whole number, got '3'"),
     (lambda: Stream.range(3).retry(backoff=-1), ValueError, "retry: backoff must be >= 0 and finite, got -1"),
     (lambda: Stream.range(3).do_finally(5), TypeError, "do_finally: fn must be callable, got 5"),
-    (lambda: Stream.range(3).publish_on(5), TypeError, "publish_on: executor must be an Executor, got 5"),
+    (
+        lambda: Stream.range(3).publish_on(5),
+        TypeError,
+        "publish_on: executor must be an Executor, got 5; thread(), pool(size), loop() and inline() make one",
+    ),
     (lambda: Stream.range(3).publish_on(inline(), prefetch=0), ValueError, "publish_on: prefetch must be >= 1, got 0"),
     (lambda: Stream.range(3).subscribe_on(thread), TypeError, "subscribe_on: executor must be an Executor, got "),
     (lambda: Stream.range(3).timeout(0), ValueError, "timeout: seconds must be > 0 and finite, got 0"),

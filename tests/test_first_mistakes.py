@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -10,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from penstock import Sink, Stream, flow
+from penstock import PenstockError, Sink, Stream, flow, thread
 
 NUMBERS: Any = Stream.range(3)
 COUNT: Any = Sink.count()
@@ -25,12 +27,30 @@ def doubled(numbers: Any) -> Any:
     return numbers.map(lambda n: n * 2)
 
 
+async def waits(_: Any) -> int:
+    return 1
+
+
+def yields(_: Any) -> Iterator[int]:
+    yield 1
+
+
 async def later(numbers: Any) -> Any:
     return numbers
 
 
 def each(numbers: Any) -> Iterator[Any]:
     yield from numbers
+
+
+def closed(fn: Callable[[Any], object], coroutine: Coroutine[Any, Any, object]) -> object:
+    """Call with a coroutine that nobody will await."""
+    with closing(coroutine):
+        return fn(coroutine)
+
+
+def made(coroutine: Any) -> object:
+    return list(Stream.create(lambda _: coroutine))
 
 
 MISTAKES: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
@@ -47,6 +67,32 @@ MISTAKES: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
     "a table of pandas": (lambda: Stream.from_iterable(pd.DataFrame({"n": [1]})), ("by its columns", "from_pandas")),
     "a table of polars": (lambda: Stream.from_iterable(pl.DataFrame({"n": [1]})), ("by its columns", "from_polars")),
     "a table of Arrow": (lambda: Stream.from_iterable(pa.table({"n": [1]})), ("by its columns", "from_arrow")),
+    "a list before a flow": (lambda: [1] | flow(doubled), ("|: a Flow can follow", "Stream.from_iterable")),  # type: ignore[operator]
+    "a list before a sink": (
+        lambda: [1] | COUNT,
+        ("|: a Sink can follow a stream or a flow, got [1]", "from_iterable"),
+    ),
+    "a sink before a flow": (lambda: COUNT | flow(doubled), ("|: a Flow can follow a stream or a flow, got Sink(",)),
+    "a stream behind a stream": (lambda: NUMBERS | NUMBERS, ("got Stream(range); merge() and concat() join streams",)),
+    "a flow of a number": (lambda: flow(doubled)(3), ("flow: a Flow follows a stream, got 3", "from_iterable")),  # type: ignore[arg-type]
+    "a flow with a parameter": (lambda: flow(lambda s, n: s.take(n)), ("must take one stream", "returns the flow")),  # type: ignore[arg-type,misc]
+    "a coroutine": (lambda: closed(Stream.from_iterable, waits(1)), ("; use from_awaitable",)),
+    "a coroutine function that makes": (lambda: Stream.defer(waits), ("; from_awaitable awaits one",)),  # type: ignore[arg-type]
+    "a coroutine function that emits": (lambda: Stream.create(waits), ("; from_async_iterable takes",)),  # type: ignore[arg-type]
+    "a generator function that emits": (
+        lambda: list(Stream.create(yields)),
+        ("must call emit and return", "generator"),
+    ),  # type: ignore[arg-type]
+    "a function that gives a coroutine": (lambda: closed(made, waits(1)), ("got a coroutine from it",)),
+    "a generator function to tap": (lambda: NUMBERS.tap(yields), ("tap: on_next must not be a generator function",)),
+    "a generator function for each": (lambda: Sink.for_each(yields), ("for_each: fn must not be a generator",)),
+    "a generator function for batches": (lambda: Sink.foreach_batch(yields, 2), ("foreach_batch: fn must not be a",)),
+    "an executor that was not called": (
+        lambda: NUMBERS.publish_on(thread),
+        ("publish_on: executor", "; thread(), pool("),
+    ),
+    "a master for a Spark": (lambda: (NUMBERS | COUNT).run("local[2]"), ("got 'local[2]'; Spark(master=...) makes",)),
+    "None in a list": (lambda: list(Stream.from_iterable([1, None])), ("use a value that says what is missing",)),
     "a function that returns nothing": (lambda: list(NUMBERS.map(lambda _: None)), ("None is not an element", "[]")),
 }
 
@@ -57,3 +103,52 @@ def test_the_error_names_the_thing_and_the_cure(make: Callable[[], object], word
     with pytest.raises(TypeError) as failure:
         make()
     assert [word for word in words if word not in str(failure.value)] == []
+
+
+SINK: Any = Sink
+FLOW: Any = flow(doubled)
+NAMES: dict[str, tuple[Callable[[], object], str]] = {
+    "wait": (lambda: (NUMBERS | COUNT).wait(), "Pipeline has no wait; a run has it: pipeline.run().wait()"),
+    "get": (lambda: (NUMBERS | COUNT).get(), "Pipeline has no get; a run has it: pipeline.run().wait()"),
+    "map": (lambda: (NUMBERS | COUNT).map(str), "Pipeline has no map; put it before the sink: stream.map(...) | sink"),
+    "sink": (
+        lambda: COUNT.run(),
+        "Sink has no run; what has a source and a sink can run: (stream | flow | sink).run().wait()",
+    ),
+    "print": (lambda: SINK.print, "Sink has no print; here it is for_each(print)"),
+    "typing": (lambda: SINK.to_lst, "Sink has no to_lst; did you mean to_list()?"),
+    "flow": (
+        lambda: FLOW.filter,
+        "Flow has no filter; write it in the function of the flow, or behind the flow: (stream | flow).filter(...)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "said"), NAMES.values(), ids=NAMES)
+def test_a_name_that_is_not_there_says_where_it_is(make: Callable[[], object], said: str) -> None:
+    with pytest.raises(AttributeError) as failure:
+        make()
+    assert str(failure.value) == said
+
+
+def test_a_file_that_was_read_is_told_as_taken_and_not_as_closed(tmp_path: Path) -> None:
+    (tmp_path / "lines").write_text("a\n")
+    lines = Stream.from_iterable((tmp_path / "lines").open())
+    assert list(lines) == ["a\n"]
+    with pytest.raises(PenstockError, match=r"^from_iterable: this iterator was taken by an earlier subscriber; "):
+        list(lines)
+
+
+def test_a_file_that_is_closed_before_the_first_run_says_so(tmp_path: Path) -> None:
+    with (tmp_path / "lines").open("w") as file:
+        lines = Stream.from_iterable(file)
+    with pytest.raises(ValueError, match="closed file"):
+        list(lines)
+
+
+def test_a_file_in_no_folder_and_a_folder_are_named(tmp_path: Path) -> None:
+    texts: Any = NUMBERS.map(str)
+    with pytest.raises(FileNotFoundError, match=r"to_file: there is no such folder: '.*none'"):
+        (texts | Sink.to_file(tmp_path / "none" / "out")).run().wait()
+    with pytest.raises(IsADirectoryError, match="to_file: this is a folder"):
+        (texts | Sink.to_file(tmp_path)).run().wait()

@@ -1,14 +1,21 @@
-"""coming_from: what a name of another library is called here, for the error of an attribute that there is not.
+"""coming_from: what to write for a name that there is not, for the error of an attribute.
 
-The names are in `coming_from.tsv`, which `python -m scripts.names_elsewhere --write` makes of the tables of
-`docs/operators/coming-from.md`.
+The names of other libraries are in `coming_from.tsv`, which `python -m scripts.names_elsewhere --write` makes of the
+tables of `docs/operators/coming-from.md`.
 """
 
 from __future__ import annotations
 
-import pkgutil
+from typing import TYPE_CHECKING, Any
 
+_PARTS = frozenset({"Flow", "Sink", "Pipeline"})
+_OF_A_RUN = {"get": "wait", "result": "wait", "wait": "wait", "cancel": "cancel", "now": "now", "stop": "stop"}
 _OF_A_PIPELINE = frozenset({"progress", "result", "run", "running", "wait"})
+_SINKS = {
+    "collect": "to_list()", "list": "to_list()", "foreach": "for_each()", "foreachBatch": "foreach_batch()",
+    "print": "for_each(print)", "reduce": "fold()", "show": "for_each(print)", "sum": "fold()",
+    "to_csv": "roll() of penstock.connectors.files", "write": "to_file()",
+}  # fmt: skip
 
 
 class NoSuchNameError(AttributeError):
@@ -29,17 +36,76 @@ class NoSuchNameError(AttributeError):
         kind, wanted = self._owner.__name__, self._wanted
         if wanted.startswith("_"):
             return f"{kind!r} object has no attribute {wanted!r}"
-        said = names_elsewhere().get(wanted)
+        said = _of_a_part(self._owner, wanted) if kind in _PARTS else _of_a_stream(wanted)
         if said is not None:
             return f"{kind} has no {wanted}{' ' if said.startswith('(') else '; '}{said}"
-        if wanted in _OF_A_PIPELINE:
-            return f"{kind} has no {wanted}; end it with a Sink, and a pipeline can run: (stream | sink).run().wait()"
         close = close_name(self._owner, wanted)
         return f"{kind} has no {wanted}" if close is None else f"{kind} has no {wanted}; did you mean {close}()?"
 
 
+class _Names(type):
+    """The class of Named: a name that the class does not have, such as `Stream.of`, says what it is called here."""
+
+    if not TYPE_CHECKING:  # a checker would take every name for known
+
+        def __getattr__(cls, name: str) -> Any:
+            raise NoSuchNameError(cls, name)
+
+
+class Named(metaclass=_Names):
+    """What says of a name that it does not have what to write instead; only names that are not found come by."""
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise NoSuchNameError(type(self), name)
+
+
+WRAP = "Stream.from_iterable makes a stream of elements"
+
+
+class Follower(Named):
+    """What can follow a stream, and refuses what is none before `|`."""
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:  # a checker knows that there is no such `|`
+
+        def __ror__(self, before: object) -> Any:
+            kind = type(self).__name__
+            raise TypeError(f"|: a {kind} can follow a stream or a flow, got {before!r}; {WRAP}")
+
+
+def _of_a_stream(wanted: str) -> str | None:
+    said = names_elsewhere().get(wanted)
+    if said is None and wanted in _OF_A_PIPELINE:
+        return "end it with a Sink, and a pipeline can run: (stream | sink).run().wait()"
+    return said
+
+
+def _of_a_part(owner: type, wanted: str) -> str | None:
+    """Return what is said of a name that a flow, a sink or a pipeline does not have."""
+    kind = owner.__name__
+    of_streams = hasattr(getattr(owner, "_before", object), wanted)
+    if kind == "Pipeline":
+        if wanted in _OF_A_RUN:
+            return f"a run has it: pipeline.run().{_OF_A_RUN[wanted]}()"
+        return f"put it before the sink: stream.{wanted}(...) | sink" if of_streams else None
+    if wanted in _OF_A_PIPELINE:
+        return "what has a source and a sink can run: (stream | flow | sink).run().wait()"
+    if kind == "Sink":
+        return f"here it is {_SINKS[wanted]}" if wanted in _SINKS else None
+    if of_streams:
+        return f"write it in the function of the flow, or behind the flow: (stream | flow).{wanted}(...)"
+    return None
+
+
 def names_elsewhere() -> dict[str, str]:
     """Return what is said of each name that another library has and Stream has not."""
+    import pkgutil  # noqa: PLC0415  only an error needs it
+
     data = pkgutil.get_data("penstock", "coming_from.tsv")
     assert data is not None  # it is part of the package
     lines = data.decode().splitlines()
@@ -55,4 +121,4 @@ def close_name(owner: type, wanted: str) -> str | None:
     return next(iter(difflib.get_close_matches(wanted, names, 1, cutoff=0.7)), None)
 
 
-__all__ = ["NoSuchNameError", "close_name", "names_elsewhere"]
+__all__ = ["WRAP", "Follower", "Named", "NoSuchNameError", "close_name", "names_elsewhere"]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, TypeVar, cast, overload, runtime_checkable
 
+from penstock.coming_from import WRAP, Follower, Named
 from penstock.engine.doors.inlet import Inlet, Receiver
 from penstock.engine.doors.iterate import value_async
 from penstock.engine.runs.chain import Chain, Composed
@@ -47,7 +48,7 @@ R4 = TypeVar("R4")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Flow(Composed, Generic[A_contra, B_co]):
+class Flow(Follower, Composed, Generic[A_contra, B_co]):
     """A chain without a source, recorded from a function; made by `@flow`.
 
     >>> @flow
@@ -64,6 +65,8 @@ class Flow(Composed, Generic[A_contra, B_co]):
     """The type of the elements it takes, where the function's annotations say so."""
     gives: Any = field(default=None, compare=False, repr=False)
     """The type of the elements it gives, where the function's annotations say so."""
+    _before: ClassVar[type] = Stream
+    """The class whose methods are looked for here by mistake."""
 
     def __repr__(self) -> str:
         return f"Flow({self._chain})"
@@ -76,6 +79,8 @@ class Flow(Composed, Generic[A_contra, B_co]):
         return self.explain()._repr_html_()
 
     def __call__(self, stream: Stream[A_contra]) -> Stream[B_co]:
+        if not isinstance(stream, Stream):
+            raise TypeError(f"flow: a Flow follows a stream, got {stream!r}; {WRAP}")
         return Stream(fill(self._chain, stream._chain), pieces(stream) + pieces(self))
 
     def follow(self, stream: Stream[A_contra]) -> Stream[B_co]:
@@ -235,12 +240,13 @@ def _elsewhere(parts: tuple[Any, ...]) -> Iterator[Elsewhere]:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Pipeline(Generic[R_co]):
+class Pipeline(Named, Generic[R_co]):
     """A whole pipeline: a source, what happens on the way, and an end; a value that can be drawn and run."""
 
     _chain: Chain
     _parts: tuple[Any, ...] = field(default=(), compare=False, repr=False)
     """What it was composed of with `|`: a stream, then flows and steps, then a sink."""
+    _before: ClassVar[type] = Stream
 
     def __repr__(self) -> str:
         return f"Pipeline({self._chain})"
@@ -322,7 +328,7 @@ class Pipeline(Generic[R_co]):
     def _engine(self, given: Engine | None) -> Engine | None:
         """Return the engine that was given, or the one that a part needs, or None for this process."""
         if given is not None and not isinstance(given, Engine):
-            raise TypeError(f"run: spark must be a penstock.spark.Spark, got {given!r}")
+            raise TypeError(f"run: spark must be a penstock.spark.Spark, got {given!r}; Spark(master=...) makes one")
         return given or next((source.engine.made() for source in _elsewhere(self._parts)), None)
 
     def __await__(self) -> Generator[Any, None, R_co]:

@@ -22,6 +22,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, TypeVarTuple, overload
 
+from penstock.coming_from import Named
 from penstock.engine.doors.iterate import WINDOW, iterate, iterate_async, value, value_async
 from penstock.engine.doors.processed import Via, processes
 from penstock.engine.grounds.async_work import CONCURRENCY
@@ -283,19 +284,8 @@ FOLLOWS = (
 """What can be done with a function behind `|`."""
 
 
-class _Names(type):
-    """The class of Stream: a source that it does not have, such as `Stream.of`, says what it is called here."""
-
-    if not TYPE_CHECKING:  # a checker would take every name for known
-
-        def __getattr__(cls, name: str) -> Any:
-            from penstock.coming_from import NoSuchNameError  # noqa: PLC0415  only an error needs it
-
-            raise NoSuchNameError(cls, name)
-
-
 @dataclass(frozen=True, slots=True, repr=False)
-class Stream(Composed, Iterated, Generic[T_co], metaclass=_Names):
+class Stream(Named, Composed, Iterated, Generic[T_co]):
     """A description of a stream of elements; nothing runs until it is subscribed, iterated or awaited.
 
     >>> list(Stream.range(10).filter(lambda n: n % 2).map(str))
@@ -320,14 +310,6 @@ class Stream(Composed, Iterated, Generic[T_co], metaclass=_Names):
 
     def _repr_html_(self) -> str:
         return self.explain()._repr_html_()
-
-    if not TYPE_CHECKING:  # a checker would take every name for known
-
-        def __getattr__(self, name: str) -> Any:
-            """Say what a name of another library is called here; only names that are not found come by."""
-            from penstock.coming_from import NoSuchNameError  # noqa: PLC0415  only an error needs it
-
-            raise NoSuchNameError(type(self), name)
 
     def _then(self, step: Step) -> Stream[Any]:
         return Stream(self._chain.then(step), (*self._parts, step) if self._parts else ())
@@ -428,6 +410,10 @@ class Stream(Composed, Iterated, Generic[T_co], metaclass=_Names):
             return follow(self)
         if isinstance(after, type) or (callable(after) and not hasattr(after, "__ror__")):
             raise TypeError(f"|: a Flow or a Sink can follow a stream, got {after!r}; {FOLLOWS}")
+        if isinstance(after, Stream):
+            raise TypeError(
+                f"|: a Flow or a Sink can follow a stream, got {after!r}; merge() and concat() join streams"
+            )
         return NotImplemented
 
     def _pulled(self, gate: LoopGate | None = None) -> Iterator[T_co] | None:

@@ -629,6 +629,9 @@ def test_an_encrypted_connection(transport: Transport) -> None:
 # Arguments.
 
 
+EXECUTOR = "{0}: executor must be an Executor, got 5; thread(), pool(size), loop() and inline() make one"
+
+
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
@@ -648,7 +651,7 @@ def test_an_encrypted_connection(transport: Transport) -> None:
         ({"codec": 5}, TypeError, "serve: codec must have mime, encode and decode, got 5"),
         ({"keep_alive": 5}, TypeError, "serve: keep_alive must be a Liveness, got 5"),
         ({"errors": (5,)}, TypeError, "serve: errors must be types of exceptions, got 5"),
-        ({"executor": 5}, TypeError, "serve: executor must be an Executor, got 5"),
+        ({"executor": 5}, TypeError, EXECUTOR.format("serve")),
     ],
 )
 def test_serve_refuses(options: dict[str, Any], kind: type[Exception], message: str) -> None:
@@ -675,7 +678,7 @@ ADDRESS = "{0}: address must be tcp://host:port, tls://, ws:// or wss://, got {1
         ({"name": "a" * 256}, ValueError, "{0}: name must be a text of 1 to 255 bytes, got '" + "a" * 256 + "'"),
         ({"token": ""}, ValueError, "{0}: token must be the token of the server"),
         ({"window": True}, TypeError, "{0}: window must be a whole number, got True"),
-        ({"executor": 5}, TypeError, "{0}: executor must be an Executor, got 5"),
+        ({"executor": 5}, TypeError, EXECUTOR),
         (
             {"ssl": ssl.create_default_context()},
             ValueError,

@@ -80,7 +80,7 @@ def test_a_source_that_raises_fails_the_stream() -> None:
     assert probe.wait_for_end() == ["1"]
     assert repr(probe.error) == "ValueError('lost')"
     assert probe.error is not None
-    assert notes(probe.error) == ["in the source, step 0 of 1"]
+    assert notes(probe.error) == ["in the source"]
 
 
 def test_none_among_the_items_is_refused() -> None:

@@ -99,7 +99,7 @@ class FaultyCollection:
 def test_a_source_that_raises_fails_the_stream(where: str) -> None:
     error = failure_of(Stream.from_iterable(FaultyCollection(where)).map(str))
     assert repr(error) == f"LookupError('failed in {where}')"
-    assert notes(error) == ["in the source, step 0 of 1"]
+    assert notes(error) == ["in the source"]
 
 
 def test_a_source_that_raises_while_iterated_is_closed() -> None:

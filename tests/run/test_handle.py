@@ -238,5 +238,6 @@ def test_a_pipeline_of_this_process_is_explained() -> None:
 
 def test_what_is_for_spark_is_refused_here() -> None:
     pipeline = Stream.range(3) | Sink.count()
-    with pytest.raises(TypeError, match=r"^run: spark must be a penstock.spark.Spark, got 5$"):
+    refused = r"^run: spark must be a penstock.spark.Spark, got 5; Spark\(master=...\) makes one$"
+    with pytest.raises(TypeError, match=refused):
         pipeline.run(5)  # type: ignore[arg-type]

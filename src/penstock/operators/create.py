@@ -6,7 +6,7 @@ Marble: Stream.create(lambda e: [e.emit(1), e.emit(2), e.complete()])
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -34,7 +34,7 @@ class Create(Source[T]):
     size: int = 256
 
     def __post_init__(self) -> None:
-        function_given("create", "attach", self.attach)
+        function_given("create", "attach", self.attach, "from_async_iterable takes an asynchronous generator")
         count_given("create", "size", self.size, 1)
         if not isinstance(self.overflow, Overflow):
             raise TypeError(f"create: overflow must be an Overflow, got {self.overflow!r}")
@@ -51,6 +51,11 @@ class Create(Source[T]):
         seat.open()
         if not seat.closed:
             try:
-                self.attach(emitter)
+                made: object = self.attach(emitter)  # type: ignore[func-returns-value]
+                if isinstance(made, Generator | AsyncGenerator | Coroutine):  # its body would never run
+                    raise TypeError(
+                        f"create: attach must call emit and return, got a {type(made).__name__} from it; from_iterable"
+                        " takes a generator, from_async_iterable an asynchronous one"
+                    )
             except Exception as error:  # noqa: BLE001  rule 1.4
                 emitter.fail(blamed(error, self, self.attach))

@@ -33,7 +33,7 @@ class Defer(Source[T]):
     make: Callable[[], Publisher[T] | Iterable[T] | AsyncIterable[T]]
 
     def __post_init__(self) -> None:
-        function_given("defer", "make", self.make)
+        function_given("defer", "make", self.make, "from_awaitable awaits one")
 
     @property
     def again(self) -> Again:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.relay import Relay
-from penstock.engine.words.arguments import function_given
+from penstock.engine.words.arguments import effect_given
 from penstock.engine.words.dropped import drop
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Gives, Joint, Tie
@@ -37,7 +37,7 @@ class DoFinally(Joint[T, T]):
         return True
 
     def __post_init__(self) -> None:
-        function_given("do_finally", "fn", self.fn)
+        effect_given("do_finally", "fn", self.fn)
 
     def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
         """Put a relay in front of what follows."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from penstock.engine.grounds.async_work import AsyncWork, PassedOn
-from penstock.engine.words.arguments import async_function_given, count_given, function_given
+from penstock.engine.words.arguments import async_function_given, count_given, effect_given
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Body, Gives, Joint, Results, Stage
@@ -33,7 +33,7 @@ class ForEach(Stage[T, int]):
     loop: ClassVar[Body] = Body("{fn}(v)\n{total} += 1\nskip", state=(("total", "0"),), tail="({total},)")
 
     def __post_init__(self) -> None:
-        function_given("for_each", "fn", self.fn)
+        effect_given("for_each", "fn", self.fn)
 
     def demand(self, n: int) -> int:
         """Ask for everything."""

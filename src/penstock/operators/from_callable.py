@@ -33,7 +33,7 @@ class FromCallable(Source[T]):
             raise TypeError(
                 f"from_callable: fn must not be a coroutine function, got {self.fn!r}; from_awaitable awaits one"
             )
-        function_given("from_callable", "fn", self.fn)
+        function_given("from_callable", "fn", self.fn, "from_awaitable awaits one")
 
     @property
     def again(self) -> Again:

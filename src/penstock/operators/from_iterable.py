@@ -7,7 +7,7 @@ Marble: Stream.from_iterable([1, 2, 3])
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterable, Iterable, Iterator
+from collections.abc import AsyncIterable, Awaitable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -32,6 +32,8 @@ def _cure(items: object) -> str:
     """Return what can be done with what is no iterable, to be added to the error."""
     if isinstance(items, AsyncIterable):
         return "; use from_async_iterable"
+    if isinstance(items, Awaitable):
+        return "; use from_awaitable"
     return "; call it, or give it to Stream.defer, which calls it for each run" if callable(items) else ""
 
 
@@ -82,7 +84,12 @@ class FromIterable(Source[T]):
         return self._open
 
     def _open(self, _: LoopGate | None) -> Iterator[T]:
-        iterator = iter(self.items)
+        try:
+            iterator = iter(self.items)
+        except ValueError:  # a file says that it is closed, not that an earlier run has read and closed it
+            if isinstance(self.items, Iterator):
+                self.once.take("from_iterable: this iterator")
+            raise
         if iterator is self.items:
             self.once.take("from_iterable: this iterator")
         return iterator

@@ -35,7 +35,7 @@ class Generate(Source[T], Generic[T, S]):
     clean: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        function_given("generate", "step", self.step)
+        function_given("generate", "step", self.step, "from_async_iterable takes an asynchronous generator")
         initial_given("generate", "seed", self.seed, self.create)
 
     @property

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 from penstock.engine.grounds.cold_paths import interruption
 from penstock.engine.grounds.relay import Leg, Relay
 from penstock.engine.weaving.blame import blamed
-from penstock.engine.words.arguments import function_given
+from penstock.engine.words.arguments import effect_given
 from penstock.engine.words.dropped import drop
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Body, Gives, Joint, Sight, Stage, Tie
@@ -35,7 +35,7 @@ class Tap(Stage[T, T]):
     loop: ClassVar[Body] = Body("{on_next}(v)")
 
     def __post_init__(self) -> None:
-        function_given("tap", "on_next", self.on_next)
+        effect_given("tap", "on_next", self.on_next)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class TapSignals(Joint[T, T]):
         for field in fields(self):
             fn = getattr(self, field.name)
             if fn is not None:
-                function_given("tap", field.name, fn)
+                effect_given("tap", field.name, fn)
 
     def open(self, downstream: Subscriber[T], /) -> Subscriber[T]:
         """Put a relay in front of what follows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import iscoroutinefunction, isgeneratorfunction
+from inspect import iscoroutinefunction, isgeneratorfunction, signature
 from typing import Any, TypeVar
 
 from penstock.engine.runs.chain import Chain
@@ -27,7 +27,17 @@ def recorded(fn: Callable[[Stream[A]], Stream[B]]) -> Stream[B]:
             f"flow: {getattr(fn, '__name__', fn)!r} must be a plain function that returns a Stream, without async"
             " and yield"
         )
-    made = fn(Stream(HOLE))
+    hole: Stream[A] = Stream(HOLE)
+    try:
+        signature(fn).bind(hole)
+    except TypeError as error:
+        raise TypeError(
+            f"flow: {getattr(fn, '__name__', fn)!r} must take one stream and nothing else: {error}; for a parameter,"
+            " write a function that returns the flow"
+        ) from None
+    except ValueError:  # it has no signature that Python knows
+        pass
+    made = fn(hole)
     if not isinstance(made, Stream):
         raise TypeError(f"flow: {getattr(fn, '__name__', fn)!r} must return a Stream, got {made!r}")
     if not _has_hole(made._chain):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,9 +27,14 @@ class NewFile:
         self._form = form
         self._new = PartFile(path)
         lines = form == "lines"
-        self._file: IO[Any] = self._new.part.open(
-            "x" if lines else "xb", encoding=encoding if lines else None, newline="" if lines else None
-        )
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "to_file: this is a folder", str(path))
+        try:
+            self._file: IO[Any] = self._new.part.open(
+                "x" if lines else "xb", encoding=encoding if lines else None, newline="" if lines else None
+            )
+        except FileNotFoundError as error:  # it names the part file
+            raise FileNotFoundError(error.errno, "to_file: there is no such folder", str(path.parent)) from None
         self._lock = threading.Lock()
         self._writing = self._over = False
 

@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
+from penstock.coming_from import Follower
 from penstock.engine.places.clocks import seconds_of
 from penstock.engine.runs.chain import Chain, Composed
 from penstock.engine.runs.one_result import one_result
@@ -17,6 +18,7 @@ from penstock.engine.words.arguments import (
     async_function_given,
     awaits,
     count_given,
+    effect_given,
     function_given,
     initial_given,
 )
@@ -43,7 +45,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Sink(Composed, Generic[A_contra, R_co]):
+class Sink(Follower, Composed, Generic[A_contra, R_co]):
     """The end of a pipeline: a chain without a source that comes down to one result.
 
     A sink runs in this process, on Spark too, where the rows that it asks for come here.
@@ -148,7 +150,8 @@ class Sink(Composed, Generic[A_contra, R_co]):
         [4]
         5
         """
-        async_function_given("foreach_batch", "fn", fn)
+        check = async_function_given if concurrency is not None or awaits(fn) else effect_given
+        check("foreach_batch", "fn", fn)
         count_given("foreach_batch", "size", size, 1)
         if seconds is not None:
             seconds_of("foreach_batch", "seconds", seconds, zero=False)

@@ -118,6 +118,8 @@ def test_any_executor_of_that_library_will_do() -> None:
             future.set_result(fn(*args, **kwargs))
             return future
 
-    with pytest.raises(TypeError, match=r"^publish_on: executor must be an Executor, got 3$"):
+    with pytest.raises(
+        TypeError, match=r"^publish_on: executor must be an Executor, got 3; thread\(\), pool\(size\), "
+    ):
         Stream.range(3).publish_on(3)  # type: ignore[arg-type]
     assert list(Stream.range(3).subscribe_on(AtOnce())) == [0, 1, 2]

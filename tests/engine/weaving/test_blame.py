@@ -109,7 +109,7 @@ def test_an_element_of_an_inner_iterable_names_the_step_that_made_it() -> None:
 def test_the_source() -> None:
     error = failure(Stream.from_iterable(Items(2, next=Lost("source"))).map(str).take(5))
     assert repr(error) == "Lost('source')"
-    assert error.__notes__ == ["in the source, step 0 of 2"]
+    assert error.__notes__ == ["in the source"]
 
 
 def test_the_innermost_chain_is_named() -> None:

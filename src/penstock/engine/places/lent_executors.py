@@ -36,7 +36,9 @@ def executor_given(operator: str, given: object) -> Executor:
         return Lent(given)
     if _is_a(given, "asyncio", "AbstractEventLoop"):
         return GivenLoop(given)
-    raise TypeError(f"{operator}: executor must be an Executor, got {given!r}")
+    raise TypeError(
+        f"{operator}: executor must be an Executor, got {given!r}; thread(), pool(size), loop() and inline() make one"
+    )
 
 
 def _is_a(given: object, library: str, name: str) -> bool:

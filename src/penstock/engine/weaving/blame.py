@@ -144,7 +144,7 @@ def _noted(error: Exception, where: Where, owner: int) -> Exception:
     if owner < 0:
         error = no_stop(error, "the source")
         if first + loop.first == 0:
-            note_on(error, f"{_MARK}the source, step 0 of {total}")
+            note_on(error, f"{_MARK}the source")
         return error
     step = stages[owner]
     fn = _raised_in(step, _TRACEBACK.__get__(error))

@@ -31,15 +31,15 @@ STARVED: Final = _Starved()
 def no_element() -> TypeError:
     """Return the error for a None where an element is due."""
     return TypeError(
-        "rule 2.13: None is not an element; a function must return something; to leave an element out, say filter(), or"
-        " flat_map() with a function that returns []"
+        "rule 2.13: None is not an element; use a value that says what is missing, or leave the element out: in the"
+        " source, or by flat_map() with a function that returns []"
     )
 
 
 def no_item() -> TypeError:
     """Return the error for a None in a collection, for those who look for it in the place of a loop."""
     error = no_element()
-    error.add_note("in the source, step 0 of 0")
+    error.add_note("in the source")
     return error
 
 

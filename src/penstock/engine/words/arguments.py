@@ -11,6 +11,7 @@ from typing import TypeVar
 U = TypeVar("U")
 
 _CO_COROUTINE = 0x80  # inspect.CO_COROUTINE, without importing inspect
+_CO_YIELDS = 0x220  # inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
 
 class Missing(Enum):
@@ -19,12 +20,19 @@ class Missing(Enum):
     MISSING = "missing"
 
 
-def function_given(operator: str, name: str, value: object) -> None:
+def function_given(operator: str, name: str, value: object, cure: str = "map_async awaits one") -> None:
     """Refuse what cannot be called, and what would give a coroutine that is never awaited."""
-    if not callable(value):
-        raise TypeError(f"{operator}: {name} must be callable, got {value!r}")
+    async_function_given(operator, name, value)
     if awaits(value):
-        raise TypeError(f"{operator}: {name} must not be a coroutine function, got {value!r}; map_async awaits one")
+        raise TypeError(f"{operator}: {name} must not be a coroutine function, got {value!r}; {cure}")
+
+
+def effect_given(operator: str, name: str, value: object) -> None:
+    """Refuse what cannot be called for its effect, too: a generator function, whose body would never run."""
+    function_given(operator, name, value)
+    code = code_of(value)
+    if code is not None and code.co_flags & _CO_YIELDS:
+        raise TypeError(f"{operator}: {name} must not be a generator function, got {value!r}; flat_map() takes one")
 
 
 def awaits(value: object) -> bool:
