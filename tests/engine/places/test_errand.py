@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import trio
 
-from penstock import LoopClock, Stream
+from penstock import LoopClock, Run, Stream
+from penstock.bridges.shared.pouring import pour_async
 from penstock.engine.places.errand import Errand
 from penstock.testing import Probe, subscribed
 
@@ -117,6 +118,86 @@ def test_a_request_to_a_loop_that_has_stopped_and_is_closed_fails_the_stream(nam
     loop.close()
     assert probe.wait_for_end() == []
     assert "ended before the stream" in str(probe.error)
+
+
+async def _for_ever(n: int) -> int:
+    await asyncio.Event().wait()
+    return n
+
+
+async def _one_and_no_more() -> AsyncIterator[int]:
+    yield 1
+    await asyncio.Event().wait()
+
+
+UNDER_WAY: dict[str, tuple[Callable[[], Stream[Any]], int, int]] = {
+    "map_async, at work": (lambda: Stream.range(3).map_async(_for_ever), 3, 5),
+    "map_async, at work in no order": (lambda: Stream.range(3).map_async(_for_ever, ordered=False), 3, 5),
+    "map_async, waiting for upstream": (lambda: Stream.just(1).concat(Stream.never()).map_async(_one), 3, 5),
+    "map_async, done and not delivered": (lambda: Stream.range(3).map_async(_one), 3, 1),
+    "from_async_iterable, waiting for the source": (lambda: Stream.from_async_iterable(_one_and_no_more()), 3, 5),
+    "from_async_iterable, waiting for demand": (lambda: Stream.from_async_iterable(_one_and_no_more()), 1, 5),
+}
+
+
+@pytest.mark.parametrize("name", UNDER_WAY)
+def test_a_loop_that_is_closed_with_tasks_under_way_fails_the_stream(name: str) -> None:
+    make, demand, turns = UNDER_WAY[name]
+
+    async def begun() -> Probe[Any]:
+        probe = subscribed(make(), request=demand)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        return probe
+
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda *_: None)  # asyncio tells it of a task that has not ended
+    probe = loop.run_until_complete(begun())
+    loop.close()
+    probe.wait_for_end()
+    assert str(probe.error) == "the event loop ended before the stream did"
+
+
+def test_a_loop_that_is_closed_while_a_sink_waits_on_it_fails_the_run() -> None:
+    waits: list[None] = []
+
+    class Full:
+        async def put(self, _: int, /) -> int:
+            waits.append(None)
+            return await _for_ever(1)
+
+        async def end(self, _: Exception | None, /) -> None:
+            pass
+
+        def left(self) -> None:
+            pass
+
+    async def begun() -> Run[int]:
+        run = (Stream.range(3) | pour_async(Full)).run()
+        while not waits:
+            await asyncio.sleep(0)
+        return run
+
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda *_: None)
+    run = loop.run_until_complete(begun())
+    loop.close()
+    with pytest.raises(RuntimeError, match=r"^the event loop ended before the stream did$"):
+        run.wait(WAIT)
+
+
+def test_a_run_that_has_ended_leaves_nothing_on_the_loop() -> None:
+    async def main() -> list[Any]:
+        for name in ("map_async", "from_async_iterable"):
+            assert await ASYNCHRONOUS[name]().to_list()
+            probe = subscribed(ASYNCHRONOUS[name](), request=1)
+            await asyncio.sleep(0)
+            probe.cancel()
+        await asyncio.sleep(0)
+        timers: Any = asyncio.get_running_loop()
+        return [timer for timer in timers._scheduled if not timer.cancelled()]
+
+    assert asyncio.run(main()) == []
 
 
 TIMED: dict[str, Callable[[LoopClock], Stream[Any]]] = {

@@ -90,6 +90,8 @@ class AsyncWork(Part):
         self._passed_on = passed_on
         self.height = height_of(downstream) + 1  # results change hands here, but requests pass in one call
         self._lease: AnyLoop = lease_loop()
+        self._unwatch: Callable[[], object] | None = None
+        """What says that the loop may be closed without a word to this run, once there is work on it."""
         self._arrivals: deque[_Job] = deque()
         self._ready: deque[_Job] = deque()
         self._line: deque[_Job] = deque()
@@ -165,6 +167,8 @@ class AsyncWork(Part):
                 self._ready.append(job)
             else:
                 self._admit_by_key(job, key)
+        if self._unwatch is None and self._ready:
+            self._unwatch = self._lease.watch(self._lost)
         for _ in range(min(len(self._ready), self._step.concurrency - len(self._tasks))):
             task = self._lease.spawn(self._work())
             self._tasks.add(task)
@@ -297,6 +301,8 @@ class AsyncWork(Part):
     def _let_go(self) -> None:
         if not self._stopped:
             self._stop()
+        if self._unwatch is not None:
+            self._unwatch()
         self._closed = True
         self._release_if_idle()
 

@@ -11,19 +11,25 @@ import _thread
 import sys
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
+from weakref import ref
 
 from penstock.engine.places.threads import started
 from penstock.engine.words.dropped import attempt
 
+if TYPE_CHECKING:
+    import asyncio
+
 Call = Callable[[], object]
 
 _RAISED = "what was told of a lost task raised"
+_A_YEAR = 365 * 24 * 60 * 60.0  # seconds
 
 
 class Errand:
     """A task to be called once; `lost` is called instead, once, where the place lets go of it."""
 
-    __slots__ = ("_lost", "_task")
+    __slots__ = ("__weakref__", "_lost", "_task")
 
     def __init__(self, task: Call, lost: Call) -> None:
         self._task = task
@@ -58,9 +64,23 @@ def send(submit: Callable[[Callable[[], None]], object], task: Call, lost: Call)
             errand.forget()
 
 
+def watched(loop: asyncio.AbstractEventLoop, lost: Call) -> Call:
+    """Call `lost` if a loop is closed and its tasks are left as they are; return what calls that off, on its thread."""
+    errand = Errand(bool, lost)
+    timer = loop.call_later(_A_YEAR, errand)  # a loop that is closed lets go of its timers
+    return partial(_call_off, ref(errand), ref(timer))  # and it alone holds them
+
+
+def _call_off(errand: ref[Errand], timer: ref[asyncio.TimerHandle]) -> None:
+    held, waits = errand(), timer()
+    if held is not None and waits is not None:
+        held.forget()
+        waits.cancel()
+
+
 def place_ended() -> RuntimeError:
     """Return what to tell those who wait for a task that was let go of."""
     return RuntimeError("the event loop or executor that a stream runs on let go of a task and ended before the stream")
 
 
-__all__ = ["Errand", "place_ended", "send"]
+__all__ = ["Errand", "place_ended", "send", "watched"]

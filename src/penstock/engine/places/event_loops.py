@@ -17,6 +17,7 @@ from contextvars import ContextVar, copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from penstock.engine.places.errand import watched
 from penstock.engine.places.home_loop import HOME, HomeLoop
 from penstock.engine.places.loop_end import wind_up
 from penstock.engine.places.threads import started
@@ -145,6 +146,13 @@ class AnyLoop(Protocol):
         """Start a task; only on the loop's thread."""
         ...
 
+    def watch(self, lost: Callable[[], object], /) -> Callable[[], object]:
+        """Call `lost` if the loop is closed and its tasks are left as they are; return what calls that off.
+
+        Only on the loop's thread; `lost` is called on another.
+        """
+        ...
+
     def future(self) -> Future:
         """Return something to wait for; only on the loop's thread."""
         ...
@@ -229,6 +237,10 @@ class AsyncioLoop:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         return task
+
+    def watch(self, lost: Callable[[], object], /) -> Callable[[], object]:
+        """Call `lost` if the loop is closed and its tasks are left as they are; return what calls that off."""
+        return bool if self._own is not None else watched(self.loop, lost)  # one of ours comes to its end with them
 
     def future(self) -> asyncio.Future[None]:
         """Return something to wait for; only on the loop's thread."""

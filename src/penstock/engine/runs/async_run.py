@@ -22,7 +22,7 @@ class AsyncRun(DrainRun):
     It is `_draining` unless there is no task or the task waits for demand.
     """
 
-    __slots__ = ("_closing", "_lease", "_raised_above", "_started", "_task", "_waiting")
+    __slots__ = ("_closing", "_lease", "_raised_above", "_started", "_task", "_unwatch", "_waiting")
 
     def __init__(self, segment: Segment, opener: AsyncOpener[Any], subscriber: Subscriber[Any]) -> None:
         super().__init__(segment, opener, None, subscriber)  # type: ignore[arg-type]
@@ -31,6 +31,8 @@ class AsyncRun(DrainRun):
         self._closing = False
         self._raised_above = False
         self._task: Task | None = None
+        self._unwatch: Callable[[], object] = bool
+        """What says that the loop may be closed without a word to this run."""
         self._waiting: Future | None = None
 
     def start(self) -> None:
@@ -80,6 +82,7 @@ class AsyncRun(DrainRun):
             if self._subscriber is not None and self._lease is not None:
                 self._task = self._lease.spawn(self._iterate())
                 self._task.add_done_callback(self._left)
+                self._unwatch = self._lease.watch(self._lost)
         elif self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
@@ -141,6 +144,9 @@ class AsyncRun(DrainRun):
                         todo = await self._take_demand()
                         if not todo:
                             break
+        except GeneratorExit:  # the loop was closed meanwhile, so nothing can be awaited any more
+            iterator = None
+            raise
         except lease.cancelled:
             error = self._cut_short()
         except Exception as failure:  # noqa: BLE001  rule 1.4
@@ -175,6 +181,7 @@ class AsyncRun(DrainRun):
         with self._lock:  # where the loop has ended, any thread may come here
             lease, self._lease, self._task = self._lease, None, None
         if lease is not None:  # else the task has come to its end before it left
+            self._unwatch()
             try:
                 super()._finish(error)
             finally:
