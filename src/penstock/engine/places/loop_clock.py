@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weakref import ref
+from collections.abc import Callable
 
 from penstock.engine.places.clocks import TASK_RAISED, Cancel, Task
 from penstock.engine.places.context import carried
@@ -52,15 +52,15 @@ class LoopClock:
 class _Timer:
     """A task on its way, which can be called off from any thread."""
 
-    __slots__ = ("_end", "_loop", "_seconds", "_sleeping", "_task")
+    __slots__ = ("_end", "_loop", "_seconds", "_sleeping", "_task", "_unwatch")
 
     def __init__(self, loop: AnyLoop, seconds: float, task: Task, end: Task) -> None:
         self._loop = loop
         self._seconds = seconds
         self._task: Task | None = task
         self._end = end
-        self._sleeping: ref[LoopTask] | None = None
-        """What the loop alone holds, so that it is gone when the loop is."""
+        self._sleeping: LoopTask | None = None
+        self._unwatch: Callable[[], object] = bool
 
     def ready(self) -> None:
         if self._loop.closed:
@@ -69,7 +69,9 @@ class _Timer:
 
     def _start(self) -> None:
         if self._task is not None:
-            self._sleeping = ref(self._loop.spawn(self._later(Errand(self._ring, self._lost))))
+            self._unwatch = self._loop.watch(self._lost)
+            self._sleeping = self._loop.spawn(self._later())
+            self._sleeping.add_done_callback(self._left)
 
     def cancel(self) -> None:
         if self._task is not None:
@@ -77,18 +79,17 @@ class _Timer:
             self._loop.call(self._wake)
 
     def _wake(self) -> None:
-        sleeping = None if self._sleeping is None else self._sleeping()
-        if sleeping is not None:
-            sleeping.cancel()
+        if self._sleeping is not None:
+            self._sleeping.cancel()
 
-    async def _later(self, ring: Errand) -> None:
-        try:
-            await self._loop.sleep(self._seconds)
-        except self._loop.cancelled:
-            ring.forget()
-            self._lost()
-            raise
-        ring()
+    async def _later(self) -> None:
+        await self._loop.sleep(self._seconds)
+        self._ring()
+
+    def _left(self, _: object) -> None:
+        self._sleeping = None
+        self._unwatch()
+        self._lost()  # unless it has rung or was called off
 
     def _lost(self) -> None:
         if self._task is not None:

@@ -44,6 +44,7 @@ class _Calls:
         try:
             self.token.run_sync_soon(self._run)
         except trio.RunFinishedError:
+            self._due = False  # so that no call is left here behind this one
             self._calls.clear()  # the run has ended and everything in it, so no run is left to be told
 
     def _run(self) -> None:
