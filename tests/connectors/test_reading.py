@@ -387,3 +387,58 @@ def test_a_window_is_kept(size: int) -> None:
     run.cancel()
     gate.set()
     assert server.closed.wait(WAIT)
+
+
+class _Waits:
+    """A reader that gives one element, and then waits for ever."""
+
+    async def fetch(self, most: int) -> list[tuple[int, int]]:
+        if most > 1:
+            await asyncio.Event().wait()
+        return [(1, 1)]
+
+    async def commit(self, position: int) -> None:
+        """Do nothing."""
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+@pytest.mark.parametrize(("first", "turns", "later"), [(0, 0, 1), (1, 9, 0), (1, 9, 1), (2, 9, 0)])
+def test_a_loop_that_is_closed_with_a_fetch_under_way_fails_the_stream(first: int, turns: int, later: int) -> None:
+    probe = Probe[int]()
+
+    async def opened(_: int | None) -> _Waits:
+        return _Waits()
+
+    async def begun() -> None:
+        reading(opened).subscribe(probe)
+        if first:
+            probe.request(first)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda *_: None)  # asyncio tells it of a task that has not ended
+    loop.run_until_complete(begun())
+    loop.close()
+    if later:
+        probe.request(later)
+    probe.wait_for_end()
+    assert str(probe.error) == "reading: the event loop ended before the stream did"
+
+
+def test_who_leaves_a_reader_that_others_share_does_not_wait_for_them() -> None:
+    server = Server(None)
+
+    async def main() -> None:
+        shared = server.plain().share()
+        async with shared.open() as first, shared.open() as second:
+            await anext(first)
+            await anext(second)
+            await first.aclose()  # type: ignore[attr-defined]
+            assert await anext(second)
+        await asyncio.sleep(0)
+
+    asyncio.run(asyncio.wait_for(main(), WAIT))
+    assert server.closed.wait(WAIT)

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 from penstock.connectors.reading_commits import ReadingCommits
 from penstock.engine.grounds.outlet import Outlet
+from penstock.engine.places.errand import Errand
 from penstock.engine.places.event_loops import AnyLoop, Future, Task, lease_loop
 from penstock.engine.weaving.segment import no_element
 from penstock.engine.words.demand import UNBOUNDED
@@ -100,6 +101,7 @@ class ReadingRun:
         self._deliver: Callable[[list[Any]], None] | None = None
         """What takes what was fetched as one, past the queue, where downstream does."""
         self._task: Task | None = None
+        self._unwatch: Callable[[], object] = bool
         self._waiting: Future | None = None
         self.commits = ReadingCommits(window, self._committed)
         """What the reader is told."""
@@ -147,8 +149,22 @@ class ReadingRun:
         self._deliver = None
 
     def _requested(self, _: int) -> None:
-        if not self.commits.pouring:  # else the reader's thread looks for more, or the loop does behind it
-            self._call(self._advance)
+        if self.commits.pouring:
+            return  # the reader's thread looks for more, or the loop does behind it
+        lease = self._lease
+        if lease is not None and lease.closed:
+            self._lost()
+        else:
+            self._call(Errand(self._advance, self._lost))
+
+    def _lost(self) -> None:
+        """Be told that the loop was closed, and nothing is done there any more."""
+        outlet = self._outlet
+        if outlet is not None and not outlet.closed:
+            outlet.fail_now(self._loop_ended())
+
+    def _loop_ended(self) -> RuntimeError:
+        return RuntimeError(f"{self._name}: the event loop ended before the stream did")
 
     def _cancelled(self) -> None:
         self._call(self._interrupt)
@@ -168,8 +184,13 @@ class ReadingRun:
             return
         self._begun = True
         assert self._lease is not None
-        self._task = self._lease.spawn(self._fetch_all())
+        self._unwatch = self._lease.watch(self._lost)
+        self._task = self._lease.spawn(self._fetch_all(), self._ends)
         self._task.add_done_callback(self._fetched)
+
+    def _ends(self) -> bool:
+        """Tell whether nothing is left to be fetched."""
+        return self._over or self._outlet is None or self._outlet.closed
 
     def _wake(self) -> None:
         if self._waiting is not None and not self._waiting.done():
@@ -297,13 +318,14 @@ class ReadingRun:
     def _fetched(self, task: Task) -> None:
         """Be told that the fetching has ended, by itself, by a cancel or with the loop."""
         self._task = None
+        self._unwatch()
         loop_ends = not task.cancelled() and task.exception() is not None  # by a KeyboardInterrupt or its like
         if not self._over:
             self._over = True
             assert self._outlet is not None
             if not self._outlet.closed:
                 loop_ends = True
-                self._outlet.complete(RuntimeError(f"{self._name}: the event loop ended before the stream did"))
+                self._outlet.complete(self._loop_ended())
         self._left = self._left or loop_ends  # nothing can be told any more, and there is no later to close it
         self._close_when_over()
 

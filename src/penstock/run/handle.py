@@ -20,9 +20,9 @@ from penstock.engine.places.event_loops import (
     home_here,
     loop_here,
     running,
-    spawning,
 )
 from penstock.engine.places.home_loop import HomeLoop
+from penstock.engine.places.noting import Tasks, spawning
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.dropped import drop
 from penstock.errors import RunCancelledError
@@ -176,7 +176,7 @@ class Run(Generic[R]):
         Raises:
             RuntimeError: No event loop is running here.
         """
-        tasks: set[Any] = set()
+        tasks: Tasks = {}
         with spawning(tasks):
             loop = loop_here()
         if loop is None:

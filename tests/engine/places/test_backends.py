@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import sys
 import threading
 import types
@@ -17,6 +18,7 @@ import trio.testing
 
 from penstock import LoopClock, Overflow, Sink, Stream, inline, loop, subscriber, thread
 from penstock.engine.places.event_loops import lease_loop, loop_here, running
+from penstock.engine.places.noting import Tasks, spawning
 from penstock.testing import Probe
 from tests.engine.parts import Items, noop
 from tests.engine.watch import PATIENCE, dropped, no_thread_is_left
@@ -93,6 +95,125 @@ def test_await(name: str, backend: str) -> None:
         return await STREAMS[name]().count()
 
     assert run(backend, main) == 10
+
+
+async def for_ever() -> AsyncIterator[int]:
+    for n in itertools.count():
+        await anyio.lowlevel.checkpoint()
+        yield n
+
+
+async def _of_one_share(stream: Stream[int]) -> AsyncIterator[Stream[int]]:
+    shared = stream.share()
+    async with shared.open() as numbers:
+        async for _ in numbers:
+            yield shared
+
+
+async def _of_a_partition(stream: Stream[int]) -> AsyncIterator[Stream[int]]:
+    odd, even = stream.partition(lambda n: n % 2)
+    async with odd.open() as numbers:
+        async for _ in numbers:
+            yield even
+
+
+async def _of_groups(stream: Stream[int]) -> AsyncIterator[Stream[int]]:
+    async with stream.group_by(lambda n: n % 2).open() as groups:
+        async for group in groups:
+            yield group
+
+
+async def _of_windows(stream: Stream[int]) -> AsyncIterator[Stream[int]]:
+    async with stream.window(10**6).open() as windows:
+        async for window in windows:
+            yield window
+
+
+SHARED: dict[str, Callable[[Stream[int]], AsyncIterator[Stream[int]]]] = {
+    "share": _of_one_share,
+    "partition": _of_a_partition,
+    "group_by": _of_groups,
+    "window": _of_windows,
+}
+
+
+@each_backend
+@pytest.mark.parametrize("name", SHARED)
+def test_who_leaves_a_run_that_others_take_part_in_does_not_wait_for_them(name: str, backend: str) -> None:
+    async def main() -> None:
+        taken: list[int] = []
+
+        async def take(stream: Stream[int]) -> None:
+            async with stream.open() as numbers:
+                async for n in numbers:
+                    taken.append(n)
+                    await anyio.lowlevel.checkpoint()
+
+        async with anyio.create_task_group() as others:
+            first = SHARED[name](Stream.from_async_iterable(for_ever()).do_finally(noop))
+            others.start_soon(take, await anext(first))
+            while not taken:
+                await anyio.lowlevel.checkpoint()
+            await first.aclose()  # type: ignore[attr-defined]
+            so_far = len(taken)
+            while len(taken) == so_far:
+                await anyio.lowlevel.checkpoint()
+            others.cancel_scope.cancel()
+        while tasks():
+            await anyio.lowlevel.checkpoint()
+
+    run(backend, main)
+
+
+@each_backend
+def test_who_leaves_and_is_cancelled_again_and_again_waits_for_the_source_to_close(backend: str) -> None:
+    closed: list[None] = []
+
+    async def closing_slowly() -> AsyncIterator[int]:
+        try:
+            for n in itertools.count():
+                await anyio.lowlevel.checkpoint()
+                yield n
+        finally:
+            with anyio.CancelScope(shield=True):
+                for _ in range(5):
+                    await anyio.lowlevel.checkpoint()
+            closed.append(None)
+
+    async def main() -> None:
+        with anyio.CancelScope() as scope:
+            async with Stream.from_async_iterable(closing_slowly()).do_finally(noop).open() as numbers:
+                async for n in numbers:
+                    if n == 3:
+                        scope.cancel()  # anyio cancels in every turn from now on
+                        await anyio.lowlevel.checkpoint()
+        assert closed == [None]
+
+    run(backend, main)
+
+
+def test_what_runs_on_another_loop_is_not_waited_for() -> None:
+    other = asyncio.new_event_loop()
+    thread = threading.Thread(target=other.run_forever)
+    thread.start()
+
+    async def main() -> None:
+        stream = Stream.range(3).publish_on(other)
+        async with stream.flat_map(lambda _: Stream.from_async_iterable(for_ever()), concurrency=2).open() as numbers:
+            async for n in numbers:
+                if n == 3:
+                    break
+
+    run("asyncio", main)
+
+    async def nothing_is_left() -> None:
+        while tasks():
+            await asyncio.sleep(0)
+
+    asyncio.run_coroutine_threadsafe(nothing_is_left(), other).result(PATIENCE)
+    other.call_soon_threadsafe(other.stop)
+    thread.join()
+    other.close()
 
 
 @each_backend
@@ -469,19 +590,47 @@ def test_a_task_that_is_cancelled_before_its_first_step_never_takes_one() -> Non
         steps.append("first")
 
     async def main() -> None:
-        lease = loop_here()
+        tasks: Tasks = {}
+        with spawning(tasks):
+            lease = loop_here()
         assert lease is not None
-        tasks: set[Any] = set()
         task = lease.spawn(work())
         task.add_done_callback(lambda task: ends.append((task.cancelled(), task.exception() is None)))
-        task.add_done_callback(tasks.discard)
-        tasks.add(task)
         task.cancel()
         await lease.ended(tasks)
 
     trio.run(main)
     assert steps == []
     assert ends == [(True, False)]
+
+
+ASKED_LAST: dict[str, Callable[[], Stream[int]]] = {
+    "async, signalled": STREAMS["async, signalled"],
+    "map_async": STREAMS["map_async"],
+    "delay": lambda: Stream.range(10).delay(0.0, clock=LoopClock()),
+}
+
+
+@pytest.mark.parametrize("name", ASKED_LAST)
+def test_a_request_that_comes_while_trio_ends_fails_the_stream(name: str) -> None:
+    """Trio takes calls up to its very end, and no more tasks by then."""
+    probe: Probe[int] = Probe(patience=PATIENCE)
+
+    async def when_the_others_have_ended() -> AsyncIterator[None]:
+        try:
+            yield
+        finally:  # trio closes what was left open behind its last task
+            probe.request(5)
+
+    async def main() -> None:
+        ASKED_LAST[name]().subscribe(probe)
+        left_open.append(when_the_others_have_ended())
+        await anext(left_open[0])
+
+    left_open: list[AsyncIterator[None]] = []
+    trio.run(main)
+    assert probe.wait_for_end() == []
+    assert isinstance(probe.error, RuntimeError)
 
 
 def test_a_stream_that_outlives_trio_fails() -> None:

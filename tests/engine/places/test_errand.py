@@ -204,7 +204,7 @@ def test_a_run_that_has_ended_leaves_nothing_on_the_loop() -> None:
 
 def test_every_call_to_a_run_of_trio_that_has_ended_is_lost() -> None:
     async def lease() -> TrioLoop:
-        return TrioLoop(None)
+        return TrioLoop()
 
     loop, said = trio.run(lease), SimpleQueue[int]()
     for number in range(3):

@@ -16,7 +16,8 @@ from typing import Any
 
 from penstock.engine.grounds.cold_paths import too_late
 from penstock.engine.grounds.outlet import accepts, element_or_raise
-from penstock.engine.places.event_loops import AnyLoop, Future, blocking, loop_here, running, spawning
+from penstock.engine.places.event_loops import AnyLoop, Future, blocking, loop_here, running
+from penstock.engine.places.noting import Tasks, spawning
 from penstock.engine.places.telling import refusing, untold
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect, pull, pull_async
@@ -246,7 +247,7 @@ class _AsyncForInbox(LoopInbox):
 
     def __init__(self, window: int, loop: AnyLoop) -> None:
         super().__init__(window, loop)
-        self.tasks: set[Any] = set()
+        self.tasks: Tasks = {}
 
     def ask(self, count: int) -> None:
         """Ask for elements; a stream that is subscribed only now belongs to the loop like those before."""

@@ -15,7 +15,8 @@ from penstock.engine.grounds.cold_paths import interruption
 from penstock.engine.grounds.outlet import Outlet, element_or_raise
 from penstock.engine.grounds.upstream import UpstreamWindow
 from penstock.engine.places.errand import Errand
-from penstock.engine.places.event_loops import AnyLoop, Task, lease_loop, loop_ended, on_its_own
+from penstock.engine.places.event_loops import AnyLoop, Task, lease_loop, loop_ended
+from penstock.engine.places.noting import on_its_own
 from penstock.engine.weaving.blame import blamed, describe, function_name, no_stop, note_on, operator_name, place_of
 from penstock.engine.words.part import Part, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
@@ -170,7 +171,7 @@ class AsyncWork(Part):
         if self._unwatch is None and self._ready:
             self._unwatch = self._lease.watch(self._lost)
         for _ in range(min(len(self._ready), self._step.concurrency - len(self._tasks))):
-            task = self._lease.spawn(self._work())
+            task = self._lease.spawn(self._work(), lambda: self._outlet.closed)
             self._tasks.add(task)
             task.add_done_callback(self._left)
         self._end_if_done()
@@ -275,7 +276,8 @@ class AsyncWork(Part):
         if not self._stopped and (task.cancelled() or failure is not None):
             self._stop()
             cancelled = RuntimeError(f"{describe(self._step)}: the work under way was cancelled")
-            self._outlet.complete(cancelled if failure is None else interruption(failure))
+            if failure is not None or not self._outlet.closed:  # else the subscriber has cancelled, too
+                self._outlet.complete(cancelled if failure is None else interruption(failure))
         elif not self._stopped and self._ready:
             self._admit()  # a key was freed while this worker was leaving
         self._release_if_idle()

@@ -9,17 +9,16 @@ A lease keeps the context of the caller that took it: what is called on the loop
 
 from __future__ import annotations
 
-import sys
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.engine.places.errand import watched
 from penstock.engine.places.home_loop import HOME, HomeLoop
 from penstock.engine.places.loop_end import wind_up
+from penstock.engine.places.noting import Tasks, asyncio_loop, ending, note, noted_on, on_its_own, surely, trio_runs
 from penstock.engine.places.threads import started
 from penstock.engine.words.trampoline import aside
 
@@ -51,24 +50,6 @@ class blocking(aside):  # noqa: N801  reads as a word: `with blocking():`
     def __exit__(self, *exc: object) -> None:
         _mode.blocking -= 1
         super().__exit__(*exc)
-
-
-_spawned: ContextVar[set[Any] | None] = ContextVar("penstock_spawned", default=None)
-
-
-@contextmanager
-def spawning(tasks: set[Any]) -> Iterator[None]:
-    """Note in `tasks` what runs started here spawn on the running loop, so that the caller can wait for their end."""
-    token = _spawned.set(tasks)
-    try:
-        yield
-    finally:
-        _spawned.reset(token)
-
-
-def on_its_own() -> None:
-    """Say that what this task starts from now on is a user's own, and not noted."""
-    _spawned.set(None)
 
 
 def loop_ended() -> RuntimeError:
@@ -142,8 +123,8 @@ class AnyLoop(Protocol):
         """Call `fn` on the loop, after what is on its way there already; from any thread."""
         ...
 
-    def spawn(self, coroutine: Coroutine[Any, Any, Any], /) -> Task:
-        """Start a task; only on the loop's thread."""
+    def spawn(self, coroutine: Coroutine[Any, Any, Any], over: Callable[[], bool] = surely, /) -> Task:
+        """Start a task; only on the loop's thread. `over` tells whether it has nothing left to do but to end."""
         ...
 
     def watch(self, lost: Callable[[], object], /) -> Callable[[], object]:
@@ -165,8 +146,8 @@ class AnyLoop(Protocol):
         """Wait, or with 0 let other tasks run."""
         ...
 
-    def ended(self, tasks: set[Any], /) -> Awaitable[object]:
-        """Wait until no task is left in a set from which tasks are taken when they end, cancelled or not."""
+    def ended(self, tasks: Tasks, /) -> Awaitable[object]:
+        """Wait until none of the tasks is left that are over, also if this is cancelled."""
         ...
 
     def again(self) -> AnyLoop:
@@ -187,7 +168,7 @@ class AsyncioLoop:
         self.loop = loop
         self._thread = thread
         self._own = own
-        self._tasks = None if own is not None else _spawned.get()
+        self._tasks = None if own is not None else noted_on(loop)
         self._context = copy_context()
         self.released = False
 
@@ -211,7 +192,7 @@ class AsyncioLoop:
     @property
     def current(self) -> bool:
         """Tell whether it is this very loop that runs the caller."""
-        return _asyncio_loop() is self.loop
+        return asyncio_loop() is self.loop
 
     @property
     def closed(self) -> bool:
@@ -230,12 +211,10 @@ class AsyncioLoop:
             if not self.loop.is_closed():
                 raise
 
-    def spawn(self, coroutine: Coroutine[Any, Any, Any], /) -> asyncio.Task[Any]:
+    def spawn(self, coroutine: Coroutine[Any, Any, Any], over: Callable[[], bool] = surely, /) -> asyncio.Task[Any]:
         """Start a task; only on the loop's thread."""
         task = self.loop.create_task(coroutine)
-        if self._tasks is not None:
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        note(self._tasks, task, over)
         return task
 
     def watch(self, lost: Callable[[], object], /) -> Callable[[], object]:
@@ -256,12 +235,18 @@ class AsyncioLoop:
 
         return asyncio.sleep(seconds)
 
-    async def ended(self, tasks: set[Any], /) -> None:
-        """Wait until no task is left in the set."""
+    async def ended(self, tasks: Tasks, /) -> None:
+        """Wait until none of the tasks is left that are over; also when the caller is cancelled."""
         import asyncio  # noqa: PLC0415
 
-        while tasks:
-            await asyncio.wait(tasks)
+        cancelled: asyncio.CancelledError | None = None
+        while waiting := ending(tasks):
+            try:
+                await asyncio.wait(waiting)
+            except asyncio.CancelledError as error:  # anyio cancels again in every turn
+                cancelled = error
+        if cancelled is not None:
+            raise cancelled
 
     def again(self) -> AsyncioLoop:
         """Return another lease on the same loop, in the context of the caller."""
@@ -341,30 +326,18 @@ def _set_apart(own: _OwnLoop) -> None:
             _shared = _OwnLoop()
 
 
-def _trio_runs() -> bool:
-    """Tell whether this thread is inside a run of trio, without importing it."""
-    inside = getattr(getattr(sys.modules.get("trio"), "lowlevel", None), "in_trio_run", None)
-    return inside is not None and inside()
-
-
-def _asyncio_loop() -> asyncio.AbstractEventLoop | None:
-    # While another thread imports asyncio, the module is there and has nothing in it yet.
-    found = getattr(sys.modules.get("asyncio"), "_get_running_loop", None)
-    return None if found is None else found()
-
-
 def running() -> bool:
     """Tell whether an event loop runs in this thread, unless the thread is about to block."""
-    return not _mode.blocking and (_trio_runs() or _asyncio_loop() is not None)
+    return not _mode.blocking and (trio_runs() or asyncio_loop() is not None)
 
 
 def loop_here() -> AnyLoop | None:
     """Return the loop running in this thread, or None."""
-    if _trio_runs():  # looked for first: trio may run as a guest of asyncio
+    if trio_runs():  # looked for first: trio may run as a guest of asyncio
         from penstock.engine.places.trio_loop import TrioLoop  # noqa: PLC0415  only programs that use trio pay for it
 
-        return TrioLoop(_spawned.get())
-    loop = _asyncio_loop()
+        return TrioLoop()
+    loop = asyncio_loop()
     return None if loop is None else AsyncioLoop(loop, threading.get_ident(), None)
 
 

@@ -70,7 +70,7 @@ class _Timer:
     def _start(self) -> None:
         if self._task is not None:
             self._unwatch = self._loop.watch(self._lost)
-            self._sleeping = self._loop.spawn(self._later())
+            self._sleeping = self._loop.spawn(self._later(), lambda: self._task is None)
             self._sleeping.add_done_callback(self._left)
 
     def cancel(self) -> None:

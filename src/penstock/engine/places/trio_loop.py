@@ -19,6 +19,7 @@ from typing import Any
 
 import trio
 
+from penstock.engine.places.noting import Tasks, ending, note, noted_on, surely
 from penstock.engine.words.dropped import attempt
 
 Call = Callable[[], object]
@@ -97,16 +98,21 @@ class TrioFuture:
 
 
 class TrioTask:
-    """A system task that can be cancelled alone."""
+    """A system task that can be cancelled alone; one that trio refuses is as one that was."""
 
-    __slots__ = ("__weakref__", "_callbacks", "_coroutine", "_error", "_scope")
+    __slots__ = ("_callbacks", "_coroutine", "_error", "_refused", "_scope")
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
         self._coroutine = coroutine
         self._scope = trio.CancelScope()
         self._error: BaseException | None = None
         self._callbacks: list[Callable[[Any], object]] = []
-        trio.lowlevel.spawn_system_task(self._run, name=coroutine, context=copy_context())
+        self._refused = False
+        try:
+            trio.lowlevel.spawn_system_task(self._run, name=coroutine, context=copy_context())
+        except RuntimeError:  # the run of trio is ending
+            self._refused = True
+            coroutine.close()
 
     def cancel(self) -> None:
         """End it wherever it waits."""
@@ -114,15 +120,18 @@ class TrioTask:
 
     def cancelled(self) -> bool:
         """Tell whether it was ended by a cancel."""
-        return isinstance(self._error, trio.Cancelled)
+        return self._refused or isinstance(self._error, trio.Cancelled)
 
     def exception(self) -> BaseException | None:
         """Return what ended it, or None."""
         return self._error
 
     def add_done_callback(self, fn: Callable[[Any], object], /) -> None:
-        """Call `fn` with the task when it has ended."""
-        self._callbacks.append(fn)
+        """Call `fn` with the task when it has ended, at once if it never began."""
+        if self._refused:
+            attempt(_CALL_RAISED, fn, self)
+        else:
+            self._callbacks.append(fn)
 
     async def _run(self) -> None:
         try:
@@ -149,10 +158,10 @@ class TrioLoop:
 
     __slots__ = ("_calls", "_context", "_tasks")
 
-    def __init__(self, tasks: set[Any] | None, calls: _Calls | None = None) -> None:
+    def __init__(self, calls: _Calls | None = None) -> None:
         self._calls = calls or _calls_here()
         self._context = copy_context()
-        self._tasks = tasks
+        self._tasks = noted_on(self._calls.token)
 
     @property
     def cancelled(self) -> type[BaseException]:
@@ -187,12 +196,10 @@ class TrioLoop:
         """Call `fn` on the loop, after what is on its way there already."""
         self._calls.add(self._context, fn)
 
-    def spawn(self, coroutine: Coroutine[Any, Any, Any], /) -> TrioTask:
+    def spawn(self, coroutine: Coroutine[Any, Any, Any], over: Callable[[], bool] = surely, /) -> TrioTask:
         """Start a task; only inside the run."""
         task = TrioTask(coroutine)
-        if self._tasks is not None:
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        note(self._tasks, task, over)
         return task
 
     def watch(self, _: Call, /) -> Call:
@@ -211,17 +218,17 @@ class TrioLoop:
         """Wait, or with 0 let other tasks run."""
         await trio.sleep(seconds)
 
-    async def ended(self, tasks: set[Any], /) -> None:
-        """Wait until no task is left in the set; also when the caller is cancelled, since they are cancelled too."""
+    async def ended(self, tasks: Tasks, /) -> None:
+        """Wait until none of the tasks is left that are over; also when the caller is cancelled."""
         with trio.CancelScope(shield=True):
-            while tasks:
-                over = TrioFuture()
-                next(iter(tasks)).add_done_callback(partial(_set, over))
-                await over
+            while waiting := ending(tasks):
+                ended = TrioFuture()
+                waiting[0].add_done_callback(partial(_set, ended))
+                await ended
 
     def again(self) -> TrioLoop:
         """Return another lease on the same run, in the context of the caller."""
-        return TrioLoop(None, self._calls)
+        return TrioLoop(self._calls)
 
     def release(self) -> None:
         """Do nothing: trio ends with the program's own main task."""

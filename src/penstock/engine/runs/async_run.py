@@ -80,9 +80,9 @@ class AsyncRun(DrainRun):
         """Start the task or wake it; on the loop's thread."""
         if self._task is None:
             if self._subscriber is not None and self._lease is not None:
-                self._task = self._lease.spawn(self._iterate())
-                self._task.add_done_callback(self._left)
                 self._unwatch = self._lease.watch(self._lost)
+                self._task = self._lease.spawn(self._iterate(), lambda: self._gate.over)
+                self._task.add_done_callback(self._left)
         elif self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
