@@ -264,7 +264,7 @@ OPERATORS: dict[str, list[Entry]] = {
         entry(lambda s: s.contains(2), lambda xs: [2 in xs], st.integers(0, 4), ends=True),
         entry(
             lambda s: s.contains(2, equal=operator.lt),
-            lambda xs: [any(x > 2 for x in xs)],
+            lambda xs: [any(x < 2 for x in xs)],
             st.integers(0, 4),
             ends=True,
         ),

@@ -68,3 +68,12 @@ def test_elements_that_cannot_be_compared_fail_the_stream(form: Form) -> None:
     error = failure_of(over(form, Awkward()).contains(1))
     assert repr(error) == "ValueError('not comparable')"
     assert notes(error) == ["in contains, step 1 of 1"]
+
+
+@each_form
+def test_equal_is_called_with_an_element_and_what_is_looked_for(form: Form) -> None:
+    def longer(element: str, looked_for: int) -> bool:
+        return len(element) > looked_for
+
+    assert over(form, "a", "abc").contains(2, equal=longer).get()
+    assert not over(form, "a", "ab").contains(2, equal=longer).get()

@@ -94,6 +94,18 @@ def test_an_asynchronous_function_is_awaited_for_each_element(concurrency: int |
     assert sorted(seen) == list(range(10))
 
 
+class NeitherTrueNorFalse:
+    def __bool__(self) -> bool:
+        raise ValueError("ambiguous")
+
+
+def test_what_an_asynchronous_function_returns_is_left_alone() -> None:
+    async def rows(n: int) -> NeitherTrueNorFalse:
+        return NeitherTrueNorFalse()
+
+    assert Stream.range(3).for_each(rows).get() == 3
+
+
 def test_one_after_the_other_where_nothing_else_is_said() -> None:
     seen: list[str] = []
 

@@ -48,4 +48,4 @@ class EqualTo:
     element: object
 
     def __call__(self, other: object, /) -> object:
-        return self.equal(self.element, other)
+        return self.equal(other, self.element)

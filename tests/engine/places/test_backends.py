@@ -231,6 +231,57 @@ def test_async_with_left_early_leaves_nothing(name: str, backend: str) -> None:
     assert run(backend, main) == [0, 1, 2, 3]
 
 
+def twice(stream: Stream[int]) -> tuple[Stream[int], Stream[int]]:
+    return stream, stream
+
+
+TWO_OF_ONE_RUN: dict[str, Callable[[Stream[int]], tuple[Stream[int], Stream[int]]]] = {
+    "share": lambda stream: twice(stream.share()),
+    "replay": lambda stream: twice(stream.replay(1)),
+    "cache": lambda stream: twice(stream.cache(size=sys.maxsize)),
+    "partition": lambda stream: stream.partition(lambda n: n % 2 == 0),
+    "map_async": lambda stream: twice(stream.map_async(same).share()),
+}
+
+
+@each_backend
+@pytest.mark.parametrize("name", TWO_OF_ONE_RUN)
+def test_one_that_leaves_does_not_wait_for_a_run_that_goes_on_for_others(name: str, backend: str) -> None:
+    async def main() -> int:
+        first, second = TWO_OF_ONE_RUN[name](Stream.from_async_iterable(for_ever()))
+        probe: Probe[int] = Probe(request=sys.maxsize)
+
+        async def join() -> None:
+            second.subscribe(probe)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(join)
+            found = await first.skip(5).first()
+        assert not probe.ended
+        probe.cancel()
+        while tasks():
+            await anyio.lowlevel.checkpoint()
+        return found
+
+    assert run(backend, main) >= 5
+
+
+@each_backend
+def test_one_that_leaves_does_not_wait_for_groups_that_others_take(backend: str) -> None:
+    probe: Probe[int] = Probe(request=sys.maxsize)
+
+    async def main() -> int:
+        groups = Stream.from_async_iterable(for_ever()).group_by(lambda n: n < 5)
+        found = await groups.tap(lambda group: group.key and group.subscribe(probe)).skip(1).first()
+        assert not probe.ended
+        probe.cancel()
+        while tasks():
+            await anyio.lowlevel.checkpoint()
+        return len(probe.elements) + found.key
+
+    assert run(backend, main) == 5
+
+
 @each_backend
 @pytest.mark.parametrize("build", [lambda s: s, lambda s: s.do_finally(noop), lambda s: s.publish_on(thread())])
 def test_a_cancel_ends_what_is_under_way(backend: str, build: Callable[[Stream[int]], Stream[int]]) -> None:

@@ -212,7 +212,7 @@ class AsyncWork(Part):
                     if result is None:
                         raise _nothing_given()
                     job.result = result
-                elif result or passed_on is PassedOn.ELEMENT:
+                elif passed_on is PassedOn.ELEMENT or result:
                     job.result = job.element
             except Exception as error:  # noqa: BLE001  rule 1.4
                 job.error = blamed(error, self._step, fn)
