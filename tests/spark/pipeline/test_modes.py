@@ -12,7 +12,7 @@ from pyspark import cloudpickle
 from pyspark.sql import functions as f
 
 from penstock import Sink, Stream, flow
-from penstock.spark import PlanError, also, entry, frame, keyed_by, spark_sink, spark_source
+from penstock.spark import PlanError, StageError, also, entry, frame, keyed_by, spark_sink, spark_source
 from penstock.spark.ingest.supply import IngestError
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors do not know the tests
@@ -207,6 +207,33 @@ def test_a_frame_without_any_mode_is_refused(spark):
         (Stream.just("1") | parsed | frame(lambda df: df.agg(f.countDistinct("value").alias("n"))) | Sink.count()).run(
             spark
         ).wait(WAIT)
+
+
+def test_a_watermark_behind_another_is_refused_before_a_row_goes_through(spark):
+    def windows(df):
+        return df.withWatermark("at", "1 hour").groupBy(f.window("at", "1 hour")).count()
+
+    events = Stream.range(10).map(lambda n: Event("ab"[n % 2], at(20 * n))) | entry(Event, capacity=4)
+    by_time = keyed_by(every_second, "name", time="at", watermark=60)
+    first = frame(lambda df: df.withWatermark("at", "2 hours"))
+    seen: list[int] = []
+    noop = spark_sink(lambda df: df.writeStream.format("noop"))
+    for pipeline in (
+        events | also(lambda df, batch: seen.append(batch)) | first | frame(windows) | Sink.count(),
+        events | by_time | also(lambda df, batch: seen.append(batch)) | frame(windows) | noop,
+    ):
+        with pytest.raises(PlanError, match=r"^run: a stream has a watermark behind another one, .*: leave out"):
+            pipeline.run(spark).wait(WAIT)
+    for before in (by_time, first):
+        pipeline = events | also(lambda df, batch: seen.append(batch)) | before | by_time | Sink.count()
+        with pytest.raises(
+            StageError, match=r"^keyed_by: time 'at' must be the first watermark of a stream, .*: leave"
+        ):
+            pipeline.run(spark).wait(WAIT)
+    assert seen == []
+    without = frame(lambda df: df.groupBy(f.window("at", "1 hour")).count())
+    found = (events | by_time | without | Sink.to_list()).run(spark).wait(WAIT)
+    assert sorted(row[1] for row in found) == [1, 1, 1, 3]
 
 
 def test_a_writer_of_sparks_own_that_cannot_append_is_refused_with_the_cure(spark):

@@ -65,7 +65,22 @@ def _door(name: str) -> str:
 
 def watermarked(frame: DataFrame) -> bool:
     """Tell whether a DataFrame has a watermark, so that rows may be held back for it."""
-    return any(node.nodeName() == "EventTimeWatermark" for node in steps_of(plan_of(frame)))
+    return any(map(_is_watermark, steps_of(plan_of(frame))))
+
+
+def check_watermarks(frame: DataFrame) -> None:
+    """Refuse a watermark behind another one, on which Spark would fail as soon as the first one moves."""
+    for node in steps_of(plan_of(frame)):
+        if _is_watermark(node) and node.isStreaming() and any(map(_is_watermark, steps_of(node.child()))):
+            raise PlanError(
+                "run: a stream has a watermark behind another one, by withWatermark or keyed_by(..., time=...), which"
+                " Spark does not allow: leave out the one behind, after which rows come when all sources have ended, or"
+                " do the rest behind a sink"
+            )
+
+
+def _is_watermark(node: Any) -> bool:
+    return bool(node.nodeName() == "EventTimeWatermark")
 
 
 def works(frame: DataFrame, mode: str) -> str | None:
@@ -225,6 +240,7 @@ __all__ = [
     "Closing",
     "Mode",
     "PlanError",
+    "check_watermarks",
     "chosen",
     "ends_with",
     "live_sources",

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, DataFrameWriter
 from penstock.spark.egress.decoding import Decode, decoder
 from penstock.spark.egress.remembering import keep_states, stateful_steps
 from penstock.spark.pipeline.build import Built, OfBatch
-from penstock.spark.pipeline.modes import Closing, chosen, watermarked, works
+from penstock.spark.pipeline.modes import Closing, check_watermarks, chosen, watermarked, works
 from penstock.spark.pipeline.nodes import End, Local, SparkPlan
 from penstock.spark.pipeline.steps import Also, Frame, SparkSink, called
 from penstock.spark.pipeline.tagged import pairs, tagged, untagged
@@ -58,6 +58,8 @@ class Query:
 def divided(built: Built) -> list[Query]:
     """Divide all ends into queries."""
     plan = built.plan
+    for end in plan.ends:
+        check_watermarks(built.frame(end.at))
     found: list[Query] = []
     portions: list[Portion] = []
     for at in range(len(plan.nodes)):

@@ -41,6 +41,7 @@ CARRIED = StructType([StructField("bucket", IntegerType(), False), StructField("
 """Rows on their way to the state of their keys: those of a bucket, as Arrow; nothing at all is the end."""
 _ARROW = pa.schema([pa.field("bucket", pa.int32(), nullable=False), pa.field("rows", pa.binary(), nullable=False)])
 _RELATION = re.compile(r"Streaming\w*Relation\w*")
+_WATERMARK = re.compile(r"^\W*\w*EventTimeWatermark\b", re.MULTILINE)
 _DOOR = re.compile(r"penstock_(?:end_|time_)?([0-9a-f]{16})")
 _TIMED = "penstock_time_"
 
@@ -261,10 +262,15 @@ def _end_door(df: DataFrame, ticks: float | None) -> DoorAddress | None:
     return None
 
 
+def has_watermark(df: DataFrame) -> bool:
+    """Tell whether a DataFrame has a watermark already."""
+    return _WATERMARK.search(_plan_of(df)) is not None
+
+
 def _plan_of(df: DataFrame) -> str:
     """Return the plan of a DataFrame as text, in which each source has its name."""
     java: Any = getattr(df, "_jdf", None)
     return "" if java is None else str(java.queryExecution().logical().toString())
 
 
-__all__ = ["CARRIED", "EndDoor", "end_of"]
+__all__ = ["CARRIED", "EndDoor", "end_of", "has_watermark"]

@@ -30,7 +30,7 @@ from penstock.bridges.shared.columns import SchemaError
 from penstock.flow import Flow
 from penstock.run.pieces.stepping import SteppingRun
 from penstock.spark.session.java import SparkSetupError
-from penstock.spark.stages.ends import CARRIED, end_of
+from penstock.spark.stages.ends import CARRIED, end_of, has_watermark
 from penstock.spark.stages.event_keeper import EventKeeper
 from penstock.spark.stages.executing import stage_function
 from penstock.spark.stages.keeper import Keeper
@@ -83,6 +83,12 @@ def keyed_stream(
         raise StageError(
             f"keyed_by: {what} need PySpark 4.2 or newer where rows stream, and this is {df.sparkSession.version}: put"
             " them before or behind Spark"
+        )
+    if time is not None and has_watermark(df):
+        raise StageError(
+            f"keyed_by: time {scope.time!r} must be the first watermark of a stream, and the rows before it have one"
+            " already, by another keyed_by with time or by withWatermark; Spark has no second one behind it: leave one"
+            " of them out, let one keyed_by do the work of both, or do the rest behind a sink"
         )
     if tailed and not hasattr(df, "_jdf"):
         raise StageError(
