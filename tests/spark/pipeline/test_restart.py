@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from penstock import PenstockError, Pipeline, Sink, Stream, flow
+from penstock import PenstockError, Pipeline, Sink, Stream, branch, flow
 from penstock.spark import Numbered, PlanError, Spark, entry, frame, keyed_by, numbered, spark_sink, spark_source
 
 WAIT = 300
@@ -263,7 +264,7 @@ def test_a_stage_whose_state_spark_keeps_belongs_to_the_pipeline(spark: Spark, t
         (by("celsius"), "distinct rows by [celsius]"),
         (
             READINGS | keyed_by(kept, "station") | Sink.count(),
-            "a state for each key; keyed_by 1 was not there, and is [station]",
+            "a state for each key; keyed_by 1 was not there, and is [station] with stateful_map(kept)",
         ),
     ):
         with pytest.raises(
@@ -272,6 +273,53 @@ def test_a_stage_whose_state_spark_keeps_belongs_to_the_pipeline(spark: Spark, t
             pipeline.run(spark, tmp_path).wait(WAIT)
     with pytest.raises(PlanError, match=r"pipeline: state 1 was distinct rows by \[station\], and is no more; give"):
         (READINGS | read | Sink.count()).run(spark, tmp_path).wait(WAIT)
+
+
+def test_the_steps_of_a_key_that_keep_something_belong_to_the_pipeline(spark: Spark, tmp_path: Path) -> None:
+    """Spark itself says of some of them that there are now two sources."""
+
+    def by(make: Callable[[Stream[Any]], Stream[Any]], **by_time: Any) -> Pipeline[Any]:
+        steps = flow(lambda readings: make(readings))
+        moments = Stream.just((1, dt.datetime.fromtimestamp(5, dt.UTC))) | entry("n long, at timestamp")
+        return moments | keyed_by(steps | named, "n", **by_time) | Sink.count()
+
+    @flow
+    def named(rows: Stream[Any]) -> Stream[int]:
+        return rows.map(lambda row: 1)
+
+    assert by(lambda rows: rows.skip(1)).run(spark, tmp_path).wait(WAIT) == 0
+    for pipeline, now in (
+        (by(lambda rows: rows.buffer(2)), "[n] with buffer(items)"),
+        (by(lambda rows: rows.skip(1), time="at", watermark=1), "[n] by at with skip(left)"),
+        (by(lambda rows: rows.skip(1), time="at", watermark=1, order_by="n"), "[n] by at and n with skip(left)"),
+    ):
+        message = rf"pipeline: keyed_by 1 was \[n\] with skip\(left\), and is {re.escape(now)}; give"
+        with pytest.raises(PlanError, match=message):
+            pipeline.run(spark, tmp_path).wait(WAIT)
+    others = by(lambda rows: rows.map(lambda row: row).skip(2).map(lambda row: row), order_by="at")
+    assert others.run(spark, tmp_path).wait(WAIT) == 0
+
+
+def test_a_run_that_comes_to_no_micro_batch_leaves_its_checkpoint_to_another_pipeline(
+    spark: Spark, tmp_path: Path
+) -> None:
+    noop = spark_sink(lambda df: df.writeStream.format("noop"))
+
+    def failing(after: int) -> Stream[int]:
+        raise LookupError("there is nothing to open")
+
+    hot = Stream.interval(0.01).take(3) | entry("value long")
+    for number, (first, message, second, result) in enumerate((
+        (hot | branch(Sink.count(), noop), "run: with a checkpoint, several queries each read", hot | Sink.count(), 3),
+        (WORDS | spark_sink(lambda df: 5), "spark_sink: the function must return", WORDS | Sink.count(), 1),
+        (Stream.resumable(failing, counted=True) | doubled | Sink.count(), "there is", WORDS | Sink.count(), 1),
+    )):  # fmt: skip
+        place = tmp_path / str(number)
+        with pytest.raises((PlanError, TypeError, LookupError), match=f"^{message}"):
+            first.run(spark, place).wait(WAIT)
+        assert second.run(spark, place).wait(WAIT) == result
+        with pytest.raises(PlanError, match="is the checkpoint of another pipeline: "):
+            (READINGS | read | Sink.count()).run(spark, place).wait(WAIT)
 
 
 # Where a row stands.

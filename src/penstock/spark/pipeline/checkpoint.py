@@ -2,7 +2,9 @@
 
 Functions may change between two runs, and their names too, but not what the folder counts and keeps: the source and how
 it goes on, the columns of its rows, the stages whose state Spark keeps, and the kind of sink. So that much is written
-down at the first run and compared at the others. How the state of one stage may change is left to Spark's rules.
+down at the first run and compared at the others, once a query has begun with a micro-batch: a run that was refused or
+has failed before leaves nothing that another pipeline could not go on with. How the state of one stage may change is
+left to Spark's rules.
 """
 
 from __future__ import annotations
@@ -20,15 +22,21 @@ from penstock.engine.weaving.blame import operator_name
 from penstock.flow import text_of
 from penstock.operators.resumable import Resumable
 from penstock.run.carrying.committing import OWNER, POSITIONS
+from penstock.run.pieces.stepping import SteppingRun
 from penstock.run.resumption import NotResumableError, Reckoning
 from penstock.spark.ingest.supply import ResumedSupply, supply_of
+from penstock.spark.pipeline.build import Built
 from penstock.spark.pipeline.modes import PlanError
-from penstock.spark.pipeline.nodes import Executed, Live, Local, SparkPlan
+from penstock.spark.pipeline.nodes import Executed, Live, Local
+from penstock.spark.stages.piecewise import folded
+from penstock.spark.stages.scopes import Scoped
 from penstock.spark.wire.storage import Folder, StorageError
 from penstock.stage import Again
 
 QUERY, SPOOL = "query", "spool"
 """Folders of a checkpoint: Spark's own, and the rows that Spark has not yet committed."""
+BRANCH, OFFSETS = "branch-", "offsets"
+"""What the folders of further queries begin with, and where Spark writes which rows a micro-batch has."""
 _IDS = re.compile(r"#\d+L?")
 _RECKONED = {
     Reckoning.TOLD: "resumed at its positions",
@@ -104,23 +112,36 @@ def _not_writable(place: object, reason: str) -> PlanError:
     return PlanError(f"run: checkpoint must be a folder that can be written, got {place}: {reason}")
 
 
-def claim(folder: Folder, plan: SparkPlan, frames: list[DataFrame]) -> None:
+def claim(folder: Folder, built: Built, frames: list[DataFrame]) -> None:
     """Write down to which pipeline a checkpoint belongs, or refuse the checkpoint of another pipeline."""
-    own = facts_of(plan, frames)
+    own = facts_of(built, frames)
     try:
         folder.make()
         names = folder.names()
         if POSITIONS in names:
             raise PlanError(f"run: {folder} is the checkpoint of a run in this process; give this one another folder")
-        if OWNER not in names:
+        before = {} if OWNER not in names else _noted(folder.read(OWNER).to_pybytes().decode(errors="replace"))
+        changes = "; ".join(_changes(before, own))
+        if changes and (not before or not _begun(folder)):
+            folder.delete(OWNER)  # what is there is not replaced by every file system
             folder.write(OWNER, json.dumps(own, indent=1).encode())
             return
-        found = folder.read(OWNER).to_pybytes().decode(errors="replace")
     except StorageError as error:
         raise _not_writable(folder, error.reason) from error
-    changes = "; ".join(_changes(_noted(found), own))
     if changes:
         raise PlanError(f"run: {folder} is the checkpoint of another pipeline: {changes}; give this one another folder")
+
+
+def _begun(folder: Folder) -> bool:
+    """Tell whether a query of a checkpoint has begun with a micro-batch, or rows are kept in it."""
+    for name in folder.names():
+        if name == QUERY:
+            begun = bool((folder / QUERY / OFFSETS).names())
+        else:
+            begun = _begun(folder / name) if name.startswith(BRANCH) else name.startswith(SPOOL)
+        if begun:
+            return True
+    return False
 
 
 def _noted(text: str) -> Facts:
@@ -141,8 +162,9 @@ def _changes(before: Facts, now: Facts) -> Iterator[str]:
             yield f"{name} was {before[name]}, and is {now[name]}"
 
 
-def facts_of(plan: SparkPlan, frames: list[DataFrame]) -> Facts:
+def facts_of(built: Built, frames: list[DataFrame]) -> Facts:
     """Say what must stay the same, each by its name; `frames` are those that the queries give out."""
+    plan = built.plan
     found: Facts = {}
     for number, source in enumerate(plan.sources, 1):
         one = len(plan.sources) == 1
@@ -159,14 +181,23 @@ def facts_of(plan: SparkPlan, frames: list[DataFrame]) -> Facts:
         of = "" if len(frames) == 1 else f" of query {place}"
         for number, state in enumerate(_states(frame), 1):
             found[f"state {number}{of}"] = state
-    steps = [node.work for node in plan.nodes if isinstance(node.work, Executed)]
-    scopes = [step.scope for step in steps if step.scope is not None]
-    for number, keys in enumerate((scope.keys for scope in scopes if scope.keys), 1):
-        found[f"keyed_by {number}"] = f"[{', '.join(keys)}]"
+    works = [(at, node.work) for at, node in enumerate(plan.nodes) if isinstance(node.work, Executed)]
+    scopes = [(at, work.scope) for at, work in works if work.scope is not None and work.scope.keys]
+    for number, (at, scope) in enumerate(scopes, 1):
+        kept = _kept(scope) if built.frame(at).isStreaming else ""
+        found[f"keyed_by {number}"] = f"[{', '.join(scope.keys)}]{kept}"
     for number, end in enumerate(plan.ends, 1):
         name = "the sink" if len(plan.ends) == 1 else f"sink {number}"
         found[name] = "one of this process" if isinstance(end.what, Local) else "one of Spark's"
     return found
+
+
+def _kept(scope: Scoped) -> str:
+    """Describe what Spark keeps of each key: rows that wait for their time, and what the steps remember."""
+    order = f" and {', '.join(scope.order_by)}" if scope.order_by else ""
+    times = "" if scope.time is None else f" by {scope.time}{order}"
+    steps = SteppingRun(folded(scope.flow._chain)[1]).signature
+    return f"{times} with {steps}" if steps else times
 
 
 def _states(frame: DataFrame) -> Iterator[str]:

@@ -165,7 +165,7 @@ class OnSpark:
         if self._checkpoint is not None:
             if not streams:
                 raise ValueError("run: checkpoint is for streaming DataFrames, and this one is a batch")
-            claim(self._checkpoint, self._plan, [output(built, query) for query in queries])
+            claim(self._checkpoint, built, [output(built, query) for query in queries])
         builts = [built]
         self._reads = [self._read(query) for query in queries]
         if len(queries) > 1:

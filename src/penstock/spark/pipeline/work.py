@@ -24,7 +24,7 @@ from penstock.spark.egress.numbering import Numbered
 from penstock.spark.egress.streams import FrameSource
 from penstock.spark.ingest.together import Together
 from penstock.spark.pipeline.build import Built
-from penstock.spark.pipeline.checkpoint import QUERY
+from penstock.spark.pipeline.checkpoint import BRANCH, QUERY
 from penstock.spark.pipeline.elements import unwrapped
 from penstock.spark.pipeline.ending import Ending, LocalEnd, NativeEnd
 from penstock.spark.pipeline.modes import Closing, PlanError, live_sources, watermarked
@@ -49,7 +49,7 @@ class Work:
         self._spark = spark
         self._plan = plan
         self._goes_on = goes_on
-        self.folder = checkpoint if checkpoint is None or not number else checkpoint / f"branch-{number + 1}"
+        self.folder = checkpoint if checkpoint is None or not number else checkpoint / f"{BRANCH}{number + 1}"
         self._closing = Closing(spark.session, spark.gate, f"penstock_{secrets.token_hex(6)}")
         self.together = Together(self._finish, goes_on)
         self._exit = Valve()
