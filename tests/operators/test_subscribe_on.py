@@ -61,6 +61,17 @@ def test_a_cancel_stops_a_source_that_keeps_its_thread_busy() -> None:
     items.wait_until_closed()
 
 
+def test_a_bad_request_stops_a_source_that_keeps_its_thread_busy() -> None:
+    items = Tracked(range(10**9))
+    probe = subscribed(Stream.from_iterable(items).subscribe_on(thread()))
+    probe.request()
+    probe.wait_for(10)
+    probe.request(-1)
+    items.wait_until_closed()
+    probe.wait_for_end()
+    assert str(probe.error) == "rule 3.9: request(-1): a request must be positive"
+
+
 def test_a_cancel_before_anything_was_subscribed() -> None:
     release = threading.Event()
     executor = thread()

@@ -243,6 +243,7 @@ def test_table_shows_all_there_is_to_a_rule() -> None:
         "| Look at every way the work can stop early, a failure in `on_next` included, for a missing cancel. "
         "| `subscriber.unneeded_subscription_is_cancelled`<br>`blackbox.unneeded_subscription_is_cancelled`"
         "<br>`processor.last_cancel_reaches_upstream`<br>`processor.refusal_reaches_upstream`"
+        "<br>`processor.raising_subscriber_reaches_upstream`"
         "<br>`processor.late_upstream_is_cancelled`<br>`processor.early_upstream_is_cancelled` |"
     )
 

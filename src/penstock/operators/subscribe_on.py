@@ -119,7 +119,7 @@ class _Elsewhere(Part):
 
 
 class _Requests:
-    """The subscription handed on: requests run on the worker, a cancel at once."""
+    """The subscription handed on: requests run on the worker, a cancel and a bad request at once."""
 
     __slots__ = ("_place", "_subscription")
 
@@ -130,6 +130,9 @@ class _Requests:
     def request(self, n: int, /) -> None:
         if self._place.over:
             return  # rule 3.6
+        if type(n) is not int or n <= 0:  # rule 3.9: it asks for nothing, and must not wait for what the worker is at
+            self._subscription.request(n)
+            return
         try:
             send(self._place.worker.submit, partial(self._subscription.request, n), self._lost)
         except Exception as error:  # noqa: BLE001  an executor of the user's, or one without a thread

@@ -15,12 +15,14 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from penstock.tck.activity import Activity
 from penstock.tck.outcome import Limits
 from penstock.tck.patience import Patience
+from penstock.tck.planned import PlannedFailure
 from penstock.tck.probe import Runaway, TrialProbe
 
 R = TypeVar("R")
@@ -50,7 +52,7 @@ class Environment:
     ) -> None:
         self.limits = limits
         self.activity = activity or Activity()
-        self.settle = settle
+        self.settle = settle and _past_planned(settle)
         self.failures: list[str] = []
         self.kept: list[object] = []  # what must outlive the trial's own references
         self.breaches: list[Breach] = []
@@ -202,6 +204,18 @@ class Environment:
         """Have the subject stopped at its next signal; return the call it is stuck in, after its rule, if known."""
         self.stuck = True
         return next((stuck for probe in list(self._probes) if (stuck := probe.stuck_in())), None)
+
+
+def _past_planned(settle: Callable[[], object]) -> Callable[[], object]:
+    """Return what runs the scheduler dry though a task lets out what a trial raised inside a signal (rule 2.13)."""
+
+    def settle_past_planned() -> None:
+        while True:
+            with suppress(PlannedFailure):
+                settle()
+                return
+
+    return settle_past_planned
 
 
 def rest(environments: Iterable[Environment]) -> None:

@@ -60,6 +60,16 @@ class KeepsItsUpstreamAfterARefusal(Relay):
             self.upstream = upstream
 
 
+class KeepsItsUpstreamAfterARaise(KeepsItsUpstream):
+    """Cancel upstream for a subscriber that cancels, and not for one that raised."""
+
+    def left(self, outlet: Outlet) -> None:
+        if self.lost:
+            super().left(outlet)
+        else:
+            Relay.left(self, outlet)
+
+
 class LeavesWithTheFirst(Hub):
     """Cancel upstream as soon as anybody cancels."""
 
@@ -120,6 +130,13 @@ class ForgetsEarlyDemand(Relay):
     def wanted(self, outlet: Outlet, n: int) -> None:
         if self.upstream is not None:
             super().wanted(outlet, n)
+
+
+class KeepsTheLastOfEarlyDemand(Relay):
+    def wanted(self, outlet: Outlet, n: int) -> None:
+        if self.upstream is None:
+            outlet.demand = 0
+        super().wanted(outlet, n)
 
 
 class NoPublisher:

@@ -29,7 +29,6 @@ UNICAST = {
     "publisher.several_subscribers_one_by_one",
     "publisher.several_subscribers_up_front",
     "publisher.what_one_left_is_not_the_next_ones",
-    "monitor.subscription_has_one_user",
     "processor.requests_upstream_are_serial",
 }
 SYNCHRONOUS = {
@@ -191,6 +190,13 @@ BROKEN = [
         WAITED_FOR,
     ),
     BrokenProcessor(
+        broken.KeepsItsUpstreamAfterARaise,
+        {"2.6": ("raising_subscriber_reaches_upstream",)},
+        "its last subscriber raised in on_next, but its upstream was not cancelled",
+        {},
+        WAITED_FOR,
+    ),
+    BrokenProcessor(
         broken.AsksWhereItIsAsked,
         {"2.7": ("requests_upstream_are_serial",)},
         "request(20) was called on one thread while a request ran on another",
@@ -201,6 +207,13 @@ BROKEN = [
         broken.ForgetsEarlyDemand,
         {"3.8": ("early_demand_reaches_upstream",)},
         "20 elements were requested of it, it asked its upstream for 4",
+        {},
+        WAITED_FOR,
+    ),
+    BrokenProcessor(
+        broken.KeepsTheLastOfEarlyDemand,
+        {"3.8": ("early_demand_reaches_upstream",)},
+        "20 elements were requested of it, it asked its upstream for 5",
         {},
         WAITED_FOR,
     ),

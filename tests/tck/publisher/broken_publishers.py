@@ -472,7 +472,8 @@ class CancelWaitsForOnNext(SyncRun):
 class CancelDrainsTheSource(SyncRun):
     def cancel(self):
         if not self.over and self.iterator is not None:
-            next(self.iterator, None)
+            with contextlib.suppress(Exception):
+                next(self.iterator, None)
         super().cancel()
 
 

@@ -125,9 +125,11 @@ class SendsAllAtOnceWhenUnbounded(SyncRun):
             super().request(n)
             return
         self.draining = True
-        while self.send_next():
+        while self.refused is None and self.send_next():
             pass
-        if not self.over:
+        if self.refused is not None:
+            self.fail(self.refusal(self.refused))
+        elif not self.over:
             self.complete()
 
     def send_next(self):

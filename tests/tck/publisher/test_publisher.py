@@ -47,7 +47,6 @@ ONE_SUBSCRIBER = dict.fromkeys(
     (
         "publisher.several_subscribers_one_by_one",
         "publisher.several_subscribers_up_front",
-        "monitor.subscription_has_one_user",
         "publisher.what_one_left_is_not_the_next_ones",
     ),
     "it serves one subscriber only",

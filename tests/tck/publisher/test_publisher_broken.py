@@ -11,6 +11,7 @@ from penstock.tck.publisher.trials import publisher_trials
 from penstock.tck.publisher.verify import verify_publisher
 from tests.tck.publisher import broken_publishers as broken
 from tests.tck.publisher import broken_publishers_demand as demanding
+from tests.tck.publisher import broken_publishers_seldom as seldom
 from tests.tck.publisher.correct_publishers import (
     FailsAfter,
     PascalPublisher,
@@ -87,14 +88,18 @@ BROKEN = [
     Broken(broken.AnswersAfterTheEnd, "1.6", "publisher.end_cancels_subscription", also=("1.7",)),
     Broken(broken.KeepsEndedSubscriber, "1.6", "publisher.ended_subscriber_is_released"),
     Broken(broken.KeepsFailedSubscriber, "1.6", "publisher.ended_subscriber_is_released"),
+    Broken(seldom.KeepsTheRefused, "1.6", "publisher.ended_subscriber_is_released", options=UNICAST),
     Broken(broken.CompletesTwice, "1.7", "publisher.silent_after_completion"),
     Broken(broken.CompletesAfterFailure, "1.7", "publisher.silent_after_failure"),
+    Broken(seldom.FailsIfTheEndRaises, "1.7", "publisher.silent_after_completion"),
     Broken(broken.GoesOnAfterRefusal, "1.7", "publisher.silent_after_completion"),
     Broken(broken.CompletesAfterCancelInOnSubscribe, "1.8", "publisher.cancel_in_on_subscribe_brings_silence"),
     Broken(broken.SendsWhatWasAskedForInOnSubscribe, "1.8", "publisher.cancel_in_on_subscribe_brings_silence"),
     Broken(broken.CompletesAfterCancelInLast, "1.8", "publisher.cancel_in_last_on_next_brings_silence"),
+    Broken(seldom.FailsAfterCancelInLast, "1.8", "publisher.cancel_in_last_on_next_brings_silence"),
     Broken(broken.FailsWithCancel, "1.8", "publisher.cancel_brings_no_end"),
     Broken(broken.CompletesWithCancel, "1.8", "publisher.cancel_brings_no_end", options=THREADED),
+    Broken(seldom.CompletesWhenItsLoopIsLeft, "1.8", "publisher.cancel_brings_no_end", options=THREADED),
     Broken(broken.AcceptsNone, "1.9", "publisher.none_subscriber_refused"),
     Broken(broken.RaisesAttributeErrorForNone, "1.9", "publisher.none_subscriber_refused"),
     Broken(broken.SendsBeforeOnSubscribe, "1.9", "publisher.on_subscribe_comes_first"),
@@ -116,8 +121,18 @@ BROKEN = [
     Broken(broken.SendsNone, "2.13", "publisher.raising_subscriber_is_cut_off"),
     Broken(broken.FailsWithAText, "2.13", "publisher.raising_subscriber_is_cut_off"),
     Broken(broken.GoesOnAfterSubscriberRaised, "2.13", "publisher.raising_subscriber_is_cut_off"),
+    Broken(seldom.FailsIfOnSubscribeRaises, "2.13", "publisher.raising_subscriber_is_cut_off"),
+    Broken(seldom.GoesOnIfOnSubscribeRaises, "2.13", "publisher.raising_subscriber_is_cut_off"),
     # what the second subscriber asks for goes to the first: too much for the one, nothing for the other
     Broken(broken.SharesSubscription, "3.1", "monitor.subscription_has_one_user", also=("1.1", "1.11")),
+    # who was refused asks for the first
+    Broken(
+        seldom.GivesTheRefusedTheFirstSubscription,
+        "3.1",
+        "monitor.subscription_has_one_user",
+        also=("1.1",),
+        options=UNICAST,
+    ),
     Broken(broken.LosesRequestInsideOnNext, "3.2", "publisher.request_inside_on_next"),
     Broken(broken.LosesRequestInsideOnSubscribe, "3.2", "publisher.request_inside_on_subscribe"),
     Broken(demanding.HoldsTwentyRequests, "3.2", "publisher.request_inside_on_next", options={"limits": HANGING}),
@@ -144,9 +159,12 @@ BROKEN = [
     Broken(demanding.KeepsTheLastInsideOnSubscribe, "3.8", "publisher.requests_inside_signals_add_up"),
     Broken(demanding.BeginsAnewWithEachRequest, "3.8", "publisher.elements_are_additional"),
     Broken(demanding.LosesRequestsWhileSending, "3.8", "publisher.requests_race_emission", options=THREADED),
+    Broken(seldom.RefusalStopsTheFirst, "3.8", "publisher.one_request_for_many", options=UNICAST),
     Broken(broken.IgnoresZero, "3.9", "publisher.zero_request_is_an_error"),
     Broken(broken.IgnoresNegative, "3.9", "publisher.negative_request_is_an_error"),
     Broken(broken.IgnoresNegativeWithDemand, "3.9", "publisher.negative_request_is_an_error"),
+    Broken(seldom.TakesUnboundedForEverything, "3.9", "publisher.negative_request_is_an_error"),
+    Broken(seldom.IgnoresNegativeInsideOnSubscribe, "3.9", "publisher.negative_request_is_an_error"),
     Broken(broken.RefusesWithTypeError, "3.9", "publisher.zero_request_is_an_error"),
     # what is raised instead of signalled is raised out of request
     Broken(broken.RaisesForZero, "3.9", "publisher.zero_request_is_an_error", also=("3.16",)),
@@ -162,6 +180,13 @@ BROKEN = [
     Broken(broken.KeepsSubscriberThatNeverAsked, "3.13", "publisher.cancelled_subscriber_is_released"),
     Broken(broken.KeepsSubscriberThatCancelsInside, "3.13", "publisher.cancelled_subscriber_is_released"),
     Broken(broken.KeepsSubscriberUntilTheSecondCancel, "3.13", "publisher.cancelled_subscriber_is_released"),
+    Broken(seldom.KeepsSubscriberThatCancelsInOnSubscribe, "3.13", "publisher.cancelled_subscriber_is_released"),
+    Broken(
+        seldom.KeepsSubscriberCancelledElsewhere,
+        "3.13",
+        "publisher.cancelled_subscriber_is_released",
+        options={"settle": None},
+    ),
     Broken(broken.LeavesTheUnreadOpen, "3.14", "publisher.last_cancel_closes_the_source", options=CLOSES),
     Broken(broken.NeverCloses, "3.14", "publisher.last_cancel_closes_the_source", options=CLOSES),
     Broken(broken.ClosesTwice, "3.14", "publisher.last_cancel_closes_the_source", options=CLOSES),
@@ -179,6 +204,7 @@ BROKEN = [
     Broken(broken.CancelRaisesAfterTheEnd, "3.15", "publisher.cancel_never_raises"),
     Broken(broken.RaisesAfterTheEnd, "3.16", "publisher.request_never_raises"),
     Broken(broken.RaisesWithTheSource, "3.16", "publisher.request_never_raises"),
+    Broken(seldom.RefusedRequestRaises, "3.16", "publisher.request_never_raises", options=UNICAST),
     Broken(broken.RefusesUnbounded, "3.17", "publisher.demand_of_two_to_the_63_minus_1"),
     Broken(broken.Overflows, "3.17", "publisher.demand_past_two_to_the_63_minus_1"),
     Broken(demanding.CutsRequestsTo32Bits, "3.17", "publisher.large_demand"),

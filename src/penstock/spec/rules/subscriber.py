@@ -76,6 +76,7 @@ SUBSCRIBER_RULES: Final = (
             "blackbox.unneeded_subscription_is_cancelled",
             "processor.last_cancel_reaches_upstream",
             "processor.refusal_reaches_upstream",
+            "processor.raising_subscriber_reaches_upstream",
             "processor.late_upstream_is_cancelled",
             "processor.early_upstream_is_cancelled",
         ),

@@ -8,6 +8,7 @@ from penstock.tck.planned import PlannedFailure
 from penstock.tck.probe import TrialProbe
 from penstock.tck.processor.case import ProcessorCase, in_order, processor
 from penstock.tck.subscriber.case import carries
+from penstock.tck.subscriber.upstream import NOBODY
 from penstock.tck.trial import Steps
 
 _SEVERAL = 3
@@ -86,6 +87,30 @@ def refusal_reaches_upstream(case: ProcessorCase) -> None:
     )
 
 
+@processor.add("2.6", dialects=("jvm", "dotnet"))  # an operator may hand its subscriber to its upstream
+def raising_subscriber_reaches_upstream(case: ProcessorCase) -> None:
+    """Raise in on_next, against the rules: the subscriber counts as gone and was the last, so upstream is cancelled."""
+    if not case.subject.cancels_upstream:
+        raise NotApplicable("it does not claim to cancel its upstream when no subscriber is left")
+    planted = PlannedFailure("planned to raise in on_next")
+
+    def raise_planted(probe: TrialProbe, element: object) -> None:
+        raise planted
+
+    environment, upstream = case.environment, case.upstream
+    (probe,) = case.connected_probes(1)
+    probe.planted = planted
+    probe.on_next_hook = raise_planted
+    probe.request(2)
+    if environment.comes(lambda: upstream.demand > 0):
+        upstream.next(blame=NOBODY)
+    if not environment.comes(lambda: bool(probe.elements)):
+        raise NotApplicable("an element that was requested of it and sent to it did not come out (rule 3.8)")
+    environment.wait_until(
+        lambda: upstream.cancelled, "its last subscriber raised in on_next, but its upstream was not cancelled"
+    )
+
+
 @processor.add("2.7")
 def requests_upstream_are_serial(case: ProcessorCase) -> None:
     """Let two subscribers ask at once, as each of them may: its upstream is asked one by one."""
@@ -103,14 +128,15 @@ def requests_upstream_are_serial(case: ProcessorCase) -> None:
 
 @processor.add("3.8")
 def early_demand_reaches_upstream(case: ProcessorCase) -> None:
-    """Ask it for much at once, before it has an upstream if it allows that: all of it is asked of the upstream."""
+    """Ask it for much, before it has an upstream if it allows that: all of it is asked of the upstream."""
     probe = case.subscribe()
-    if probe.subscribed:
-        probe.request(_MANY)
-    case.connect()
-    case.subscribed(probe)
-    if not probe.requested:
-        probe.request(_MANY)
+    if not probe.subscribed:
+        case.connect()
+        case.subscribed(probe)
+    for n in (_MANY - 1, 1):
+        probe.request(n)
+    if not case.upstream.subscribed:
+        case.connect()
     case.pass_on(_MANY, probe)
     if case.subject.multicast:
         late = case.subscribe()

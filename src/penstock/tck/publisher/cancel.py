@@ -35,28 +35,36 @@ def cancel_in_on_subscribe_brings_silence(case: PublisherCase) -> Steps:
 
 @publisher_trials.add("1.8")
 def cancel_in_last_on_next_brings_silence(case: PublisherCase) -> Steps:
-    """Cancel inside the last on_next: no end follows."""
+    """Cancel inside the last on_next, before the completion and before a failure: no end follows."""
     publisher, count = case.some(3)
-
-    def cancel_at_last(probe: TrialProbe, element: object) -> None:
-        if len(probe.elements) == count:
-            probe.cancel()
-
-    probe = case.subscribe(publisher, on_next=cancel_at_last)
-    case.take(probe, count)
+    probes = [case.subscribe(publisher, on_next=_cancelling_at(count))]
+    case.take(probes[0], count)
+    if case.fails():
+        probes.append(case.subscribe(case.failing(3), on_next=_cancelling_at(3)))
+        probes[1].request(3)
+        case.environment.comes(lambda: probes[1].cancelled or probes[1].ended)
     yield
-    _silence_after_cancel(case, probe, "inside the last on_next")
+    for probe in probes:
+        _silence_after_cancel(case, probe, "inside the last on_next")
+
+
+def _cancelling_at(count: int) -> Callable[[TrialProbe, Any], object]:
+    return lambda probe, element: probe.cancel() if len(probe.elements) == count else None
 
 
 @publisher_trials.add("1.8")
 def cancel_brings_no_end(case: PublisherCase) -> Steps:
-    """Cancel a stream that has no end, before any element and after one: none comes, on no thread."""
+    """Cancel a stream that has no end, before any element, after one and inside one: none comes, on no thread."""
     if case.subject.max_elements is not None:
         raise NotApplicable("it may end by itself")
-    probes = [case.subscribe(case.any()), case.subscribe(case.any())]
-    case.take(probes[1], 1)
-    for probe in probes:
+    before, after, inside = (case.subscribe(case.any()) for _ in range(3))
+    case.take(after, 1)
+    for probe in (before, after):
         probe.cancel()
+    inside.on_next_hook = _cancelling_at(1)
+    inside.request(2)
+    case.elements(inside, 1)
+    probes = (before, after, inside)
     yield
     for probe in probes:
         ended = f"on_{probe.ends[0].kind} came of a cancel" if probe.ended else ""
@@ -268,6 +276,13 @@ def cancelled_subscriber_is_released(case: PublisherCase) -> Steps:
     publisher = case.any()
     subscriber, subscription = _run_and_cancel(case, publisher, 0)
     yield from released(case, subscriber, "cancel before any request")
+    publisher = case.any()
+    subscriber, subscription = _run_and_cancel(case, publisher, 0, elsewhere=case.environment.settle is None)
+    yield from released(case, subscriber, "cancel on another thread")
+    if case.subject.dialect != "cpp":
+        publisher = case.any()
+        subscriber, subscription = _run_and_cancel(case, publisher, 0, on_subscribe=TrialProbe.cancel)
+        yield from released(case, subscriber, "cancel inside on_subscribe")
     del publisher, subscription
 
 
@@ -276,9 +291,14 @@ def _run_and_cancel(
     publisher: Publisher[Any],
     count: int,
     on_next: Callable[[TrialProbe, Any], object] | None = None,
+    *,
+    on_subscribe: Callable[[TrialProbe], object] | None = None,
+    elsewhere: bool = False,
 ) -> tuple[weakref.ref[TrialProbe], Subscription | None]:
-    probe = case.subscribe(publisher, on_next=on_next)
+    probe = case.subscribe(publisher, on_subscribe=on_subscribe, on_next=on_next)
     case.take(probe, count)
+    if elsewhere:
+        case.environment.returns(probe.cancel, "cancel() on another thread")
     if not probe.cancelled:  # a second cancel might make up for what the first one left
         probe.cancel()
     if probe.raised:

@@ -186,6 +186,11 @@ class PublisherCase:
         probe.request(1)
         self.needs(lambda: len(probe.elements) >= count, "3.2", "request(1) inside on_next was lost")
 
+    def entry_works(self) -> None:
+        """See that a request inside on_subscribe counts, which a trial takes for granted."""
+        probe = self.subscribe(self.running()[0], on_subscribe=lambda probe: probe.request(1))
+        self.needs(lambda: bool(probe.elements), "3.2", "request(1) inside on_subscribe was lost")
+
     def run_out(self, publisher: Publisher[Any], count: int) -> TrialProbe:
         """Subscribe a fresh probe and take all `count` elements, to the end."""
         probe = self.subscribe(publisher)

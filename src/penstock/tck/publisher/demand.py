@@ -12,6 +12,8 @@ from penstock.tck.publisher.sources import CountedSource
 from penstock.tck.publisher.trials import publisher_trials
 from penstock.tck.trial import Steps
 
+_PATIENCE = 10  # times plenty, for elements that may be under way
+
 
 @publisher_trials.add("1.1")
 def demand_never_exceeded(case: PublisherCase) -> Steps:
@@ -116,9 +118,14 @@ def zero_request_is_an_error(case: PublisherCase) -> Steps:
 
 @publisher_trials.add("3.9")
 def negative_request_is_an_error(case: PublisherCase) -> Steps:
-    """Request less than nothing, also inside on_next: on_error carries a ValueError."""
+    """Request less than nothing, also inside on_subscribe and on_next: on_error carries a ValueError."""
     yield from _is_an_error(case, -1)
     yield from _is_an_error(case, -(2**63))
+    case.entry_works()
+    probe = case.subscribe(case.any(), on_subscribe=lambda probe: probe.request(-1))
+    _is_refused(case, probe, "request(-1) inside on_subscribe")
+    if case.subject.max_elements is None:
+        _is_refused_though_unbounded(case)
     for wanted in (1, 4):
         publisher, count = case.running(wanted + 1, least=0)
         if count <= wanted:
@@ -128,6 +135,21 @@ def negative_request_is_an_error(case: PublisherCase) -> Steps:
         case.elements(probe, 1)
         left = f" with demand of {wanted - 1} left" if wanted > 1 else ""
         _is_refused(case, probe, f"request(-1) inside on_next{left}")
+
+
+def _is_refused_though_unbounded(case: PublisherCase) -> None:
+    publisher, count = case.plenty()
+
+    def ask_wrongly_and_stop(probe: TrialProbe, element: object) -> None:
+        _ask_wrongly_at_first(probe, element)
+        if len(probe.elements) == _PATIENCE * count:
+            probe.cancel()
+
+    probe = case.subscribe(publisher, on_next=ask_wrongly_and_stop)
+    probe.request(UNBOUNDED)
+    case.needs(partial(bool, probe.elements), "3.17", f"request({UNBOUNDED}) brought no element")
+    case.environment.comes(lambda: probe.ended or probe.cancelled)
+    _is_refused(case, probe, "request(-1) inside on_next with unbounded demand")
 
 
 def _ask_wrongly_at_first(probe: TrialProbe, element: object) -> None:
@@ -183,6 +205,10 @@ def _request_in_every_state(case: PublisherCase, n: int) -> None:
         case.take(probe, 1)
         probe.cancel()
         probe.request(n)
+    if case.subject.unicast:
+        publisher, _ = case.running(1, least=0)
+        case.subscribe(publisher)
+        case.subscribe(publisher, rule="1.10").request(n)  # it is refused
     if case.subject.finite:
         case.run_out(*case.some(2, least=0)).request(n)
     if case.fails():

@@ -6,6 +6,7 @@ import weakref
 from typing import Any
 
 from penstock.spec.interfaces import Publisher, Subscription
+from penstock.tck.planned import PlannedFailure
 from penstock.tck.probe import TrialProbe
 from penstock.tck.publisher.case import PublisherCase
 from penstock.tck.publisher.trials import publisher_trials
@@ -91,6 +92,12 @@ def ended_subscriber_is_released(case: PublisherCase) -> Steps:
         publisher = case.failing(1)
         subscriber, subscription = _run_to_the_failure(case, publisher)
         yield from released(case, subscriber, "a failure")
+    if case.subject.unicast:
+        publisher, _ = case.running(1, least=0)
+        first = case.subscribe(publisher)
+        subscriber, subscription = _run_to_the_refusal(case, publisher)
+        yield from released(case, subscriber, "it was refused")
+        del first
     del publisher, subscription
 
 
@@ -112,6 +119,14 @@ def _run_to_the_failure(
     return weakref.ref(probe), probe.subscription
 
 
+def _run_to_the_refusal(
+    case: PublisherCase, publisher: Publisher[Any]
+) -> tuple[weakref.ref[TrialProbe], Subscription | None]:
+    probe = case.subscribe(publisher, rule="1.10")
+    case.needs(lambda: probe.ended, "1.9", "the second subscriber of a unicast publisher got no on_error")
+    return weakref.ref(probe), probe.subscription
+
+
 def released(case: PublisherCase, subscriber: weakref.ref[TrialProbe], since: str) -> Steps:
     """Fail the trial unless the subscriber is let go of, soon if not at once."""
     for turn in range(3):
@@ -125,17 +140,39 @@ def released(case: PublisherCase, subscriber: weakref.ref[TrialProbe], since: st
 
 @publisher_trials.add("1.7")
 def silent_after_completion(case: PublisherCase) -> Steps:
-    """Ask for more after on_complete: nothing comes."""
+    """Ask for more after on_complete, and raise inside of it: nothing comes."""
     probe = case.run_out(*case.some(3, least=0))
+    yield from _silence(case, probe)
+    publisher, count = case.some(1, least=0)
+    probe = _raising_at_the_end(case, publisher)
+    case.take(probe, count)
+    case.complete(probe)
     yield from _silence(case, probe)
 
 
 @publisher_trials.add("1.7")
 def silent_after_failure(case: PublisherCase) -> Steps:
-    """Ask for more after on_error: nothing comes."""
+    """Ask for more after on_error, and raise inside of it: nothing comes."""
     probe = case.subscribe(case.failing(3))
     case.fail(probe)
     yield from _silence(case, probe)
+    probe = _raising_at_the_end(case, case.failing(1))
+    case.fail(probe)
+    yield from _silence(case, probe)
+
+
+def _raising_at_the_end(case: PublisherCase, publisher: Publisher[Any]) -> TrialProbe:
+    """Subscribe a probe that raises inside the end, against the rules."""
+    planted = PlannedFailure("planned to raise in the end")
+
+    def raise_planted(probe: TrialProbe) -> None:
+        raise planted
+
+    probe = case.environment.probe(on_end=raise_planted)
+    probe.planted = planted
+    probe.subscribe_to(publisher)
+    case.needs(lambda: probe.subscribed, "1.9", "on_subscribe did not come")
+    return probe
 
 
 def _silence(case: PublisherCase, probe: TrialProbe) -> Steps:

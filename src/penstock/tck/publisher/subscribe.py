@@ -46,12 +46,13 @@ def on_subscribe_comes_first(case: PublisherCase) -> Steps:
 def rejection_by_on_error(case: PublisherCase) -> None:
     """Be refused, as second subscriber of a unicast publisher or by a failing one: on_error says so."""
     if case.subject.unicast:
-        publisher, _ = case.running()
-        case.subscribe(publisher)
+        publisher, count = case.running(2, least=0)
+        served = case.subscribe(publisher)
         probe = case.subscribe(publisher, rule="1.10")
         refused = "the second subscriber of a unicast publisher"
         case.environment.wait_until(lambda: probe.ended, f"{refused} got no on_error")
         case.environment.check(probe.error is not None, f"{refused} got on_complete instead of on_error")
+        case.take(served, count)  # who came first goes on
     else:
         probe = case.subscribe(case.failing(0))
         case.fail(probe)
@@ -196,10 +197,14 @@ def on_subscribe_at_most_once(case: PublisherCase) -> Steps:
 
 @publisher_trials.add("2.13")
 def raising_subscriber_is_cut_off(case: PublisherCase) -> Steps:
-    """Raise in on_next, against the rules: the subscription counts as cancelled and nothing more comes."""
-    planted = PlannedFailure("planned to raise in on_next")
+    """Raise in on_subscribe or on_next, against the rules: the subscription counts as cancelled, nothing more comes."""
+    planted = PlannedFailure("planned to raise in a signal")
+    raised: dict[TrialProbe, int] = {}
 
-    def raise_planted(probe: TrialProbe, element: object) -> None:
+    def raise_planted(probe: TrialProbe, element: object = None) -> None:
+        if not probe.elements:
+            probe.request(1)
+        raised.setdefault(probe, len(probe.signals))
         raise planted
 
     publisher, _ = case.running(5)
@@ -207,15 +212,17 @@ def raising_subscriber_is_cut_off(case: PublisherCase) -> Steps:
     probe.planted = planted
     probe.request(5)
     case.elements(probe, 1)
+    if case.subject.dialect != "cpp":
+        probe = case.environment.probe(on_subscribe=raise_planted)
+        probe.planted = planted
+        probe.subscribe_to(case.any())
     yield
-    first = next(place for place, signal in enumerate(probe.signals) if signal.kind == "next")
-    case.silent_since(probe, first + 1, "after the subscriber had raised")
+    for probe, seen in raised.items():
+        case.silent_since(probe, seen, "after the subscriber had raised")
 
 
 def _subscription_has_one_user(case: PublisherCase) -> None:
-    """Subscribe two subscribers: each gets its own subscription."""
-    if case.subject.unicast:
-        raise NotApplicable("it serves one subscriber only")
+    """Subscribe two subscribers: each gets its own subscription, also one that is refused."""
     publisher, _ = case.running()
     first, second = case.subscribe(publisher), case.subscribe(publisher, rule="1.10")
     shared = first.subscription is second.subscription
