@@ -320,3 +320,84 @@ def test_a_run_can_be_awaited_on_another_loop_after_the_first_has_ended() -> Non
 
     run = asyncio.run(begin())
     assert on_loop(lambda: awaited(run)) == 3
+
+
+# On a loop of penstock, where a function need not know that there is a loop.
+
+
+def in_a_block(pipeline: Pipeline[Any]) -> Any:
+    with pipeline.running() as run:
+        pass
+    return run.wait()
+
+
+def after_its_progress(pipeline: Pipeline[Any]) -> Any:
+    run = pipeline.run()
+    assert [report.rows_in for report in run.progress_every(60)][-1] == 3
+    return run.wait()
+
+
+WAITS: dict[str, Callable[[Pipeline[Any]], Any]] = {
+    "wait": lambda pipeline: pipeline.run().wait(),
+    "block": in_a_block,
+    "progress": after_its_progress,
+}
+
+
+@pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS)
+def test_a_function_behind_an_asynchronous_step_waits_for_a_run_with_asynchronous_parts(
+    wait: Callable[[Pipeline[Any]], Any],
+) -> None:
+    def nested(_: int) -> None:
+        assert wait(Stream.from_async_iterable(numbers([])) | Sink.to_list()) == [0, 1, 2]
+
+    pipeline = Stream.from_async_iterable(numbers([])) | Sink.for_each(nested)
+    assert pipeline.run().wait(PATIENCE) == 3
+
+
+def test_a_coroutine_on_a_loop_of_penstock_shares_its_queue_with_a_run_that_it_awaits() -> None:
+    async def through_a_queue(n: int) -> list[int]:
+        (Stream.from_async_iterable(numbers([])) | Sink.count()).run().wait()  # others share another loop now
+        queue: asyncio.Queue[Any] = asyncio.Queue()
+        async with (from_queue(queue) | Sink.to_list()).running() as run:
+            for element in (n, Completed()):
+                await queue.put(element)
+        return await run
+
+    assert list(Stream.range(3).map_async(through_a_queue)) == [[0], [1], [2]]
+
+
+def test_a_coroutine_on_a_loop_of_penstock_must_not_wait_for_a_run_that_uses_it() -> None:
+    refused = r"^run: wait\(\) would block the event loop that this run uses; say `await run` here$"
+
+    async def nested(n: int) -> int:
+        ready: asyncio.Event = asyncio.Event()
+
+        async def work(n: int) -> int:
+            ready.set()
+            await asyncio.Event().wait()
+            return n
+
+        run = (Stream.range(3).map_async(work) | Sink.count()).run()
+        await ready.wait()
+        with pytest.raises(RuntimeError, match=refused):
+            run.wait()
+        run.cancel()
+        await run.ended()
+        return n
+
+    assert list(Stream.just(1).map_async(nested)) == [1]
+
+
+def test_a_run_that_a_loop_of_penstock_has_left_behind_goes_on() -> None:
+    begun, go = list[Run[int]](), threading.Event()
+
+    async def passed(n: int) -> int:
+        return n
+
+    def begin(_: int) -> None:
+        begun.append((Stream.just(1).tap(lambda _: go.wait(PATIENCE)).map_async(passed) | Sink.count()).run())
+
+    Stream.just(1).map_async(passed).for_each(begin).get()
+    go.set()
+    assert begun[0].wait(PATIENCE) == 1

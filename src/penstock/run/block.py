@@ -22,7 +22,7 @@ class RunBlock(Generic[R]):
 
     def __enter__(self) -> Run[R]:
         run = self._run = self._start()
-        run._begin(None)  # this thread is going to wait, so an event loop that runs here is left alone
+        run._leave_alone()
         return run
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:

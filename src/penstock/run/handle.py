@@ -99,8 +99,8 @@ class Run(Generic[R]):
         self._context = copy_context()
         self._home = home_here()
         tell_watchers(self)
-        if self._home is None:
-            self._begin(None)
+        if self._home is None or self._home.ours:
+            self._begin(self._home)
         else:
             self._home.loop.call(partial(self._begin, self._home))
 
@@ -139,11 +139,8 @@ class Run(Generic[R]):
             RunCancelledError: The run was cancelled.
             RuntimeError: The caller is on the event loop that the run uses, and would block it; `await` the run there.
         """
-        home = self._home
-        if home is not None and home.loop.current and not self._done.is_set():
-            self._begin(None)  # where it has not begun, it leaves the loop alone, which is going to be blocked
-            if not home.forgo():
-                raise RuntimeError("run: wait() would block the event loop that this run uses; say `await run` here")
+        if not self._done.is_set() and not self._leave_alone():
+            raise RuntimeError("run: wait() would block the event loop that this run uses; say `await run` here")
         try:
             if timeout is None:
                 # Python may miss a signal that comes as it begins to wait, and sees it when it wakes up.
@@ -263,8 +260,18 @@ class Run(Generic[R]):
 
     def _begin_here(self) -> None:
         """Begin on the loop of this thread, if the run waits for its turn; without it if the thread will be blocked."""
-        if not self._begun and self._home is not None and self._home.loop.current:
-            self._begin(self._home if running() else None)
+        if not running():
+            self._leave_alone()
+        elif not self._begun and self._home is not None and self._home.loop.current:
+            self._begin(self._home)
+
+    def _leave_alone(self) -> bool:
+        """Begin without the loop of this thread, which is going to wait; tell whether that can be."""
+        home = self._home
+        if home is None or not home.loop.current:
+            return True
+        self._begin(None)
+        return home.forgo()
 
     def _begin(self, home: HomeLoop | None) -> None:
         """Start the thread, once; with a home on the thread of its loop."""
@@ -272,7 +279,7 @@ class Run(Generic[R]):
             begun, self._begun = self._begun, True
         if begun:
             return
-        if home is not None:
+        if home is not None and not home.ours:  # one of ours lasts as long as what the run has there
             self._guarding = True
             home.loop.spawn(self._over(home.loop)).add_done_callback(partial(self._unguarded, home))
         self._context.run(at_home, home)

@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.engine.places.errand import watched
-from penstock.engine.places.home_loop import HOME, HomeLoop
+from penstock.engine.places.home_loop import HOME, HomeLoop, OwnHome
 from penstock.engine.places.loop_end import wind_up
 from penstock.engine.places.noting import Tasks, asyncio_loop, ending, note, noted_on, on_its_own, surely, trio_runs
 from penstock.engine.places.threads import started
@@ -342,11 +342,14 @@ def loop_here() -> AnyLoop | None:
 
 
 def home_here() -> HomeLoop | None:
-    """Return the program's own loop that runs in this thread, for a run that is begun here, or None."""
-    if not running() or _mode.own is not None:
+    """Return the loop that runs in this thread, for a run that is begun here, or None."""
+    if not running():
         return None
     loop = copy_context().run(_unnoted_loop)
-    return None if loop is None else HomeLoop(loop)
+    if loop is None:
+        return None
+    own = _mode.own
+    return HomeLoop(loop) if own is None else OwnHome(loop, own.lease, partial(_set_apart, own))
 
 
 def _unnoted_loop() -> AnyLoop | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,11 @@ class HomeLoop:
         self.used = False
         self.forgone = False
 
+    @property
+    def ours(self) -> bool:
+        """Tell whether it is a loop of penstock, and not of the program."""
+        return False
+
     def lease(self) -> AnyLoop | None:
         """Lease the loop, unless the caller is on its thread and waits there."""
         with self._lock:
@@ -41,7 +47,50 @@ class HomeLoop:
             return self.forgone
 
 
+class OwnHome(HomeLoop):
+    """A loop of penstock on which a run was begun; it is used once it has turned, so that its thread does not wait.
+
+    The functions that are called there need not know of the loop. So the run does not wait for a turn in order to
+    begin, only in order to use the loop.
+    """
+
+    __slots__ = ("_decided", "_leave", "_share")
+
+    def __init__(self, loop: AnyLoop, share: Callable[[], AnyLoop], leave: Callable[[], None]) -> None:
+        super().__init__(loop)
+        self._share = share
+        self._leave = leave
+        self._decided = threading.Event()
+
+    @property
+    def ours(self) -> bool:
+        """Tell that it is a loop of penstock."""
+        return True
+
+    def lease(self) -> AnyLoop | None:
+        """Lease the loop when it turns; not if its thread waits."""
+        if self.loop.here:
+            return None
+        lease = self._share()  # counted, so that the loop does not end before it turns
+        lease.call(self._decided.set)
+        self._decided.wait()
+        with self._lock:
+            self.used = not self.forgone
+        if self.used:
+            return lease
+        lease.release()
+        return None
+
+    def forgo(self) -> bool:
+        """Leave the loop to its thread, which is going to wait, and let others share another one."""
+        self._leave()
+        try:
+            return super().forgo()
+        finally:
+            self._decided.set()
+
+
 HOME: ContextVar[HomeLoop | None] = ContextVar("penstock_home", default=None)
 """The home of the run that is carried out here."""
 
-__all__ = ["HOME", "HomeLoop"]
+__all__ = ["HOME", "HomeLoop", "OwnHome"]
