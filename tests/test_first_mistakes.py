@@ -91,7 +91,10 @@ MISTAKES: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
         lambda: NUMBERS.publish_on(thread),
         ("publish_on: executor", "; thread(), pool("),
     ),
-    "a master for a Spark": (lambda: (NUMBERS | COUNT).run("local[2]"), ("got 'local[2]'; Spark(master=...) makes",)),
+    "a master for a Spark": (
+        lambda: (NUMBERS | COUNT).run("local[2]"),
+        ("got 'local[2]'; Spark(master=...) makes one, Spark(session=...) makes one of a session",),
+    ),
     "None in a list": (lambda: list(Stream.from_iterable([1, None])), ("use a value that says what is missing",)),
     "a function that returns nothing": (lambda: list(NUMBERS.map(lambda _: None)), ("None is not an element", "[]")),
 }

@@ -328,7 +328,10 @@ class Pipeline(Named, Generic[R_co]):
     def _engine(self, given: Engine | None) -> Engine | None:
         """Return the engine that was given, or the one that a part needs, or None for this process."""
         if given is not None and not isinstance(given, Engine):
-            raise TypeError(f"run: spark must be a penstock.spark.Spark, got {given!r}; Spark(master=...) makes one")
+            raise TypeError(
+                f"run: spark must be a penstock.spark.Spark, got {given!r}; Spark(master=...) makes one,"
+                " Spark(session=...) makes one of a session"
+            )
         return given or next((source.engine.made() for source in _elsewhere(self._parts)), None)
 
     def __await__(self) -> Generator[Any, None, R_co]:

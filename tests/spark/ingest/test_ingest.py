@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 import pytest
+from pyspark.errors import AnalysisException
 
 from penstock import Sink, Stream
 from penstock.engine.places.clocks import VirtualClock
@@ -439,6 +440,13 @@ def test_a_closed_gate_ends_the_subscription(spark, tmp_path):
 def test_options_are_checked(spark, options, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
         spark.frame(Stream.just((1,)), SCHEMA, **options)
+
+
+@pytest.mark.parametrize("read", ["collect", "count", "show", "toLocalIterator"])
+def test_a_live_frame_that_is_read_like_a_batch_is_refused_in_words(spark, read):
+    frame = spark.frame(Stream.just((1,)), SCHEMA)
+    with pytest.raises(AnalysisException, match=r"^Queries with streaming sources must be executed with writeStream"):
+        getattr(frame, read)()
 
 
 def test_what_is_no_publisher_is_refused(spark):

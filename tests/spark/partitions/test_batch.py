@@ -92,3 +92,11 @@ def test_what_cannot_be_sent_is_named(spark: Spark) -> None:
             spark.partitioned(partitions, opened, "n long")
     with pytest.raises(TypeError, match=r"^partitioned: open must be callable, got 5$"):
         spark.partitioned([1], 5, "n long")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize("given", ["shards", 3])
+def test_parts_are_a_collection(spark: Spark, given: Any, streaming: bool) -> None:
+    message = f"partitioned: partitions must be a collection of parts, got {given!r}; [...] is one"
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        spark.partitioned(given, list, "n long", streaming=streaming)

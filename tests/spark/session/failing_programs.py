@@ -40,6 +40,12 @@ def failing_sinks(spark: Spark) -> None:
         (Stream.range(3) | entry("n long") | end).run(spark).wait(kinds.WAIT)
 
 
+def failing_batch_sinks(spark: Spark) -> None:
+    """Fail in a sink on an executor that a batch is written to."""
+    with pytest.raises(LookupError, match=r"^LookupError: 0\n"):
+        spark.write(spark.session.range(3), lambda part: Sink.for_each(lambda row: refuse(row, part.epoch)))
+
+
 def cancelled_sinks(spark: Spark) -> None:
     """Cancel sinks on an executor that are at work; they would go on until their file is gone."""
     with tempfile.TemporaryDirectory(prefix="failing-") as folder:
@@ -88,6 +94,7 @@ def main() -> None:
         kinds.cancelled(spark)
         failing_write(spark)
         failing_sinks(spark)
+        failing_batch_sinks(spark)
         cancelled_sinks(spark)
         unknown_format(spark)
         lost_worker(spark)

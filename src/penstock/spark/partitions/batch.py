@@ -30,7 +30,7 @@ def partitioned(
     that is retried opens its partition again.
     """
     function_given("partitioned", "open", open)
-    parts = list(partitions)
+    parts = parts_given(partitions)
     if not parts:
         return session.createDataFrame([], schema.struct)
     for number, part in enumerate(parts):
@@ -38,6 +38,13 @@ def partitioned(
     check_pickles(open, f"open ({function_name(open)})")
     names = session.range(0, len(parts), 1, len(parts))
     return names.mapInArrow(_read(parts, open, schema), schema.struct)
+
+
+def parts_given(partitions: Any) -> list[Any]:
+    """Return a list of the parts; one text is not taken for those that its letters name."""
+    if isinstance(partitions, str | bytes) or not isinstance(partitions, Iterable):
+        raise TypeError(f"partitioned: partitions must be a collection of parts, got {partitions!r}; [...] is one")
+    return list(partitions)
 
 
 def check_pickles(given: object, name: str, caller: str = "partitioned") -> None:

@@ -23,6 +23,7 @@ from penstock.engine.runs.wiring import pull
 from penstock.engine.weaving.blame import add_note, function_name
 from penstock.engine.words.arguments import function_given
 from penstock.flow import Sink
+from penstock.spark.egress.task_failures import OURS
 from penstock.spark.partitions.batch import check_pickles
 from penstock.spark.versions.callbacks import STOPPED, BatchCall, CallEndedError
 from penstock.spark.wire.failure import KEPT, original, report
@@ -104,6 +105,9 @@ def _collected(frame: DataFrame) -> list[Any]:
     raised: list[Exception] = []
 
     def work() -> None:
+        context: Any = getattr(frame.sparkSession, "_sc", None)  # a client of Connect has none
+        if context is not None:
+            context.setLocalProperty(OURS, "1")  # of this thread alone, and of its job
         try:
             found.append(frame.collect())
         except Exception as error:  # noqa: BLE001  it is raised by the thread that waits

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.engine.weaving.blame import function_name
 from penstock.engine.words.arguments import function_given
-from penstock.spark.partitions.batch import check_pickles
+from penstock.spark.partitions.batch import check_pickles, parts_given
 from penstock.spark.partitions.data_source import source_for
 from penstock.spark.partitions.door import PartsDoor
 from penstock.spark.partitions.planning import PartSettings
@@ -67,7 +67,7 @@ def partitioned_stream(
     if not isinstance(latency, int | float) or not latency > 0:
         raise ValueError(f"partitioned: latency must be > 0 seconds, got {latency!r}")
     if not callable(parts):
-        parts = Always(tuple(parts))
+        parts = Always(tuple(parts_given(parts)))
         for part in parts():
             key_of(part)  # refuses here what could not be planned there
     given = {"partitions": parts, "open": open, "latest": latest, "start": start, "commit": commit}

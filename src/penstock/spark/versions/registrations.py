@@ -1,8 +1,8 @@
 """registrations: a Python data source is registered for one DataFrame, and forgotten once that has been made.
 
 Spark has no way to take a registration back, and keeps each of them, with all that its class holds, as long as the
-session. A DataFrame needs it while it is made and not afterwards. On Spark Connect it is looked up whenever the
-DataFrame is used, so there it stays until the session ends.
+session. A DataFrame needs it while it is made, and one that is made of this one not even then. On Spark Connect it is
+looked up whenever the DataFrame is used, so there it stays until the session ends.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 def live_frame(session: SparkSession, source: type[DataSource]) -> DataFrame:
     """Return a streaming DataFrame of a data source that no other DataFrame is made of."""
     session.dataSource.register(source)
+    java: Any = getattr(session, "_jsparkSession", None)
     try:
-        return session.readStream.format(source.name()).load()
+        frame = session.readStream.format(source.name()).load()
+        return frame if java is None else frame.select("*")  # collect() of the first would look for the source again
     finally:
-        java: Any = getattr(session, "_jsparkSession", None)
         if java is not None:
             with suppress(Exception):  # where a session lets no one look inside, it stays
                 _forget(java, source.name())
