@@ -52,6 +52,11 @@ def test_a_file_that_cannot_be_used_is_status_2_and_one_sentence(tmp_path, comma
     assert done.stderr == f"penstock {command}: {message.format(file=file)}\n"
 
 
+def test_a_command_that_is_broken_off_says_so(tmp_path):
+    done = penstock("explain", written(tmp_path, "import os, signal\n\nos.kill(os.getpid(), signal.SIGINT)\n"))
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "penstock explain: broken off\n")
+
+
 def test_a_file_that_is_not_there_is_named_with_what_is(tmp_path):
     file = written(tmp_path, TWO)
     for given, told in (

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
 from collections.abc import Callable, Sequence
 
 from penstock.cli.checks import version
@@ -21,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
     0 all is well; 1 a rule was broken, a pipeline failed or something is missing; 2 it could not be run; 130 SIGINT
-    and 143 SIGTERM stopped a pipeline; 141 the reader of the output has left.
+    broke it off or stopped a pipeline, 143 SIGTERM did; 141 the reader of the output has left.
     """
     return printed(lambda: _carried_out(arguments))
 
@@ -37,4 +39,8 @@ def _carried_out(arguments: Sequence[str] | None) -> int:
     add_doctor(commands)
     given = parser.parse_args(arguments)
     carry_out: Callable[[argparse.Namespace], int] = getattr(given, "run", verify)
-    return carry_out(given)
+    try:
+        return carry_out(given)
+    except KeyboardInterrupt:
+        print(f"penstock {given.command}: broken off", file=sys.stderr)
+        return 128 + signal.SIGINT
