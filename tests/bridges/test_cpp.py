@@ -6,6 +6,8 @@ import copy
 import gc
 import pickle
 import re
+import subprocess
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -126,6 +128,19 @@ def test_a_subscriber_that_keeps_its_own_subscription_is_dropped_with_it_by_the_
     del taker
     gc.collect()
     items.wait_until_closed()  # on a thread of its own, so that no lock can be in the way
+
+
+SIGNALLED_IN_C = """
+import _thread, gc, operator, penstock
+[*map(operator.call, (_thread.interrupt_main, gc.collect, gc.collect))]
+print("lost")
+"""
+
+
+def test_what_the_collector_tells_does_not_swallow_an_interruption() -> None:
+    # The list is made by C code, so that the first to look for signals would be what the collector calls.
+    ended = subprocess.run([sys.executable, "-c", SIGNALLED_IN_C], capture_output=True, text=True, check=False)
+    assert (ended.stdout, ended.stderr.splitlines()[-1]) == ("", "KeyboardInterrupt")
 
 
 def test_the_end_breaks_the_circle_of_a_subscriber_that_keeps_its_own_subscription(no_collector: None) -> None:

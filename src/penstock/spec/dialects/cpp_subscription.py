@@ -17,21 +17,19 @@ from penstock.spec.dialects.cpp_parties import CppSubscriber
 from penstock.spec.interfaces import Subscription
 from penstock.spec.link import Link
 
+_said: dict[str, object] = {}
+"""What the cycle collector has said at its `start` and its `stop`, on whatever thread; the newest stands last."""
+_here = threading.local()  # what it has said on this thread
 
-class _Collecting(threading.local):
-    """Whether the cycle collector is at work on this thread."""
-
-    now = False
-
-
-_collecting = _Collecting()
-
-
-def _note(phase: str, _: dict[str, int]) -> None:
-    _collecting.now = phase == "start"
+# The collector calls these with its phase and a dictionary that is new each time. They are C code, in which no signal
+# is handled: the KeyboardInterrupt of a Ctrl-C would be lost in a function of Python's, since the collector drops it.
+gc.callbacks += [_here.__setattr__, _said.pop, _said.setdefault]
 
 
-gc.callbacks.append(_note)
+def _collecting() -> bool:
+    """Tell whether the cycle collector is at work on this thread."""
+    newest = next(reversed(_said), "stop")
+    return newest == "start" and _said[newest] is getattr(_here, "start", None)
 
 
 class CppSubscription:
@@ -89,7 +87,7 @@ class CppSubscription:
         link, self._link = self._link, None
         if link is None or link.over:
             return
-        if not _collecting.now:
+        if not _collecting():
             link.cancel()
             return
         # The collector may have stopped this very thread while it holds a lock of the run, so another one cancels.
