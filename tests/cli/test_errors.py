@@ -29,6 +29,10 @@ FILES = {
     "syntax": ("x = 1\ny = = 2\n", "{file}, line 2, failed: SyntaxError: invalid syntax"),
     "imports": ("import nothing_like_it\n", "{file}, line 1, failed: No module named 'nothing_like_it'"),
     "exits": ("import sys\nsys.exit(4)\n", "{file}, line 2, ended the program with sys.exit(4)"),
+    "says nothing": (
+        "class Mute(Exception):\n    def __str__(self): raise KeyError\n\nraise Mute\n",
+        "{file}, line 4, failed: Mute: <exception str() failed>",
+    ),
     "no stream": ("pipeline = 5\n", "'pipeline' in {file} must be a Pipeline (source | ... | sink), got 5"),
     "DDL": (
         SPARK.format(schema="value strin"),
@@ -63,6 +67,8 @@ def test_a_file_that_is_not_there_is_named_with_what_is(tmp_path):
         (tmp_path / "other.py", ""),
         (tmp_path / "mine", f"; there is '{file}'"),
         (tmp_path, "; it is a folder"),
+        (".", "; it is a folder"),
+        ("/", "; it is a folder"),
     ):
         done = penstock("run", given)
         assert (done.returncode, done.stderr) == (2, f"penstock run: there is no file '{given}'{told}\n")

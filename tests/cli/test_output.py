@@ -15,6 +15,7 @@ from penstock import Sink, Stream
 
 pipeline = Stream.just("é") | Sink.to_list()
 many = Stream.range(100_000) | Sink.to_list()
+printed = Stream.range(100_000) | Sink.for_each(print)
 """
 
 
@@ -41,6 +42,18 @@ def shell(line: str, *arguments: object, **variables: str) -> subprocess.Complet
 def test_a_reader_that_leaves_early_ends_the_command_without_a_word(file):
     done = shell('penstock run --quiet --name many "$1" | head -c 3; exit ${PIPESTATUS[0]}', file)
     assert (done.returncode, done.stdout, done.stderr) == (141, "[0,", "")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_of_what_the_pipeline_prints_may_leave_as_well(file, unbuffered):
+    line = 'penstock run --quiet --name printed "$1" | head -n 1; exit ${PIPESTATUS[0]}'
+    done = shell(line, file, PYTHONUNBUFFERED=unbuffered)
+    assert (done.returncode, done.stdout, done.stderr) == (141, "0\n", "")
+
+
+def test_a_run_is_about_its_result_and_not_about_showing_how_far_it_is(file):
+    done = shell('penstock run "$1" 2> /dev/full', file)
+    assert (done.returncode, done.stdout) == (0, "['é']\n")
 
 
 @pytest.mark.parametrize("command", ["run --quiet", "explain"])

@@ -38,6 +38,12 @@ def test_cookie_opens_and_is_of_this_port() -> None:
     assert DOOR.set_cookie() == "penstock_8080=secret; Path=/; HttpOnly; SameSite=Strict"
 
 
+@pytest.mark.parametrize("other", ['a={"b": 1}', "flag", "a/b=1", "a b=c", "größe=1", "path=/", "=", 'a="b'])
+def test_cookies_of_other_programs_on_this_machine_are_in_nobodys_way(other: str) -> None:
+    for cookie in (f"{other}; penstock_8080=secret", f"penstock_8080=secret; {other}"):
+        assert DOOR.refusal(PageRequest("GET", "/events", "", HERE | {"cookie": cookie})) is None
+
+
 def test_what_changes_a_run_needs_the_token_in_a_header() -> None:
     cookie = HERE | {"cookie": "penstock_8080=secret"}
     assert DOOR.refusal(PageRequest("POST", "/stop/r1", "token=secret", cookie)) == NO_TOKEN
@@ -49,7 +55,8 @@ def test_what_changes_a_run_must_not_come_from_another_site() -> None:
     headers = HERE | {"x-penstock-token": "secret"}
     assert DOOR.refusal(PageRequest("POST", "/stop/r1", "", headers | {"origin": "http://127.0.0.1:8080"})) is None
     assert DOOR.refusal(PageRequest("POST", "/stop/r1", "", headers | {"origin": "http://evil.example"})) == NOT_HERE
-    assert DOOR.refusal(PageRequest("POST", "/stop/r1", "", headers | {"origin": "null"})) == NOT_HERE
+    for origin in ("null", "http://[::1", "", "http://127.0.0.1@evil.example"):
+        assert DOOR.refusal(PageRequest("POST", "/stop/r1", "", headers | {"origin": origin})) == NOT_HERE
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "HEAD", "TRACE"])

@@ -157,6 +157,22 @@ def test_errors_are_kept_as_text_with_their_notes_and_once(page: Page) -> None:
     assert trouble["notes"] == ["in map(int), step 1 of 2"]
 
 
+class MuteError(Exception):
+    """The error of a library that has forgotten what it wanted to say."""
+
+    __notes__ = (b"no text",)
+
+    def __str__(self) -> str:
+        raise KeyError("reason")
+
+
+def test_errors_that_cannot_say_what_they_are_are_shown_all_the_same(page: Page) -> None:
+    with pytest.raises(MuteError):
+        (Stream.error(MuteError()) | Sink.count()).run().wait()
+    assert [run["state"] for run in runs(page)] == ["failed"]
+    assert [(each["what"], each["notes"]) for each in troubles(page)] == [("MuteError: <exception str() failed>", [])]
+
+
 def test_only_so_many_runs_are_shown_those_under_way_first(page: Page) -> None:
     go_on = Event()
     first = (Stream.just(1).map(lambda n: go_on.wait(60) and n) | Sink.count()).run()

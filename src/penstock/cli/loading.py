@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from penstock.engine.weaving.blame import notes_of, text_of
 from penstock.errors import PenstockError
 from penstock.flow import Pipeline
 
@@ -21,7 +22,7 @@ class NotStarted(Exception):
 def pipeline_of(file: Path, name: str | None, kinds: tuple[type, ...] = (Pipeline,)) -> Any:
     """Run a file and return the pipeline of that name; without a name `pipeline`, or the only one there is."""
     if not file.is_file():
-        meant = file.with_name(f"{file.name}.py")
+        meant = file.parent / f"{file.name}.py"
         cure = "; it is a folder" if file.is_dir() else f"; there is {str(meant)!r}" if meant.is_file() else ""
         raise NotStarted(f"there is no file {str(file)!r}{cure}")
     found = _run(file)
@@ -72,12 +73,11 @@ def _line(error: BaseException, file: Path) -> str:
 
 def said(error: BaseException) -> str:
     """Return an error in one line: its type, unless its message says all, the first line of that, and its notes."""
-    text = (error.msg if isinstance(error, SyntaxError) else str(error)).strip()
+    text = (error.msg if isinstance(error, SyntaxError) else text_of(error)).strip()
     first = text.splitlines()[0].rstrip("; ") if text else ""
     name = type(error).__name__
     plain = isinstance(error, PenstockError | ModuleNotFoundError) or first.startswith(f"{name}:")
-    noted = (*getattr(error, "remote_notes", ()), *getattr(error, "__notes__", ()))
-    notes = [note for note in noted if isinstance(note, str)]
+    notes = [*getattr(error, "remote_notes", ()), *notes_of(error)]
     return "; ".join([first if plain and first else f"{name}: {first}" if first else name, *notes])
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import select
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from penstock.cli.status import LEFT, UNUSABLE
@@ -38,6 +40,30 @@ def printed(carry_out: Callable[[], int]) -> int:
         sys.stdout = _nowhere()
         print(f"penstock: the output cannot be written: {error.strerror or error}", file=sys.stderr)
         return UNUSABLE
+
+
+@contextmanager
+def shown_or_not() -> Iterator[None]:
+    """Leave it at that if what tells how far a command is cannot be written, since the command is about something else.
+
+    A reader that has left is another matter: it wants no more of all of it.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError:
+        sys.stderr = _nowhere()
+
+
+def reader_left() -> bool:
+    """Tell whether the standard output is a pipe whose reader has left."""
+    try:
+        asked = select.poll()  # there is none on Windows
+        asked.register(sys.stdout, 0)
+        return any(told & (select.POLLERR | select.POLLHUP) for _, told in asked.poll(0))
+    except (AttributeError, OSError, ValueError):
+        return False
 
 
 def _nowhere() -> io.TextIOWrapper:

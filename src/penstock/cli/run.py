@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.cli.loading import NotStarted, pipeline_of, said
+from penstock.cli.output import reader_left, shown_or_not
 from penstock.cli.signals import Signals
 from penstock.cli.status import FAILED, UNUSABLE, WELL
 from penstock.errors import PenstockError, RunCancelledError, SetupError
@@ -124,13 +125,16 @@ def _watched(pipeline: Pipeline[Any], spark: Spark | None, arguments: argparse.N
     signals.control(started)
     try:
         if not arguments.quiet:
-            display(started)
+            with shown_or_not():
+                display(started)
         result = started.wait()
     except RunCancelledError:
         raise
     except SetupError as error:
         raise NotStarted(said(error)) from error
-    except Exception as error:  # noqa: BLE001  it is shown
+    except Exception as error:
+        if isinstance(error, BrokenPipeError) and reader_left():
+            raise  # a function of the pipeline has printed
         told(error, arguments)
         return FAILED
     finally:

@@ -8,6 +8,7 @@ from time import time
 from typing import Any
 
 from penstock.engine.watching.observe import Observation
+from penstock.engine.weaving.blame import notes_of, text_of
 from penstock.errors import RunCancelledError
 from penstock.page.history import History
 from penstock.page.shown import ShownRun
@@ -94,12 +95,13 @@ class PageWatch:
     def _trouble(self, shown: ShownRun | None, error: BaseException) -> None:
         """Keep an error as text, once in a row."""
         key = "" if shown is None else shown.key
-        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        text = text_of(error)
+        what = f"{type(error).__name__}: {text}" if text else type(error).__name__
         with self._lock:
             if self._told.get(key) == what:
                 return
             self._told[key] = what
-        self.history.trouble(self._calendar(), key, what, tuple(getattr(error, "__notes__", ())))
+        self.history.trouble(self._calendar(), key, what, tuple(notes_of(error)))
 
     def stop(self, key: str) -> bool:
         """Stop a run; tell whether there is such a one."""

@@ -74,6 +74,14 @@ def describe(step: Step) -> str:
     return operator_name(step) if fn is None else f"{operator_name(step)}({function_name(fn)})"
 
 
+def text_of(error: BaseException) -> str:
+    """Return what an error says; one whose own words raise is told of as Python does it."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001  the error itself is what matters
+        return "<exception str() failed>"
+
+
 def notes_of(error: BaseException) -> list[str]:
     """Return the notes on an error; what is no note, and an error that will not say, count for nothing."""
     try:
