@@ -82,6 +82,16 @@ def test_what_stands_before_the_first_record_of_a_csv_is_left_out(
     check_resumable(lambda: files.read(path, files.Csv(columns)))
 
 
+@pytest.mark.parametrize("first", ["größe,id".encode("latin-1"), b'"size"x,id', b"size\rx,id"])
+def test_a_record_behind_names_that_cannot_be_read_is_not_taken_for_them(tmp_path: Path, first: bytes) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(first + b"\n1,2\n3,4\n")
+    bad: list[files.BadLine] = []
+    assert list(files.read(path, files.Csv(), dead=bad.append)) == []
+    assert [each.data for each in bad] == [first, b"1,2", b"3,4"]
+    assert {each.reason for each in bad[1:]} == {"CSV: the names of the columns could not be read"}
+
+
 def test_columns_of_a_csv_with_one_name_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("id,text,text\n1,a,b\n")
@@ -238,7 +248,10 @@ def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
          "roll: path must have {number} in its name and no other field, got '{x}'"),
         (lambda: files.roll("{number}", files.Lines(), size=0), "roll: size must be >= 1, got 0"),
         (lambda: files.roll("{number}", files.Lines(), seconds=0), "roll: seconds must be > 0, got 0"),
-        (lambda: files.Csv(delimiter=";;"), "files: delimiter must be one character, got ';;'"),
+        (lambda: files.Csv(delimiter=";;"),
+         "files: delimiter must be one character, and neither a quote nor a line end, got ';;'"),
+        (lambda: files.Csv(delimiter="\r"),
+         "files: delimiter must be one character, and neither a quote nor a line end, got '\\r'"),
     ],
 )  # fmt: skip
 def test_wrong_options_are_refused_when_they_are_given(call: Callable[[], object], message: str) -> None:

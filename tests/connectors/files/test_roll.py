@@ -56,6 +56,14 @@ def test_what_was_written_is_read(tmp_path: Path, ending: str, form: Any) -> Non
     assert list(files.folder(tmp_path, form, follow=False)) == ROWS
 
 
+@pytest.mark.parametrize("text", ["a\r", "\r", "a\rb", "a\r\nb\n", '"', "", "\u2028\x85\x1c", "x" * 200_000])
+@pytest.mark.parametrize("columns", [None, ("text", "id")])
+def test_any_text_is_a_field_of_a_csv(tmp_path: Path, text: str, columns: tuple[str, ...] | None) -> None:
+    rows = [{"text": text, "id": "1"}, {"text": "b", "id": text}]
+    (Stream.from_iterable(rows) | files.roll(tmp_path / "{number}.csv", files.Csv(columns))).run().wait()
+    assert list(files.read(tmp_path / "1.csv", files.Csv(columns))) == rows
+
+
 def test_values_are_written_as_json_dumps_writes_them(tmp_path: Path) -> None:
     class Named(str):
         __slots__ = ()

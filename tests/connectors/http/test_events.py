@@ -38,8 +38,23 @@ def test_events_are_read_however_they_are_cut(size: int, end: str) -> None:
     assert parser.retry == 1.5
 
 
+def test_an_event_that_ends_with_a_carriage_return_does_not_wait_for_more() -> None:
+    parser = EventParser()
+    assert parser.feed(b"data: 1\r\r") == [http.ServerEvent("1")]
+    assert parser.feed(b"\ndata: 2\r\n") == []
+    assert parser.feed(b"\r") == [http.ServerEvent("2")]
+    assert parser.feed(b"") == parser.feed(b"\n") == []
+    assert parser.feed(b"data: 3\n\n") == [http.ServerEvent("3")]
+
+
+def test_a_pause_that_no_number_is_large_enough_for_is_for_ever() -> None:
+    parser = EventParser()
+    assert parser.feed(b"retry: %s\n\n" % (b"9" * 5000)) == []
+    assert parser.retry == float("inf")
+
+
 def test_an_event_that_does_not_end_is_refused() -> None:
-    for chunk in (b"data: " + b"x" * LONGEST, b"data: 1234567\n" * (LONGEST // 7)):
+    for chunk in (b"data: " + b"x" * LONGEST, b"data: 1234567\n" * (LONGEST // 7), b"data\n" * (LONGEST + 2)):
         with pytest.raises(http.EventError, match=rf"^events: an event must have at most {LONGEST} bytes, got more: "):
             EventParser().feed(chunk)
 

@@ -131,6 +131,20 @@ def test_a_busy_server_is_left_alone_as_long_as_it_wants(status: str, date: bool
         assert seen[1] - seen[0] >= timedelta(seconds=1)
 
 
+@pytest.mark.parametrize(
+    "garbage", ["soon", "-1", "Thu, 01 Jan 2026 00:00:05 +99999999999999999", "Thu, 01 Jan 2026 99999999999:00:05 GMT"]
+)
+def test_a_busy_server_that_does_not_say_how_long_is_asked_again(garbage: str) -> None:
+    async def busy(request: Request, writer: asyncio.StreamWriter) -> None:
+        if len(server.requests) == 1:
+            answer(writer, b"", "503 Service Unavailable", retry_after=garbage)
+        else:
+            answer(writer, b"[1]")
+
+    with http_server(busy) as server:
+        assert list(http.pages(server.url, retry=QUICK)) == [1]
+
+
 @pytest.mark.proves("http.pages", "connection errors and 5xx", "asked again, a bound on the tries")
 def test_a_server_that_fails_now_and_then_is_asked_again() -> None:
     async def flaky(request: Request, writer: asyncio.StreamWriter) -> None:

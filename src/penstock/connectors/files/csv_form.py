@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from penstock.connectors.files.bad_lines import Dead
 from penstock.connectors.files.compression import compressing
-from penstock.connectors.files.forms import Blocks, LineParser, Parsed, Place
+from penstock.connectors.files.forms import LONGEST, Blocks, LineParser, Parsed, Place
 from penstock.connectors.files.line_file import LineBlocks
 
 
@@ -28,8 +28,10 @@ class Csv:
     delimiter: str = ","
 
     def __post_init__(self) -> None:
-        if len(self.delimiter) != 1:
-            raise ValueError(f"files: delimiter must be one character, got {self.delimiter!r}")
+        if len(self.delimiter) != 1 or self.delimiter in '"\r\n':
+            raise ValueError(
+                f"files: delimiter must be one character, and neither a quote nor a line end, got {self.delimiter!r}"
+            )
         _check_names(self.columns or ())
 
     def parser(self) -> LineParser:
@@ -65,6 +67,8 @@ class _Records:
         self._columns = columns
         self._delimiter = delimiter
         self._begun = False
+        if csv.field_size_limit() < LONGEST:  # it is one for the whole process, and lines have a bound here already
+            csv.field_size_limit(LONGEST)
 
     def begin(self, lines: list[bytes], /) -> None:
         """Learn the names of the columns."""
@@ -95,6 +99,7 @@ class _Records:
                 record, reason = None, f"CSV: {error}"
             if reason is not None:
                 bad.append((used, records.line_num, reason))
+                self._columns = self._columns or ()  # what comes behind bad names is no record
             elif record and self._columns is None:
                 _check_names(record)
                 self._columns = tuple(record)
@@ -109,6 +114,8 @@ class _Records:
         """Return what is wrong with a record; one without fields is a line without text."""
         if doubtful and not _is_text([field.encode("utf-8", "surrogateescape") for field in record]):
             return "CSV: no UTF-8"
+        if record and self._columns == ():
+            return "CSV: the names of the columns could not be read"
         if record and self._columns is not None and len(record) != len(self._columns):
             return f"CSV: {len(record)} fields, and there are {len(self._columns)} columns"
         return None
@@ -142,12 +149,21 @@ class _RecordSheet:
 
     def write(self, elements: Sequence[Any], /) -> None:
         """Write records, and the names of the columns before the first."""
-        text = StringIO()
-        records = csv.writer(text, delimiter=self._delimiter, lineterminator="\n")
+        named = self._columns is not None
         if self._columns is None:
             if not isinstance(elements[0], dict):
                 raise TypeError(f"files: a record is a dictionary, got {elements[0]!r:.100}")
             self._columns = tuple(elements[0])
+        text = self._text(elements, csv.QUOTE_MINIMAL, named=named)
+        if "\r" in text:  # which the writer of some versions leaves without quotes, and no reader gives back then
+            text = self._text(elements, csv.QUOTE_ALL, named=named)
+        self._file.write(text.encode())
+
+    def _text(self, elements: Sequence[Any], quoting: Any, *, named: bool) -> str:
+        assert self._columns is not None
+        text = StringIO()
+        records = csv.writer(text, delimiter=self._delimiter, lineterminator="\n", quoting=quoting)
+        if not named:
             records.writerow(self._columns)
         for element in elements:
             if not isinstance(element, dict) or len(element) != len(self._columns):
@@ -156,7 +172,7 @@ class _RecordSheet:
                 records.writerow(map(element.__getitem__, self._columns))
             except KeyError:
                 raise self._other(element) from None
-        self._file.write(text.getvalue().encode())
+        return text.getvalue()
 
     def _other(self, element: Any) -> Exception:
         names = [*(self._columns or ())]

@@ -39,6 +39,7 @@ class EventParser:
         self.retry: float | None = None
         """How many seconds the server wants to pass before it is connected to again."""
         self._rest = b""
+        self._returned = False
         self._begun = False
         self._data: list[str] = []
         self._size = 0
@@ -46,12 +47,13 @@ class EventParser:
 
     def feed(self, chunk: bytes) -> list[ServerEvent]:
         """Return the events that end in these bytes."""
-        data = self._rest + chunk
+        # A line that ends with a carriage return has ended, whether or not the other half of its end is still to come.
+        data = self._rest + (chunk.removeprefix(b"\n") if self._returned else chunk)
+        self._returned = chunk.endswith(b"\r") if chunk else self._returned
         if not self._begun and len(data) >= 3:
             self._begun = True
             data = data.removeprefix(b"\xef\xbb\xbf")
-        # A carriage return at the end may be half of a line's end.
-        lines = re.split(rb"\r\n|\n|\r(?!\Z)", data)
+        lines = re.split(rb"\r\n|\n|\r", data)
         self._rest = lines.pop()
         if len(self._rest) + self._size > LONGEST:
             raise EventError(f"events: an event must have at most {LONGEST} bytes, got more: {self._rest[:60]!r}")
@@ -63,7 +65,7 @@ class EventParser:
         name, _, text = line.partition(b":")
         value = text.removeprefix(b" ").decode("utf-8", "replace")
         if name == b"data":
-            self._size += len(text)
+            self._size += len(text) + bool(self._data)  # a line end stands between two
             if self._size > LONGEST:
                 raise EventError(f"events: an event must have at most {LONGEST} bytes, got more: {line[:60]!r}")
             self._data.append(value)
@@ -72,7 +74,7 @@ class EventParser:
         elif name == b"id" and "\0" not in value:
             self.last_id = value
         elif name == b"retry" and value.isascii() and value.isdecimal():
-            self.retry = int(value) / 1000
+            self.retry = float(value) / 1000
         return None
 
     def _event_end(self) -> ServerEvent | None:
