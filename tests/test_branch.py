@@ -286,6 +286,50 @@ def test_cancel_ends_all() -> None:
         run.wait(WAIT)
 
 
+class Deaf:
+    """Pass everything on but a cancel, as a step of another library may that cancels later."""
+
+    def __init__(self) -> None:
+        self.heard = threading.Event()
+
+    def subscribe(self, subscriber: Any, /) -> None:
+        self.subscriber = subscriber
+
+    def on_subscribe(self, subscription: Any, /) -> None:
+        self.subscription = subscription
+        self.subscriber.on_subscribe(self)
+
+    def request(self, count: int, /) -> None:
+        self.subscription.request(count)
+
+    def cancel(self) -> None:
+        self.heard.set()
+
+    def on_next(self, element: int, /) -> None:
+        self.subscriber.on_next(element)
+
+    def on_error(self, error: Exception, /) -> None:
+        self.subscriber.on_error(error)
+
+    def on_complete(self) -> None:
+        self.subscriber.on_complete()
+
+
+def test_a_cancel_is_not_reported_as_a_failure_of_a_branch_that_it_has_not_reached_yet() -> None:
+    dropped: list[Dropped] = []
+    arrived, deaf = threading.Event(), Deaf()
+    first = flow(lambda numbers: numbers.via(deaf)) | Sink.for_each(lambda _: arrived.set())
+    before = set_on_dropped(dropped.append)
+    try:
+        run = (Stream.range(10).concat(Stream.never()) | branch(first, Sink.count())).run()
+        assert arrived.wait(WAIT)
+        run.cancel()
+        assert deaf.heard.wait(WAIT)
+    finally:
+        set_on_dropped(before)
+    assert dropped == []
+
+
 def test_it_is_awaited() -> None:
     async def main() -> tuple[int, list[int]]:
         return await (Stream.range(3) | branch(Sink.count(), Sink.to_list()))

@@ -100,7 +100,7 @@ class _Branching:
             self._connection = connection
             over = self._over
         if over:
-            connection.cancel()
+            connection.abandon()
 
     def _settle(self, at: int, result: Any, error: Exception | None) -> None:
         with self._lock:
@@ -122,7 +122,7 @@ class _Branching:
         for end in self._ends:
             cancelling(end.cancel)
         if connection is not None:
-            cancelling(connection.cancel)
+            cancelling(connection.abandon)
 
 
 def valved(chain: Chain, valve: Valve) -> Chain:

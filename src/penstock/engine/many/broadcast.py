@@ -20,7 +20,7 @@ from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.grounds.seat import Lease, leased
 from penstock.engine.many.shared_run import WAIT, Member, SharedRun, Slow
 from penstock.engine.runs.chain import Chain
-from penstock.errors import OverflowedError, RunCancelledError
+from penstock.errors import InterruptionError, OverflowedError, RunCancelledError
 from penstock.spec.interfaces import Subscriber
 
 
@@ -153,6 +153,10 @@ class Connection:
     def cancel(self) -> None:
         """End the run; its subscribers fail with RunCancelledError."""
         self._broadcast.end(RunCancelledError("publish: the connection was cancelled"), cancel=True)
+
+    def abandon(self) -> None:
+        """End the run of subscribers that have cancelled, though the cancel may be on its way to them still."""
+        self._broadcast.end(InterruptionError("publish: the run was cancelled"), cancel=True)
 
     def __enter__(self) -> Connection:
         return self
