@@ -292,6 +292,15 @@ def test_an_interruption_on_another_thread_is_heard(kind: str, way: str, called:
 
 @each_called
 @each_way
+@pytest.mark.parametrize("kind", INTERRUPTIONS)
+def test_an_interruption_behind_an_asynchronous_source_is_heard(kind: str, way: str, called: str) -> None:
+    interruption = INTERRUPTIONS[kind]("now")
+    error = raised_by(way, CALLED[called](Stream.from_async_iterable(Items(3)), raising(interruption)))
+    assert error is interruption or type(error) is InterruptionError
+
+
+@each_called
+@each_way
 def test_an_interruption_where_it_is_subscribed_on_another_thread_is_heard(way: str, called: str) -> None:
     interruption = SystemExit("now")
     error = raised_by(way, CALLED[called](Stream.range(3), raising(interruption)).subscribe_on(thread()))

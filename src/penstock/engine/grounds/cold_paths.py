@@ -62,22 +62,22 @@ def signal_end(subscriber: Subscriber[Any], error: BaseException | None) -> None
             left_alone(subscriber)
 
 
-def left_alone(subscriber: object) -> None:
+def left_alone(subscriber: object, by: BaseException | None = None) -> None:
     """Tell a part that it will hear no more, not even an end.
 
-    It does hear of a KeyboardInterrupt or its like, which passes here: a function that was called there may have
-    raised it, and those behind wait for an end.
+    It does hear of a KeyboardInterrupt or its like, the one that passes here unless given: a function that was called
+    there may have raised it, and those behind wait for an end.
     """
     if isinstance(subscriber, Part):
-        passing = sys.exception()
+        passing = sys.exception() if by is None else by
         if passing is None or isinstance(passing, Exception):
             subscriber.gone()
             return
         behind = subscriber.stand_aside()
         if behind is subscriber:
-            signal_end(subscriber, interruption())  # type: ignore[arg-type]
+            signal_end(subscriber, interruption(passing))  # type: ignore[arg-type]
         else:
-            left_alone(behind)
+            left_alone(behind, passing)
 
 
 def nobody(_: Any, /) -> None:

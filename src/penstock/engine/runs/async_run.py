@@ -174,7 +174,7 @@ class AsyncRun(DrainRun):
             self._finish(interruption(interrupt))
         else:
             self._gate.over = True  # it came from the subscriber, so there is no other to tell
-            left_alone(self._subscriber)
+            left_alone(self._subscriber, interrupt)
             self._finish(None)
 
     def _finish(self, error: Exception | None) -> None:
