@@ -83,6 +83,18 @@ def test_a_source_that_raises_fails_the_stream() -> None:
     assert notes(probe.error) == ["in the source"]
 
 
+def test_a_cancelled_future_that_the_source_awaits_is_no_end_of_the_loop() -> None:
+    async def waiting() -> AsyncIterator[int]:
+        yield 1
+        given_up = asyncio.get_running_loop().create_future()
+        given_up.cancel()
+        await given_up
+
+    probe = subscribed(Stream.from_async_iterable(waiting()), UNBOUNDED)
+    assert probe.wait_for_end() == [1]
+    assert repr(probe.error) == "InterruptionError('the stream was interrupted by CancelledError()')"
+
+
 def test_none_among_the_items_is_refused() -> None:
     error = failure_of(Stream.from_async_iterable(Tracked([1, None])))
     assert str(error).startswith("rule 2.13: None is not an element; ")

@@ -82,6 +82,10 @@ class Task(Protocol):
         """Tell whether it was ended by a cancel."""
         ...
 
+    def cancelling(self) -> int:
+        """Tell whether it was told to end; what else it is cancelled by comes from what it awaits."""
+        ...
+
     def exception(self) -> BaseException | None:
         """Return what ended it, or None."""
         ...

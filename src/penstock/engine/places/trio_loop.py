@@ -122,6 +122,10 @@ class TrioTask:
         """Tell whether it was ended by a cancel."""
         return self._refused or isinstance(self._error, trio.Cancelled)
 
+    def cancelling(self) -> int:
+        """Tell so: in trio nothing else is cancelled."""
+        return 1
+
     def exception(self) -> BaseException | None:
         """Return what ended it, or None."""
         return self._error

@@ -147,8 +147,9 @@ class AsyncRun(DrainRun):
         except GeneratorExit:  # the loop was closed meanwhile, so nothing can be awaited any more
             iterator = None
             raise
-        except lease.cancelled:
-            error = self._cut_short()
+        except lease.cancelled as cut:
+            told = self._task is None or self._task.cancelling() or self._gate.over
+            error = self._cut_short() if told else interruption(cut)
         except Exception as failure:  # noqa: BLE001  rule 1.4
             error = failure
         finally:
