@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from itertools import count
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 import trio
 
@@ -265,6 +269,67 @@ def test_an_error_in_the_block_cancels_the_run_and_goes_on(library: str) -> None
     with pytest.raises(Lost, match=r"^in the block$"):
         RUNNERS[library](main)
     assert runs[0].done
+
+
+async def closing_slowly(closed: list[int]) -> AsyncIterator[int]:
+    try:
+        for n in count():
+            await anyio.lowlevel.checkpoint()
+            yield n
+    finally:
+        with anyio.CancelScope(shield=True):
+            for _ in range(20):
+                await anyio.lowlevel.checkpoint()
+        closed.append(len(closed))
+
+
+async def left_by_an_error(pipeline: Pipeline[int]) -> None:
+    with suppress(Lost):
+        async with pipeline.running() as run:
+            while not run.now().rows_in:
+                await anyio.lowlevel.checkpoint()
+            raise Lost("in the block")
+
+
+async def left_by_a_stop(pipeline: Pipeline[int]) -> None:
+    async with pipeline.running() as run:
+        while not run.now().rows_in:
+            await anyio.lowlevel.checkpoint()
+        run.stop()
+
+
+async def left_by_a_cancel_and_others(pipeline: Pipeline[int]) -> None:
+    with anyio.CancelScope() as scope:  # which cancels in every turn
+        async with pipeline.running() as run:
+            while not run.now().rows_in:
+                await anyio.lowlevel.checkpoint()
+            scope.cancel()
+
+
+async def awaited(pipeline: Pipeline[int]) -> None:
+    await pipeline.run()
+
+
+LEFT: dict[str, tuple[Callable[[Pipeline[int]], Awaitable[None]], Callable[[Stream[int]], Stream[int]]]] = {
+    "by an error": (left_by_an_error, lambda stream: stream),
+    "by a stop": (left_by_a_stop, lambda stream: stream),
+    "by a cancel and others": (left_by_a_cancel_and_others, lambda stream: stream),
+    "when it was awaited": (awaited, lambda stream: stream.take(3)),
+    "when it was awaited, behind a joint": (awaited, lambda stream: stream.merge(Stream.never()).take(3)),
+}
+
+
+@each_library
+@pytest.mark.parametrize("how", LEFT)
+def test_a_source_that_waits_while_it_closes_is_closed_when_the_run_is_left(how: str, library: str) -> None:
+    closed: list[int] = []
+    leave, steps = LEFT[how]
+
+    async def main() -> None:
+        await leave(steps(Stream.from_async_iterable(closing_slowly(closed))) | Sink.count())
+        assert closed == [0]
+
+    RUNNERS[library](main)
 
 
 @each_library

@@ -94,8 +94,6 @@ class Run(Generic[R]):
         self.shown_on: Page | None = None
         """The live page that shows it."""
         self._begun = False
-        self._guarding = False
-        """Whether a task on the loop looks after the run."""
         self._context = copy_context()
         self._home = home_here()
         tell_watchers(self)
@@ -160,8 +158,7 @@ class Run(Generic[R]):
         try:
             yield from bell.__await__()
             ended = True
-            while self._guarding and self._home is not None and self._home.loop.current:
-                yield from self._home.loop.sleep(0).__await__()  # no task of the run is left behind
+            yield from self._tasks_ended().__await__()  # no task of the run is left behind
         finally:
             if not ended:
                 self.cancel()  # the task that awaits it was cancelled
@@ -178,7 +175,7 @@ class Run(Generic[R]):
             loop = loop_here()
         if loop is None:
             raise RuntimeError("run: no event loop is running here to wait on")
-        if not self.done or self._guarding:
+        if not self.done or self._home is not None:
             loop.spawn(self._left(loop))
             await loop.ended(tasks)
 
@@ -280,7 +277,6 @@ class Run(Generic[R]):
         if begun:
             return
         if home is not None and not home.ours:  # one of ours lasts as long as what the run has there
-            self._guarding = True
             home.loop.spawn(self._over(home.loop)).add_done_callback(partial(self._unguarded, home))
         self._context.run(at_home, home)
         Thread(target=self._context.run, args=(self._work,), name="penstock-run", daemon=True).start()
@@ -298,12 +294,15 @@ class Run(Generic[R]):
     async def _left(self, loop: AnyLoop) -> None:
         """Wait until it has ended and no task of it is left on the loop that it was begun on, if that is this one."""
         await self._over(loop)
-        while self._guarding and self._home is not None and self._home.loop.current:
-            await loop.sleep(0)
+        await self._tasks_ended()
+
+    async def _tasks_ended(self) -> None:
+        home = self._home
+        if home is not None and home.loop.current:
+            await home.loop.ended(home.tasks)
 
     def _unguarded(self, home: HomeLoop, _: object) -> None:
         """Fail the run if the loop that it uses has ended before it: a loop that ends cancels its tasks."""
-        self._guarding = False
         gone = home.used and not self._done.is_set()
         if gone and self._settle(None, RuntimeError("run: the event loop that it uses has ended before it did")):
             self._controls.cancel()

@@ -18,7 +18,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 from penstock.engine.places.errand import watched
 from penstock.engine.places.home_loop import HOME, HomeLoop, OwnHome
 from penstock.engine.places.loop_end import wind_up
-from penstock.engine.places.noting import Tasks, asyncio_loop, ending, note, noted_on, on_its_own, surely, trio_runs
+from penstock.engine.places.noting import (
+    Tasks,
+    asyncio_loop,
+    ending,
+    note,
+    noted_in,
+    noted_on,
+    on_its_own,
+    spawning,
+    surely,
+    trio_runs,
+)
 from penstock.engine.places.threads import started
 from penstock.engine.words.trampoline import aside
 
@@ -349,21 +360,21 @@ def home_here() -> HomeLoop | None:
     """Return the loop that runs in this thread, for a run that is begun here, or None."""
     if not running():
         return None
-    loop = copy_context().run(_unnoted_loop)
+    tasks: Tasks = {}
+    with spawning(tasks):
+        loop = loop_here()
     if loop is None:
         return None
     own = _mode.own
-    return HomeLoop(loop) if own is None else OwnHome(loop, own.lease, partial(_set_apart, own))
-
-
-def _unnoted_loop() -> AnyLoop | None:
-    on_its_own()
-    return loop_here()
+    return HomeLoop(loop, tasks) if own is None else OwnHome(loop, own.lease, partial(_set_apart, own))
 
 
 def at_home(home: HomeLoop | None) -> None:
-    """Let what is started in this context use a loop where none runs."""
-    on_its_own()
+    """Let what is started in this context use a loop where none runs; with a home, this is called there."""
+    if home is None:
+        on_its_own()
+    else:
+        noted_in(home.tasks)
     HOME.set(home)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from penstock.engine.places.event_loops import AnyLoop
+    from penstock.engine.places.noting import Tasks
 
 
 class HomeLoop:
@@ -18,10 +19,12 @@ class HomeLoop:
     loop, or, if it does already, the thread must not wait.
     """
 
-    __slots__ = ("_lock", "forgone", "loop", "used")
+    __slots__ = ("_lock", "forgone", "loop", "tasks", "used")
 
-    def __init__(self, loop: AnyLoop) -> None:
+    def __init__(self, loop: AnyLoop, tasks: Tasks) -> None:
         self.loop = loop
+        self.tasks = tasks
+        """The tasks of the run on this loop."""
         self._lock = threading.Lock()
         self.used = False
         self.forgone = False
@@ -57,7 +60,7 @@ class OwnHome(HomeLoop):
     __slots__ = ("_decided", "_leave", "_share")
 
     def __init__(self, loop: AnyLoop, share: Callable[[], AnyLoop], leave: Callable[[], None]) -> None:
-        super().__init__(loop)
+        super().__init__(loop, {})  # a loop of ours comes to its end with its tasks, so none is noted
         self._share = share
         self._leave = leave
         self._decided = threading.Event()

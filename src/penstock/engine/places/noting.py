@@ -52,6 +52,11 @@ def spawning(tasks: Tasks) -> Iterator[None]:
         _noted.reset(token)
 
 
+def noted_in(tasks: Tasks) -> None:
+    """Note in `tasks` what is spawned in this context from now on, on the loop that runs here."""
+    _noted.set((_here(), tasks))
+
+
 def on_its_own() -> None:
     """Say that what this task starts from now on is a user's own, and not noted."""
     _noted.set(None)
@@ -84,4 +89,15 @@ def surely() -> bool:
     return True
 
 
-__all__ = ["Tasks", "asyncio_loop", "ending", "note", "noted_on", "on_its_own", "spawning", "surely", "trio_runs"]
+__all__ = [
+    "Tasks",
+    "asyncio_loop",
+    "ending",
+    "note",
+    "noted_in",
+    "noted_on",
+    "on_its_own",
+    "spawning",
+    "surely",
+    "trio_runs",
+]
