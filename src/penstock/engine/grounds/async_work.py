@@ -107,6 +107,7 @@ class AsyncWork(Part):
         self._admitting = False
         self._flushing = False
         self._outlet: Outlet[Any] = Outlet(downstream)
+        self._over = lambda: self._outlet.closed
         self._outlet.on_request = self._begin
         self._outlet.on_taken = self._upstream.request  # for each, since others are left out on the loop meanwhile
         self._outlet.on_cancel = self._upstream.cancel
@@ -171,7 +172,7 @@ class AsyncWork(Part):
         if self._unwatch is None and self._ready:
             self._unwatch = self._lease.watch(self._lost)
         for _ in range(min(len(self._ready), self._step.concurrency - len(self._tasks))):
-            task = self._lease.spawn(self._work(), lambda: self._outlet.closed)
+            task = self._lease.spawn(self._work(), self._over)
             self._tasks.add(task)
             task.add_done_callback(self._left)
         self._end_if_done()

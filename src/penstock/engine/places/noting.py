@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -72,11 +71,7 @@ def note(tasks: Tasks | None, task: Any, over: Callable[[], bool]) -> None:
     """Note a task until it has ended."""
     if tasks is not None:
         tasks[task] = over
-        task.add_done_callback(partial(_forget, tasks))
-
-
-def _forget(tasks: Tasks, task: Any) -> None:
-    tasks.pop(task, None)
+        task.add_done_callback(tasks.pop)
 
 
 def ending(tasks: Tasks) -> list[Any]:
