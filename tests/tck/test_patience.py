@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from types import SimpleNamespace
 
@@ -136,3 +137,11 @@ def test_a_trial_that_holds_up_the_whole_process_is_not_given_up() -> None:
     trial: Trial[object] = Trial("1.1", "adds", lambda _: sum(range(30_000_000)) and None)
     (outcome,) = run_trials([trial], lambda environment: environment, Limits(timeout=0.2))
     assert (outcome.status, outcome.detail) == (Status.PASSED, "")
+
+
+def test_a_subject_that_the_kit_itself_holds_up_has_as_long_as_that_takes() -> None:
+    environment = Environment(Limits(timeout=0.05, quiet=0.5))
+    entered = threading.Event()
+    held = environment.elsewhere(lambda: environment.lingers(lambda: entered.set() is not None))
+    entered.wait()
+    assert environment.comes(lambda: held.done)

@@ -67,6 +67,7 @@ class Environment:
         self._running: list[OtherThread[Any]] = []
         self._probes: weakref.WeakSet[TrialProbe] = weakref.WeakSet()
         self._waiting = 0
+        self._lingering = 0  # signals that the trial itself stays inside of
 
     def probe(
         self,
@@ -159,11 +160,22 @@ class Environment:
         if activity.misses >= _MISSES:  # it has failed already: do not wait for a subject that does nothing at all
             timeout = max(self.quiet, timeout / 10)
         most = self.events + _SIGNALS * max(self.limits.elements, _ENOUGH)
-        return activity.wait_until(holds, timeout, lambda: min(self.events, most))
+        return activity.wait_until(
+            holds,
+            timeout,
+            lambda: time.monotonic_ns() if self._lingering else min(self.events, most),  # who is held cannot go on
+        )
 
     def lingers(self, holds: Callable[[], bool], *, times: int = 1) -> bool:
         """Give something `quiet` seconds, so many times, to happen, from inside a signal too; tell whether it did."""
-        return self.activity.wait_until(holds, self.limits.quiet * times)
+        changed = self.activity.changed
+        with changed:
+            self._lingering += 1
+        try:
+            return self.activity.wait_until(holds, self.limits.quiet * times)
+        finally:
+            with changed:
+                self._lingering -= 1
 
     def rest(self) -> bool:
         """Let everything that is going to happen happen; tell whether it ever came to an end."""

@@ -38,6 +38,9 @@ class IgnoresCancelWhenUnbounded(SyncRun):
         for sent, element in enumerate(chain(self.ahead, iterator)):
             if self.over and sent % 10_000 == 0:
                 return
+            if self.refused is not None and not self.over:
+                self.fail(self.refusal(self.refused))
+                return
             subscriber.on_next(element)
         self.complete()
 

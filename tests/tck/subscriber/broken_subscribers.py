@@ -253,6 +253,12 @@ class LosesOne(Sound):
             super().work(element)
 
 
+class LosesOneBeforeASecondSubscription(Sound):
+    def work(self, element: Any) -> None:
+        if element != 6:
+            super().work(element)
+
+
 class RepeatsOne(Sound):
     def work(self, element: Any) -> None:
         super().work(element)

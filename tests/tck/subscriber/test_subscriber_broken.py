@@ -155,6 +155,13 @@ BROKEN = [
         "11 was processed before 10, which was sent earlier",
     ),
     Broken("2.11", broken.LosesOne, IN_ORDER, "[10] was sent and not processed", limits=WAITED_FOR),
+    Broken(
+        "2.11",
+        broken.LosesOneBeforeASecondSubscription,
+        IN_ORDER,
+        "[6] was sent and not processed",
+        limits=WAITED_FOR,
+    ),
     Broken("2.11", broken.RepeatsOne, IN_ORDER, "10 was processed more often than it was sent"),
     Broken(
         "2.11",

@@ -165,6 +165,14 @@ class SubjectSeat:
         if not self._environment.comes(self.has_taken_all):
             raise AssertionError(f"{len(sent)} elements were sent, {len(processed)} were reported as processed")
 
+    def takes_all(self) -> None:
+        """See that everything that was sent was processed, which a trial takes for granted."""
+        try:
+            self.took_all()
+        except AssertionError as lost:
+            self._environment.breach("2.11", str(lost))
+            raise NotApplicable(f"{lost} (rule 2.11)") from lost
+
     def has_taken_all(self) -> bool:
         """Tell whether everything was processed that was sent, or that need be, as it cancelled."""
         return len(self.reach.processed_elements) >= len(self.upstream.sent) or self.upstream.cancelled

@@ -117,5 +117,5 @@ def _after_elements(case: SubscriberCase) -> SubjectSeat:
     """Return a subject that has got elements and has taken them."""
     seat = case.seat()
     seat.feed(3)
-    seat.took_all()
+    seat.takes_all()
     return seat

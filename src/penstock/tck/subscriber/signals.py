@@ -24,6 +24,7 @@ def second_subscription_is_cancelled(case: SubscriberCase) -> Steps:
 def _second_is_cancelled(case: SubscriberCase, after: int) -> Steps:
     seat, second = case.seat(), case.second_upstream()
     seat.feed(after)
+    seat.takes_all()
     if not seat.demanded() and after:
         return  # it has had enough
     yield
@@ -48,7 +49,7 @@ def unneeded_subscription_is_cancelled(case: SubscriberCase) -> None:
     for count in (0, 2):
         seat = case.seat()
         seat.feed(count)
-        seat.took_all()
+        seat.takes_all()
         seat.reach.stop_wanting()
         case.environment.wait_until(
             lambda seat=seat: seat.upstream.cancelled,  # type: ignore[misc]
