@@ -111,6 +111,12 @@ PRODUCERS = {
         [("F1", "request 2 was answered with True, and the end was ValueError('bad')")],
         [(ERROR, None), (ERROR, None)],
     ),
+    "forgets the error it confirmed": (
+        [lambda a: a(ERROR), lambda a, b: b(True)],
+        [ERROR, "ask"],
+        [("F1", "request 2 was answered with True, and the end was ValueError('bad')")],
+        [(ERROR, None), (ERROR, None)],
+    ),
     "gives a value with an end": (
         [lambda a: a(True, 7)],
         ["ask"],

@@ -637,6 +637,19 @@ class ConfirmsWithTheFirst(Cat):
 # Fault handling
 
 
+class ForgetsTheErrorItConfirmed(Sound):
+    """Says that it is done, having confirmed an abort with its error."""
+
+    def close(self, why):
+        self.why = why
+        super().close(why)
+
+    def confirmed(self, end, value=None):
+        super().confirmed(end, value)
+        if isinstance(self.why, Exception):
+            self.end = True
+
+
 class ForgetsTheError(Sound):
     def give(self, answer, end, value=None):
         super().give(answer, end, value)

@@ -236,6 +236,7 @@ BROKEN = [
     Broken(broken.LeavesTheLastOpen, "A13", "pull_source.abort_reaches_every_input"),
     Broken(broken.ConfirmsWithTheFirst, "A13", "pull_source.abort_reaches_every_input"),
     *both(broken.ForgetsTheError, "F1", "a_failure_stays"),
+    *both(broken.ForgetsTheErrorItConfirmed, "F1", "a_failure_stays"),
     Broken(broken.AnswersWithAnotherError, "F2", "pull_source.an_error_aborts", (), LATE),
     # nor is another error the first reason
     Broken(broken.AnswersWithAnotherError, "F2", "pull_through.an_error_aborts", ("F4",)),

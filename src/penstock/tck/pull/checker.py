@@ -51,6 +51,8 @@ class PullChecker:
         self._count = 0
         self._end: End | None = None
         self._aborted: End | None = None
+        self._confirmed: End | None = None
+        """What the first abort was answered with."""
         self._answered_abort = True
         """Whether the first abort had an answer function."""
 
@@ -192,9 +194,14 @@ class PullChecker:
         if value is not None:
             self._fault("B10", f"{what} and with the value {value!r}")
         before, reason = self._end, self._aborted
+        if not asks(request.abort) and not request.late:
+            self._confirmed = end
         if before is None:
             self._end = end
-        elif end is not before and not all(each is True or each is reason for each in (end, before)):
+        elif end is not before and (
+            (request.late and before is self._confirmed is not True)  # which was told as the end
+            or not all(each is True or each is reason for each in (end, before))
+        ):
             self._changed(request, before, end, f"{what}, and the end was {before!r}")
 
     def _changed(self, request: _Request, before: End, end: End, message: str) -> None:
