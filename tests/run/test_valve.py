@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from penstock import Stream
+from penstock import Stream, inline
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.run import Valve, Valved
+from penstock.run.branches import valved
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 from penstock.testing import Probe
@@ -83,3 +84,40 @@ def test_a_valve_that_is_closed_lets_nothing_in():
     assert probe.elements == []
     assert probe.completed
     assert valve.rows == 0
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda lists: lists,
+        lambda lists: lists.subscribe_on(inline()),
+        lambda lists: lists.checked(),
+        lambda lists: lists.merge(Stream.never()),
+        lambda lists: Stream.never().merge(lists.merge(Stream.never()).subscribe_on(inline())),
+        lambda lists: lists.interleave(Stream.never()),
+    ],
+    ids=["alone", "subscribe_on", "checked", "merge", "nested", "interleave"],
+)
+def test_what_is_inside_of_a_step_comes_to_the_end_wherever_the_step_stands(around: Any):
+    source, valve, probe = Unhearing(), Valve(), Probe[Any](request=10)
+    connect(valved(around(Stream(Chain(source)).buffer(2))._chain, valve), probe)
+    (tap,) = source.subscribers
+    for number in range(3):
+        tap.on_next(number)
+    valve.close()
+    assert probe.elements == [[0, 1], [2]]
+    assert probe.completed
+    assert valve.rows == 3
+
+
+def test_a_step_before_a_thousand_streams_inside_of_each_other_has_a_valve():
+    source, valve, probe = Unhearing(), Valve(), Probe[Any](request=10)
+    stream = Stream(Chain(source)).buffer(2)
+    for _ in range(1000):
+        stream = stream.subscribe_on(inline())
+    connect(valved(stream._chain, valve), probe)
+    (tap,) = source.subscribers
+    tap.on_next(1)
+    valve.close()
+    assert probe.elements == [[1]]
+    assert probe.completed
