@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pytest
@@ -26,6 +28,18 @@ def sessions(rows: Stream[Any]) -> Stream[Any]:
         .concat_map(lambda session: session.map(lambda row: row.n).to_list())
         .map(lambda ns: (0, len(ns), repr(ns)))
     )
+
+
+SET_BACK = 1_729_987_200
+"""When clocks in Berlin show two o'clock for the first time of two."""
+
+
+@pytest.fixture
+def in_berlin(spark: Spark) -> Iterator[None]:
+    before = spark.session.conf.get("spark.sql.session.timeZone")
+    spark.session.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    yield
+    spark.session.conf.set("spark.sql.session.timeZone", before)
 
 
 def test_random_flows_answer_the_same_by_the_times_of_rows() -> None:
@@ -90,6 +104,15 @@ def test_in_this_process_rows_keys_and_orders_are_what_they_are_on_spark() -> No
     assert list(holes | ordered) == [(0, None), (1, 4), (2, 5)]
     with pytest.raises(StageError, match=r"^keyed_by: column 'k' must be in each row, got \('a', "):
         list(tuples | keyed_by(counted, "k", time="_2", watermark=10))
+
+
+def test_in_this_process_moments_are_told_apart_where_a_clock_is_set_back() -> None:
+    zone = ZoneInfo("Europe/Berlin")
+    hours = [moment(SET_BACK + 1800 * place).astimezone(zone) for place in (3, 1)]  # half past two, and once more
+    counted = flow(lambda rows: rows.enumerate().map(lambda one: (one[0], one[1][-1])))
+    given = Stream.just(("a", moment(1), hours[0], 7), ("a", moment(1), hours[1], 8))
+    assert sorted(given | keyed_by(counted, "_3", time="_2", watermark=10)) == [(0, 7), (0, 8)]
+    assert list(given | keyed_by(counted, "_1", time="_2", watermark=10, order_by="_3")) == [(0, 8), (1, 7)]
 
 
 def test_a_key_without_rows_is_moved_by_the_rows_of_others() -> None:
@@ -168,6 +191,27 @@ def test_on_spark_a_row_that_is_late_by_just_the_watermark_is_not_late(spark: Sp
     old = [Moment(1, moment(0), 0, 0), Moment(2, moment(-5), 1, 1)]
     live = spark.frame(Stream.from_iterable(old), ROWS)
     assert sorted(row.text for row in spark.stream(live.transform(step))) == ["0", "1"]
+
+
+def test_on_spark_no_row_is_late_or_out_of_order_where_a_clock_is_set_back(
+    spark: Spark, few_partitions: None, in_berlin: None
+) -> None:
+    rows = [Moment(1, moment(SET_BACK + 300 * place), place, place) for place in range(24)]
+    texts = "flow long, number long, text string"
+    counted = flow(lambda of_key: of_key.enumerate().map(lambda one: (0, one[0], str(one[1].n))))
+    timed = spark.stage(keyed_by(counted, "k", time="at", watermark=10), texts)
+    live = spark.frame(Stream.from_iterable(rows), ROWS, capacity=3)
+    assert [row.text for row in spark.stream(live.transform(timed))] == [str(row.n) for row in rows]
+    ordered = spark.stage(keyed_by(counted, "k", order_by="at"), texts)
+    live = spark.frame(Stream.from_iterable(rows[::-1]), ROWS)
+    assert sorted((row.number, row.text) for row in spark.stream(live.transform(ordered))) == [
+        (row.n, str(row.n)) for row in rows
+    ]
+    hours = [row for row in rows if not row.n % 12]  # two o'clock, twice
+    batch = spark.session.createDataFrame(pa.Table.from_batches([ROWS.batch(hours)])).coalesce(1)
+    for by_time in ({}, {"time": "at", "watermark": 10}):
+        by_hour = spark.stage(keyed_by(counted, "at", **by_time), texts)
+        assert sorted((row.number, row.text) for row in batch.transform(by_hour).collect()) == [(0, "0"), (0, "12")]
 
 
 def test_on_spark_a_batch_and_a_stream_answer_as_this_process_does(spark: Spark, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 from penstock.flow import Flow
-from penstock.spark.stages.event_time import KeyByTime, Timed, rank, seconds_in
+from penstock.spark.stages.event_time import KeyByTime, Timed, ranks, seconds_in
 from penstock.spark.stages.keeper import DONE, KEY, STATE, Keeper
 from penstock.spark.stages.reading_states import read
 from penstock.spark.stages.states import written
@@ -91,7 +91,7 @@ class EventKeeper(Keeper):
     def _ranks(self, batch: Any) -> Iterator[Any]:
         if not self._order:
             return iter([()] * batch.num_rows)
-        return zip(*(map(rank, batch.column(place).to_pylist()) for place in self._order), strict=True)
+        return zip(*(ranks(batch.column(place)) for place in self._order), strict=True)
 
     def _at(self, key: str, rows: list[Timed], times: Timekeeper) -> Iterator[Any]:
         """Let a key take rows, and do what is due."""

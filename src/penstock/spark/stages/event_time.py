@@ -16,10 +16,11 @@ from itertools import chain, count, groupby
 from operator import itemgetter
 from typing import Any
 
-from penstock.bridges.shared.columns import short
+from penstock.bridges.shared.columns import short, values_of
 from penstock.engine.runs.chain import Chain
 from penstock.engine.words.signals import Failed, Next
 from penstock.flow import Flow
+from penstock.spark.stages.executing import comparable, keys_in
 from penstock.spark.stages.piecewise import ChainInPieces, WallClock
 from penstock.spark.stages.refusals import StageError, check_times
 from penstock.spark.stages.scopes import Scoped
@@ -127,8 +128,7 @@ def _each_key(
     key: KeyByTime,
 ) -> Iterator[Any]:
     def named(batch: Any) -> Iterator[Any]:
-        keys = zip(*(batch.column(place).to_pylist() for place in places), strict=True)
-        return zip(keys, seconds_in(batch, time, name), reader(batch), strict=True)
+        return zip(keys_in(batch, places), seconds_in(batch, time, name), reader(batch), strict=True)
 
     for _, of_key in groupby(chain.from_iterable(map(named, batches)), itemgetter(0)):
         key.clear()
@@ -171,11 +171,11 @@ class _TimesHere:
         at = _seconds(_field(row, self._time), self._time)
         if at < self._watermark:
             return
-        name = _named(tuple(_field(row, key) for key in self._keys))
+        name = _named(tuple(_instant(_field(row, key)) for key in self._keys))
         known = self._known.get(name)
         if known is None:
             known = self._known[name] = KeyByTime(self._flow)
-        known.add([(at, tuple(rank(_field(row, column)) for column in self._order), row)])
+        known.add([(at, tuple(rank(_instant(_field(row, column))) for column in self._order), row)])
         self._note(known)
         self._watermark = max(self._watermark, at - self._behind)
         looked_at = dict[int, KeyByTime]()
@@ -212,9 +212,19 @@ def _named(key: tuple[Any, ...]) -> Any:
     return key
 
 
+def ranks(column: Any) -> Iterator[tuple[bool, bool, Any]]:
+    """Return what the values of a column are sorted by, as Spark would."""
+    return map(rank, values_of(comparable(column)))
+
+
 def rank(value: Any) -> tuple[bool, bool, Any]:
     """Return what a value of a column is sorted by, as Spark would."""
     return (value is not None, value != value, value)  # None first and NaN last  # noqa: PLR0124
+
+
+def _instant(value: Any) -> Any:
+    """Return a moment as one that is told from others, also where the clock of its time zone is set back."""
+    return value.astimezone(dt.UTC) if isinstance(value, dt.datetime) and value.tzinfo is not None else value
 
 
 def _seconds(value: object, name: str) -> float:
@@ -223,4 +233,4 @@ def _seconds(value: object, name: str) -> float:
     raise StageError(f"keyed_by: time {name!r} must be a datetime, got {value!r}")
 
 
-__all__ = ["KeyByTime", "Timed", "rank", "seconds_in", "timed_function", "times_here"]
+__all__ = ["KeyByTime", "Timed", "rank", "ranks", "seconds_in", "timed_function", "times_here"]

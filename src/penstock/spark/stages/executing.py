@@ -7,6 +7,7 @@ from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any
 
+import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark import TaskContext
 
 from penstock.engine.places.executors import thread
@@ -97,8 +98,21 @@ def _each_key(
 
 
 def _with_keys(batch: Any, reader: Callable[[Any], Iterator[Any]], places: tuple[int, ...]) -> Iterator[Any]:
-    keys = zip(*(batch.column(place).to_pylist() for place in places), strict=True)
-    return zip(keys, reader(batch), strict=True)
+    return zip(keys_in(batch, places), reader(batch), strict=True)
 
 
-__all__ = ["Turns", "stage_function"]
+def keys_in(batch: Any, places: tuple[int, ...]) -> Iterator[tuple[Any, ...]]:
+    """Return the key of each row of a record batch."""
+    return zip(*(comparable(batch.column(place)).to_pylist() for place in places), strict=True)
+
+
+def comparable(column: Any) -> Any:
+    """Return a column whose values are equal and in order where Spark's are, in each run.
+
+    Moments become numbers: where a clock is set back, Python takes those of one time zone for equal, or for another
+    order, that it shows alike; and a session shows them in its own zone.
+    """
+    return column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
+
+
+__all__ = ["Turns", "comparable", "keys_in", "stage_function"]

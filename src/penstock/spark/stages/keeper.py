@@ -11,10 +11,9 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
-from penstock.bridges.shared.columns import values_of
 from penstock.engine.weaving.blame import add_note
 from penstock.flow import Flow
-from penstock.spark.stages.event_time import rank
+from penstock.spark.stages.event_time import ranks
 from penstock.spark.stages.piecewise import ChainInPieces, WallClock
 from penstock.spark.stages.reading_states import parted, read
 from penstock.spark.stages.refusals import StageError
@@ -206,14 +205,14 @@ def _by_key(pieces: list[Any], reader: Callable[[Any], Iterator[Any]], order: tu
         batch = pa.RecordBatch.from_arrays(piece.columns[:last], schema=pa.schema(list(piece.schema)[:last]))
         elements = reader(batch)
         if order:
-            ranks = zip(*(map(rank, values_of(batch.column(place))) for place in order), strict=True)
-            elements = zip(ranks, elements, strict=True)
+            ranked = zip(*(ranks(batch.column(place)) for place in order), strict=True)
+            elements = zip(ranked, elements, strict=True)
         for key, element in zip(keys, elements, strict=True):
             found.setdefault(key, []).append(element)
     if order:
-        for key, ranked in found.items():
-            ranked.sort(key=itemgetter(0))
-            found[key] = [element for _, element in ranked]
+        for key, rows in found.items():
+            rows.sort(key=itemgetter(0))
+            found[key] = [element for _, element in rows]
     return found
 
 

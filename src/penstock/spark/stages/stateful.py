@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -32,7 +31,7 @@ from penstock.run.pieces.stepping import SteppingRun
 from penstock.spark.session.java import SparkSetupError
 from penstock.spark.stages.ends import CARRIED, end_of, has_watermark
 from penstock.spark.stages.event_keeper import EventKeeper
-from penstock.spark.stages.executing import stage_function
+from penstock.spark.stages.executing import comparable, keys_in, stage_function
 from penstock.spark.stages.keeper import Keeper
 from penstock.spark.stages.piecewise import folded
 from penstock.spark.stages.refusals import StageError, check_clocks, check_pieces
@@ -56,8 +55,7 @@ _DEFAULT_STORE = "org.apache.spark.sql.execution.streaming.state.HDFSBackedState
 _MADE = StructType([StructField("rows", BinaryType(), False)])
 _TIMED = StructType([*CARRIED, StructField("at", TimestampType(), True)])
 """The same with the latest of their times, by which Spark moves the watermark."""
-_BEGINNING = datetime.fromtimestamp(0, UTC)
-_TICK = timedelta(milliseconds=1)
+_TICK = 1000
 
 
 def keyed_stream(
@@ -172,28 +170,27 @@ def _by_bucket(batch: Any, places: tuple[int, ...], time: int | None) -> Any:
         part = ordered.slice(first, len(rows))
         parts.append(part.serialize().to_pybytes())
         if time is not None:
-            moments.append(_on_spark(max(filter(None, part.column(time).to_pylist()), default=None)))
+            times = (at for at in comparable(part.column(time)).to_pylist() if at is not None)
+            moments.append(_on_spark(max(times, default=None)))
         first += len(rows)
     made = {"bucket": pa.array(groups, pa.int32()), "rows": pa.array(parts, pa.binary())}
     if time is not None:
-        made["at"] = pa.array(moments, batch.schema.field(time).type)
+        made["at"] = pa.array(moments, pa.int64()).cast(batch.schema.field(time).type)
     return pa.RecordBatch.from_pydict(made)
 
 
-def _on_spark(moment: datetime | None) -> datetime | None:
-    """Return the time by which Spark moves the watermark, and leaves out what is late.
+def _on_spark(moment: int | None) -> int | None:
+    """Return the time, in microseconds, by which Spark moves the watermark, and leaves out what is late.
 
     To Spark what stands at the watermark is late, as is all that is older than 1970, where the watermark begins. So
     each is a millisecond later there, and the watermark is one more behind.
     """
-    return None if moment is None else max(moment, _BEGINNING) + _TICK
+    return None if moment is None else max(moment, 0) + _TICK
 
 
 def _keys(batch: Any, places: tuple[int, ...]) -> Iterator[str]:
     """Return each row's key as text, the same in each run, whatever the session's time zone."""
-    columns = (batch.column(place) for place in places)
-    plain = (one.cast(pa.int64()) if pa.types.is_timestamp(one.type) else one for one in columns)
-    return map(repr, zip(*(one.to_pylist() for one in plain), strict=True))
+    return map(repr, keys_in(batch, places))
 
 
 def _apart(schema: Any) -> Callable[[RecordBatches], RecordBatches]:
