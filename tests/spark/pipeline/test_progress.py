@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -49,3 +51,18 @@ def test_a_run_that_keeps_nothing_tells_of_none(spark: Spark) -> None:
     run = (Stream.range(3).map(at) | entry("n long, at timestamp") | frame(lambda df: df) | Sink.count()).run(spark)
     assert run.wait(WAIT) == 3
     assert (run.now().state_rows, run.now().watermark) == (None, None)
+
+
+def test_rows_that_do_not_fit_are_no_lag(spark: Spark) -> None:
+    stays = threading.Event()
+
+    def given() -> Iterator[Any]:
+        yield from (1, "two", 3, "four", 5)
+        stays.wait(WAIT)
+
+    letters = Sink.for_each(lambda _: None)
+    rows = Stream.from_iterable(given()) | entry("n long", capacity=2, latency=0.1, dead_letter=letters)
+    run = (rows | Sink.count()).run(spark)
+    assert any(report.rows_in == 5 and report.lag == 0 for report in run.progress_every(0.05).take(600))
+    stays.set()
+    assert run.wait(WAIT) == 3

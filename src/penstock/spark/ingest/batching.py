@@ -52,7 +52,8 @@ class Batching:
             yield self.schema.batch(rows, first), None if positions is None else RowPlaces(positions)
             return
         batch, rejected = self.schema.sorted_out(rows, first)
-        self.uncount(len(rejected))
+        if rejected:
+            self.uncount(len(rejected))
         for _, row, error in rejected:
             self.reject(row, error)
         bad = {index for index, _, _ in rejected}

@@ -83,8 +83,8 @@ class Intake(Part):
         """Whether it was let go of with its query; that is no end of the stream, at which anything would be final."""
         self.error: Exception | None = None
         self._subscription: Subscription | None = None
-        self.most_ahead = 0
-        """The most rows that were ever asked for or held beyond the last commit."""
+        self.most_ahead = self.rejected = 0
+        """The most rows that were ever asked for or held beyond the last commit; how many did not fit."""
         if spool is not None:
             for start, batch in spool.batches():
                 self.shelf.add(start, batch)
@@ -261,10 +261,10 @@ class Intake(Part):
 
     def _uncount(self, rows: int) -> None:
         """Ask for as many more as do not become rows of Spark's."""
-        if rows:
-            with self._changed:
-                self._sealed -= rows
-                self._want()
+        with self._changed:
+            self._sealed -= rows
+            self.rejected += rows
+            self._want()
 
     # What Spark's processes ask.
 

@@ -144,9 +144,12 @@ class Together:
 
     @property
     def committed(self) -> int:
-        """Return how many rows Spark has committed of all that were asked for; less than none if it is not that far."""
+        """Return how many rows are done of all that were asked for; less than none if Spark is not that far.
+
+        Those are the ones that Spark has committed, and those that did not fit.
+        """
         with self._lock:
-            return sum(each.committed - each.intake.begun for each in self._members.values())
+            return sum(each.committed - each.intake.begun + each.intake.rejected for each in self._members.values())
 
     @property
     def over(self) -> bool:
