@@ -122,7 +122,7 @@ def test_a_function_that_does_not_return_holds_no_second_signal_up(tmp_path, num
     if number == signal.SIGINT:
         process.send_signal(signal.SIGINT)  # else it is ended some seconds later
     out, err = finished(process)
-    left = "penstock run: cancelled, while a function of the pipeline had not returned\n"
+    left = "penstock run: cancelled, before a function of the pipeline, or Spark, had returned\n"
     assert (process.returncode, out, err) == (128 + number, "", left)
 
 

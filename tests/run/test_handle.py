@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -95,8 +96,21 @@ def test_waiting_may_be_given_up() -> None:
     run = (Stream.never() | Sink.count()).run()
     with pytest.raises(TimeoutError, match=r"^run: no result within 0 seconds; it goes on$"):
         run.wait(0)
+    with pytest.raises(TimeoutError, match=r"^run: no result within 0.001 seconds; it goes on$"):
+        run.wait(timedelta(milliseconds=1))
     assert repr(run) == "Run(running)"
     run.cancel()
+
+
+def test_how_long_to_wait_is_a_duration_whether_or_not_the_run_has_ended() -> None:
+    ended = (Stream.range(3) | Sink.count()).run()
+    assert ended.wait(1e300) == 3
+    for run in (ended, (Stream.never() | Sink.count()).run()):
+        with pytest.raises(TypeError, match=r"^wait: timeout must be seconds or a timedelta, got '3'$"):
+            run.wait("3")  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match=r"^wait: timeout must be >= 0 and finite, got -1$"):
+            run.wait(-1)
+        run.cancel()
 
 
 def test_stop_lets_what_is_inside_come_to_the_end() -> None:
@@ -197,7 +211,7 @@ def test_progress_after_the_end_is_the_last_report() -> None:
 
 def test_a_pace_must_be_positive() -> None:
     run = (Stream.range(10) | Sink.count()).run()
-    with pytest.raises(ValueError, match=r"^progress: seconds must be > 0, got 0$"):
+    with pytest.raises(ValueError, match=r"^progress: seconds must be > 0 and finite, got 0$"):
         run.progress_every(0)
 
 

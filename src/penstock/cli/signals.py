@@ -147,7 +147,11 @@ class Signals:
 
     def _leave(self) -> None:
         """End the process though the run goes on."""
-        print("penstock run: cancelled, while a function of the pipeline had not returned", file=sys.stderr, flush=True)
+        print(
+            "penstock run: cancelled, before a function of the pipeline, or Spark, had returned",
+            file=sys.stderr,
+            flush=True,
+        )
         os._exit(self.status)
 
 

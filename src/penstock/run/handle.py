@@ -7,13 +7,14 @@ import sys
 from collections.abc import Callable, Generator
 from contextvars import copy_context
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
-from threading import Event, Lock, Thread
+from threading import TIMEOUT_MAX, Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from penstock.engine.grounds.cold_paths import interruption
 from penstock.engine.places.bell import Bell
-from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock
+from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, seconds_of
 from penstock.engine.places.event_loops import (
     AnyLoop,
     at_home,
@@ -123,11 +124,11 @@ class Run(Generic[R]):
         self._begin_here()
         return self._done.is_set()
 
-    def wait(self, timeout: float | None = None) -> R:
+    def wait(self, timeout: float | timedelta | None = None) -> R:
         """Block for the result; a KeyboardInterrupt meanwhile cancels the run.
 
         Args:
-            timeout: How many seconds to wait at most; the run goes on afterwards.
+            timeout: How many seconds, or how long, to wait at most; the run goes on afterwards.
 
         Returns:
             The result of the pipeline's sink.
@@ -136,16 +137,19 @@ class Run(Generic[R]):
             TimeoutError: There was no result in that time.
             RunCancelledError: The run was cancelled.
             RuntimeError: The caller is on the event loop that the run uses, and would block it; `await` the run there.
+            TypeError: `timeout` is no duration.
+            ValueError: `timeout` is below 0 or not finite.
         """
+        seconds = None if timeout is None else min(seconds_of("wait", "timeout", timeout), TIMEOUT_MAX)
         if not self._done.is_set() and not self._leave_alone():
             raise RuntimeError("run: wait() would block the event loop that this run uses; say `await run` here")
         try:
-            if timeout is None:
+            if seconds is None:
                 # Python may miss a signal that comes as it begins to wait, and sees it when it wakes up.
                 while not self._done.wait(_LOOK):
                     pass
-            elif not self._done.wait(timeout):
-                raise TimeoutError(f"run: no result within {timeout} seconds; it goes on")
+            elif not self._done.wait(seconds):
+                raise TimeoutError(f"run: no result within {seconds:g} seconds; it goes on")
         except KeyboardInterrupt:
             self.cancel()
             raise
@@ -194,18 +198,17 @@ class Run(Generic[R]):
         """Return reports of the progress, one per second and a last one at the end."""
         return self.progress_every(1.0)
 
-    def progress_every(self, seconds: float) -> Stream[Progress]:
+    def progress_every(self, seconds: float | timedelta) -> Stream[Progress]:
         """Return reports of the progress, at a pace of one's own; one that is not asked for is left out.
 
         Args:
             seconds: How long it is from one report to the next.
 
         Raises:
-            ValueError: `seconds` is not above 0.
+            TypeError: `seconds` is no duration.
+            ValueError: `seconds` is not above 0, or not finite.
         """
-        if not seconds > 0:
-            raise ValueError(f"progress: seconds must be > 0, got {seconds!r}")
-        return Stream(Chain(Reports(self, seconds)))
+        return Stream(Chain(Reports(self, seconds_of("progress", "seconds", seconds, zero=False))))
 
     @property
     def failure(self) -> Exception | None:
