@@ -35,6 +35,14 @@ PAGES = sorted(
     and page.name not in {"nats.md", "your-own.md"}
 )
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SHOWN = re.compile(r"^```py\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+"""Blocks that need more than a page has: a cluster, servers, the data of an example."""
+SHOWN_RUN_BY = {
+    "README.md": "tests/connectors/test_readme.py",
+    "docs/guides/demo.md": "tests/spark/test_examples.py",
+    "docs/guides/pipelines.md": "tests/spark/test_shown_sessions.py",
+    "docs/guides/spark.md": "tests/spark/test_shown_sessions.py",
+}
 EXPECTED = re.compile(r"# -> (.*)$")
 
 
@@ -42,6 +50,11 @@ def blocks(text: str) -> Iterator[tuple[int, str]]:
     """Give each block with the number of lines above it."""
     for match in BLOCK.finditer(text):
         yield text.count("\n", 0, match.start(1)), match[1]
+
+
+def shown_blocks(page: Path) -> list[str]:
+    """Return the blocks of a page that are run elsewhere."""
+    return SHOWN.findall(page.read_text(encoding="utf-8"))
 
 
 def run(code: CodeType, namespace: dict[str, object]) -> str:
@@ -83,6 +96,12 @@ def test_examples_of(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("example")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     run_page(page, vars(module))
+
+
+def test_blocks_that_a_page_cannot_run_are_run_by_tests_with_what_they_need() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    assert {page.relative_to(ROOT).as_posix() for page in pages if shown_blocks(page)} == set(SHOWN_RUN_BY)
+    assert [test for test in SHOWN_RUN_BY.values() if "shown" not in (ROOT / test).read_text()] == []
 
 
 def test_a_wrong_result_in_an_example_is_noticed() -> None:

@@ -12,6 +12,8 @@ import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
 
+from tests.test_docs import ROOT, shown_blocks
+
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 NAMES = ("registry", "flights", "chart", "demo", "backfill", "websocket_feed", "exactly_once")
 
@@ -42,6 +44,22 @@ def test_the_demo_has_the_figures_of_a_plain_loop(spark, examples, tmp_path, cap
     assert picture.startswith("<svg")
     assert [">EWR<" in picture, ">demand<" in picture, ">lag<" in picture] == [True, True, True]
     assert list((tmp_path / "reports").glob("batch=*/*.parquet"))
+
+
+def test_the_pipeline_that_the_guide_shows_is_that_of_the_demo(spark, few_partitions, examples, tmp_path):
+    (block,) = shown_blocks(ROOT / "docs" / "guides" / "demo.md")
+    table, board, late = examples.flights.departures(1), examples.demo.Board(0.0), set()
+    with examples.registry.Registry(examples.flights.planes()) as registry:
+        names = {
+            **vars(examples.flights), **vars(examples.demo), "spark": spark, "table": table, "board": board,
+            "late": late, "conditions": examples.flights.weather(1), "registry": registry.address,
+            "files": tmp_path / "reports", "checkpoint": tmp_path / "checkpoint",
+        }  # fmt: skip
+        exec(block, names)
+        names["run"].wait()
+    expected = examples.flights.plain(table)
+    assert set(board.reports.values()) == examples.demo.written(tmp_path / "reports") == expected
+    assert late == {report for report in expected if (report.worst or 0) >= examples.flights.HOURS_LATE}
 
 
 def test_the_demo_says_so_when_figures_differ(examples, tmp_path, capsys):
