@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import sys
+from functools import partial
 
 from pyspark.sql import SparkSession
 
 from penstock import Stream
 from penstock.spark import Spark
 from penstock.spark.session.certificate import made_for
+from tests.spark.processes import waited_for
 from tests.test_docs import ROOT, shown_blocks
 
 PAGES = ("spark.md", "pipelines.md")
@@ -27,6 +29,11 @@ def shown(master: str) -> list[str]:
     return sorted(dict.fromkeys(statements), key=lambda each: (not each.startswith("from"), "existing" not in each))
 
 
+def passed_through(spark: Spark) -> list[int]:
+    """Send rows into a session and take them out again."""
+    return [row.n for row in spark.stream(spark.frame(Stream.range(5), "n long"))]
+
+
 def main(master: str) -> None:
     existing = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
     made = made_for(existing, "127.0.0.1")
@@ -36,7 +43,8 @@ def main(master: str) -> None:
         spark = names.pop("spark", None)
         if isinstance(spark, Spark):
             with spark:
-                assert [row.n for row in spark.stream(spark.frame(Stream.range(5), "n long"))] == [0, 1, 2, 3, 4]
+                rows = partial(passed_through, spark)
+                assert (waited_for(rows) if "existing" in statement else rows()) == [0, 1, 2, 3, 4]
             print(statement, flush=True)
             if "existing" in statement:
                 assert existing.range(3).count() == 3  # close() leaves it running

@@ -117,7 +117,7 @@ def test_a_program_that_is_submitted_runs_where_spark_submit_says(tmp_path: Path
         settings = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
         home = Path(pyspark.__file__).parent
         done = subprocess.run(
-            [home / "bin" / "spark-submit", "--master", cluster.master, *settings, file],
+            [home / "bin" / "spark-submit", "--master", cluster.master, "--name", "mine", *settings, file],
             cwd=tmp_path,
             env={
                 **os.environ,
@@ -132,4 +132,4 @@ def test_a_program_that_is_submitted_runs_where_spark_submit_says(tmp_path: Path
         )
         assert done.returncode == 0, done.stderr[-5000:]
         told = [line for line in done.stdout.splitlines() if line.startswith(("ROWS", "MASTER"))]
-        assert told == ["ROWS [0, 2, 4, 6, 8]", f"MASTER {cluster.master} 3 penstock"]
+        assert told == ["ROWS [0, 2, 4, 6, 8]", f"MASTER {cluster.master} 3 mine"]

@@ -17,7 +17,7 @@ import penstock
 from penstock.spark.session.borrowed import SparkClosedError, borrowed, is_stopped, shares_python
 from penstock.spark.session.certificate import made_for, tls_given
 from penstock.spark.session.connect import connected, is_remote, own_address
-from penstock.spark.session.launch import LOOPBACK, is_local, started
+from penstock.spark.session.launch import APP, LOOPBACK, is_local, started
 
 if TYPE_CHECKING:
     from penstock.spark.wire.gate import Gate
@@ -36,7 +36,7 @@ class HeldSession:
         master: str | None = None,
         session: SparkSession | None = None,
         remote: str | None = None,
-        app: str = "penstock",
+        app: str | None = None,
         conf: Mapping[str, object] | None = None,
         py_files: Sequence[str | Path] = (),
         ui: bool = False,
@@ -57,7 +57,7 @@ class HeldSession:
             if session is not None:
                 self._session = borrowed(session, conf)
             elif remote is not None:
-                self._session = connected(remote, app, conf or {}, on_failure)
+                self._session = connected(remote, app or APP, conf or {}, on_failure)
             else:
                 self._session = started(master, app, conf or {}, ui, class_cache, on_failure)
             self._ship(py_files, on_failure)

@@ -27,6 +27,8 @@ from penstock.spark.session.jvm_noise import end_noise, start_jvm
 from penstock.spark.session.jvm_options import quick_start
 
 LOOPBACK = "127.0.0.1"
+APP = "penstock"
+"""The name of an application that was given none, neither here nor to spark-submit."""
 _OPTIONS = "spark.driver.extraJavaOptions"
 _KNOWN = re.compile(r"local$|local\[(\*|\d+)(\s*,\s*\d+)?\]$|local-cluster\[.+\]$|spark://.+|yarn$|k8s://.+")
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
@@ -48,7 +50,7 @@ def text_of(value: object) -> str:
 
 
 def started(
-    master: str | None, app: str, conf: Mapping[str, object], ui: bool, class_cache: bool, on_close: ExitStack
+    master: str | None, app: str | None, conf: Mapping[str, object], ui: bool, class_cache: bool, on_close: ExitStack
 ) -> SparkSession:
     """Start a session; what ends it is left in `on_close`, also if it comes up only in part.
 
@@ -64,6 +66,7 @@ def started(
         )
     if _SUBMITTED in os.environ:
         return _submitted(master, app, conf, on_close)
+    app = APP if app is None else app
     master = "local[*]" if master is None else master
     if not _KNOWN.match(master):
         raise ValueError(f"spark: master must be local[*], spark://host:7077, yarn or k8s://..., got {master!r}")
@@ -92,12 +95,14 @@ def started(
         return _made(builder, on_close, at_start)
 
 
-def _submitted(master: str | None, app: str, conf: Mapping[str, object], on_close: ExitStack) -> SparkSession:
+def _submitted(master: str | None, app: str | None, conf: Mapping[str, object], on_close: ExitStack) -> SparkSession:
     """Start a session in the JVM of spark-submit, by whose options and settings it goes where nothing is said here.
 
     That JVM ends after this program.
     """
-    builder = SparkSession.builder.appName(app)
+    builder: Any = SparkSession.builder
+    if app is not None:
+        builder = builder.appName(app)
     if master is not None:
         builder = builder.master(master)
     for name, value in conf.items():
