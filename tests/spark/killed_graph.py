@@ -139,15 +139,22 @@ def once(rows: int) -> dict[str, Any]:
     }
 
 
-def main(folder: Path, rows: int, moment: int) -> None:
+def session(master: str) -> Spark:
+    """Start a session for such a graph."""
     conf = {
         "spark.driver.memory": "512m",
+        "spark.executor.memory": "512m",
         "spark.driver.extraJavaOptions": QUICK_JVM,
+        "spark.executor.extraJavaOptions": QUICK_JVM,
         "spark.sql.shuffle.partitions": "2",
     }
-    with Spark(master="local[2]", conf=conf) as spark:
+    return Spark(master=master, conf=conf)
+
+
+def main(folder: Path, rows: int, moment: int, master: str = "local[2]") -> None:
+    with session(master) as spark:
         Life(folder, rows, moment).run(spark).wait()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])

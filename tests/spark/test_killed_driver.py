@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def test_three_kills_of_the_driver_lose_and_repeat_nothing(spark: Spark, tmp_pat
     assert sum(counts[:KILLS]) > 0, told
 
 
-def killed(module: str, folder: Path, given: list[int], told: str) -> None:
+def killed(module: str, folder: Path, given: Sequence[object], told: str) -> None:
     """Start a driver, end it with SIGKILL at its moment, and wait until its JVM has noticed."""
     with (folder / "errors").open("ab") as errors:
         driver = subprocess.Popen(
