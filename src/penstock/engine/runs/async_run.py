@@ -144,8 +144,9 @@ class AsyncRun(DrainRun):
                         todo = await self._take_demand()
                         if not todo:
                             break
-        except GeneratorExit:  # the loop was closed meanwhile, so nothing can be awaited any more
-            iterator = None
+        except GeneratorExit:
+            if lease.closed:  # so nothing can be awaited any more; else a user's function has raised it
+                iterator = None
             raise
         except lease.cancelled as cut:
             told = self._task is None or self._task.cancelling() or self._gate.over
