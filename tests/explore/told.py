@@ -189,7 +189,7 @@ class HandTask:
 class HandLoop:
     """Be an event loop that a call turns until nothing is left to do."""
 
-    own = False
+    own = closed = False
 
     def __init__(self) -> None:
         self.calls: deque[Callable[[], object]] = deque()
@@ -200,10 +200,13 @@ class HandLoop:
     def call(self, fn: Callable[[], object], /) -> None:
         self.calls.append(fn)
 
-    def spawn(self, coroutine: Coroutine[Any, Any, Any], /) -> HandTask:
+    def spawn(self, coroutine: Coroutine[Any, Any, Any], _: Callable[[], bool] = bool, /) -> HandTask:
         task = HandTask(coroutine)
         self.tasks.append(task)
         return task
+
+    def watch(self, _: Callable[[], object], /) -> Callable[[], object]:
+        return bool  # it is never closed
 
     def future(self) -> HandFuture:
         return HandFuture()
