@@ -94,9 +94,8 @@ def test_what_cannot_be_sent_is_named(spark: Spark) -> None:
         spark.partitioned([1], 5, "n long")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.parametrize("given", ["shards", 3])
-def test_parts_are_a_collection(spark: Spark, given: Any, streaming: bool) -> None:
+def test_parts_are_a_collection(spark: Spark, given: Any) -> None:
     message = f"partitioned: partitions must be a collection of parts, got {given!r}; [...] is one"
     with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
-        spark.partitioned(given, list, "n long", streaming=streaming)
+        spark.partitioned(given, list, "n long")

@@ -157,6 +157,7 @@ def test_a_part_that_gives_fewer_rows_than_there_were_is_an_error(spark: Spark) 
 def test_what_does_not_fit_is_refused(spark: Spark) -> None:
     lock = threading.Lock()
     for error, message, parts, options in (
+        (TypeError, "partitions must be a collection of parts, got 'a'", "a", {}),
         (PartError, "a part of a stream must be a text or a whole number, got 1.5", [1.5], {}),
         (TypeError, "latest is for live parts", ["a"], {"latest": len, "live": False}),
         (ValueError, "start must be a whole number >= 0 or a function from a part, got -1", ["a"], {"start": -1}),
