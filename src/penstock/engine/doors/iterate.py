@@ -271,7 +271,7 @@ async def _await_for(chain: Chain, window: int) -> AsyncIterator[Any]:
                 return
     finally:
         inbox.leave()
-        if inbox.tasks:
+        if inbox.tasks and not loop.closed:  # where it is closed, nothing can be awaited any more
             await loop.ended(inbox.tasks)  # leaving the loop means that what it started is over
 
 
