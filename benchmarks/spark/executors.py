@@ -2,7 +2,8 @@
 
 Every executor has one core, and all share this machine: where it has fewer cores than executors, the ratios say what
 the machine has and not what penstock does. Each way runs as often as `--rounds` says; the middle one counts. With
-`--rows lines` each row is made of a line of JSON, which is work for Python; else it is made of a number.
+`--rows lines` each row is made of a line of JSON, which is work for Python; with `--rows pages` rows come in pages that
+are waited for, as those of most live sources are; else a row is made of a number.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.spark import data
-from benchmarks.spark.partitions import on_executors, row_of, row_of_line, through_gate
+from benchmarks.spark.partitions import on_executors, row_of, row_of_line, row_of_page, through_gate
 from benchmarks.spark.processes import cpu_seconds
 from penstock.spark import Spark
 from tests.spark.cluster import Cluster
 
 EXECUTORS = (1, 2, 4)
-ROWS = {"numbers": row_of, "lines": row_of_line}
+ROWS = {"numbers": row_of, "lines": row_of_line, "pages": row_of_page}
 ROOT = Path(__file__).parents[2]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,8 @@ from penstock.spark import Spark
 GATE = "through the gate"
 LOOKING = "penstock, looking ahead"
 PARTS = 4
+PAGE, WAIT = 2_000, 0.05
+"""Rows of a page, and the seconds until one has come, of a part that mostly waits: 40,000 rows a second at most."""
 
 
 def row_of(n: int) -> data.Row:
@@ -28,6 +31,13 @@ def row_of_line(n: int) -> data.Row:
         f'{{"id": {n}, "x": {n * 0.5}, "name": "name-{n % 1000}", "tags": ["a", "b"], "at": {{"k": 1}}}}'
     )
     return (found["id"], found["x"], found["name"])
+
+
+def row_of_page(n: int) -> data.Row:
+    """Make one row of a page; who makes the first of a part's page waits for it, as for one from far away."""
+    if n // PARTS % PAGE == 0:
+        time.sleep(WAIT)
+    return row_of(n)
 
 
 def shard(size: int, parts: int, row: Callable[[int], data.Row]) -> Callable[[Any, int], Stream[data.Row]]:
