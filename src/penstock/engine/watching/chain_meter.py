@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from penstock.engine.runs.chain import Chain
 
@@ -18,12 +19,12 @@ MOST = 32768
 
 
 def pace_after(seconds: float, count: int) -> int:
-    """Return how many elements to let pass after so many that took so long together: at most twice as many."""
-    most = min(2 * count, MOST)
+    """Return how many elements to let pass after so many that took so long together: at most four times as many."""
+    most = min(4 * count, MOST)
     return most if seconds * most <= INTERVAL * count else int(INTERVAL * count / seconds)
 
 
-@dataclass(slots=True)
+@dataclass
 class Counts:
     """The sums of what is known of one step."""
 
@@ -39,12 +40,8 @@ class Counts:
     """How many elements may wait there at most, where that is said."""
 
 
-class MeteredPart(Protocol):
-    """A part of a run that counts."""
-
-    def read(self, counts: list[Counts], /) -> None:
-        """Add what was counted; from any thread."""
-        ...
+Read = Callable[[list[Counts]], None]
+"""What adds what a part of a run has counted, from any thread."""
 
 
 class Meter:
@@ -58,19 +55,19 @@ class Meter:
         self.names = chain.names()
         self._lock = Lock()
         self._counts = [Counts() for _ in range(1 + len(chain.steps))]
-        self._parts: list[MeteredPart] = []
+        self._parts: list[Read] = []
 
-    def opened(self, part: MeteredPart) -> None:
+    def opened(self, part: Read) -> None:
         """Count with one part more."""
         with self._lock:
             self._parts.append(part)
 
-    def closed(self, part: MeteredPart) -> None:
+    def closed(self, part: Read) -> None:
         """Keep the numbers of a part that is over."""
         with self._lock:
             if part in self._parts:
                 self._parts.remove(part)
-                part.read(self._counts)
+                part(self._counts)
 
     def failed(self, index: int) -> None:
         """Count a failure that began in a step."""
@@ -80,7 +77,7 @@ class Meter:
     def read(self) -> list[Counts]:
         """Return what has been counted of the source and of each step; in parts that are over, nothing waits."""
         with self._lock:
-            counts = [replace(each, buffered=0, bound=None) for each in self._counts]
+            counts = [Counts(**{**vars(each), "buffered": 0, "bound": None}) for each in self._counts]
             for part in self._parts:
-                part.read(counts)
+                part(counts)
         return counts

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import compress, repeat
 from operator import length_hint
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penstock.engine.grounds.cold_paths import nobody
 from penstock.engine.watching.chain_meter import Counts, Meter, pace_after
@@ -14,26 +16,21 @@ from penstock.engine.weaving.blame import Where, blame, owner_in
 from penstock.engine.weaving.segment import Delivers
 from penstock.stage import Body
 
-if TYPE_CHECKING:
-    from penstock.engine.watching.observe import Observation
-
 TICKS = 1 << 60
 """More than any tally will ever count."""
-_NO_TICKS = repeat(True, TICKS)
 
 
-class SampledElements:
-    """The choice of elements whose time is taken: it costs next to nothing, and slow elements are all seen."""
+class Lane:
+    """Elements that a loop reads, and which of them have their time taken: slow ones are all seen, fast ones rarely."""
 
-    __slots__ = ("_began", "_due", "_pace", "_run", "_sampled", "count", "feed")
+    __slots__ = ("_due", "_meter", "_pace", "_turned", "count", "feed")
 
-    def __init__(self, run: Observation, count: Callable[[], int], sampled: Callable[[], object]) -> None:
-        self._run = run
+    def __init__(self, meter: LoopMeter, feed: Iterator[Any], count: Callable[[], int]) -> None:
+        self._meter = meter
+        self.feed = feed
         self.count = count
-        self.feed: Iterator[Any] = iter(())
-        self._sampled = sampled
         self._pace = self._due = 0
-        self._began: float | None = None
+        self._turned: float | None = None
 
     def pace(self) -> int:
         """Return how many elements to let pass before the next whose time is taken."""
@@ -44,13 +41,16 @@ class SampledElements:
         """Return when the next one begins whose time is taken, or None if fewer came than were to pass: it was all."""
         if self.count() < self._due:
             return None
-        now, began = self._run.clock(), self._began
-        if began is not None:
-            self._pace = pace_after(now - began, self._pace + 1)
-            self._sampled()
-            self._run.tick(now)
-        self._began = now
+        now = self._meter.clock()
+        if self._turned is not None:
+            self._pace = pace_after(now - self._turned, self._pace + 1)
+            self._meter.sampled(now, self)
+        self._turned = now
         return now
+
+
+def _tally() -> repeat[bool]:
+    return repeat(True, TICKS)
 
 
 def _ticked(tally: repeat[bool]) -> int:
@@ -70,7 +70,7 @@ def _counted(source: Any) -> tuple[Iterator[Any], Callable[[], int]]:
         inputs = source.__reduce__()[1]
         if inputs and lies_ready(inputs[-1]):
             return source, _counted(inputs[-1])[1]  # a row is whole with the item of its last input
-    tally = repeat(True, TICKS)
+    tally = _tally()
     return compress(source, tally), lambda: _ticked(tally)
 
 
@@ -90,33 +90,25 @@ def _place_in(items: list[Any], iterator: Any) -> int:
     return int(state[2]) if len(state) == 3 else len(items)
 
 
-class SourceMeter:
-    """A meter of what is taken from a source whose elements lie ready, where no loop is needed; it takes no time."""
+def count_ready(meter: Meter, source: Any) -> Callable[[], None]:
+    """Count what is taken from a source whose elements lie ready, where no loop is needed; return what ends that."""
+    _, count = _counted(source)
 
-    __slots__ = ("_count", "_meter")
+    def read(counts: list[Counts]) -> None:
+        counts[0].delivered += count()
 
-    def __init__(self, meter: Meter, source: Any) -> None:
-        self._meter = meter
-        _, self._count = _counted(source)
-        meter.run.begin()
-        meter.opened(self)
-
-    def end(self) -> None:
-        """Keep the numbers."""
-        self._meter.closed(self)
-
-    def read(self, counts: list[Counts], /) -> None:
-        """Add what was counted."""
-        counts[0].delivered += self._count()
+    meter.run.begin()
+    meter.opened(read)
+    return partial(meter.closed, read)
 
 
 class LoopMeter:
     """A meter that counts and times one run of a woven loop."""
 
     __slots__ = (
-        "_at", "_began", "_bodies", "_count", "_due", "_early", "_error", "_first", "_held",
-        "_lanes", "_lost", "_meter", "_signals", "_source", "_sourced", "_tallies", "_top",
-        "_turned", "clock", "inputs", "more", "spent", "timed", "whole",
+        "_at", "_bodies", "_due", "_early", "_error", "_first", "_held", "_lane", "_lanes", "_lost", "_meter",
+        "_second", "_signals", "_source", "_sourced", "_top", "_turned", "adds", "clock", "drops", "inputs", "more",
+        "spent", "timed", "whole",
     )  # fmt: skip
 
     def __init__(
@@ -127,25 +119,30 @@ class LoopMeter:
         self._first = first
         self._sourced = sourced
         self._top = top
-        self._lost: int | None = None
-        self._error: BaseException | None = None
-        self._tallies: dict[str, repeat[bool]] = {}
-        self._lanes: dict[int, SampledElements] = {}
-        self._count: Callable[[], int] | None = None
-        self._source: Any = None
-        self.inputs: Sequence[Iterator[Any]] = ()
-        """The iterators whose items the source passes on, once they are open, where that is known."""
         self._signals = signals
         """Whether a joint follows, so that it matters how long those who follow have an element."""
+        self._lost: int | None = None
+        self._error: BaseException | None = None
+        self.adds: defaultdict[int, repeat[bool]] = defaultdict(_tally)
+        """What one tick is taken of for each element that a stage adds, by the number of the stage."""
+        self.drops: defaultdict[int, repeat[bool]] = defaultdict(_tally)
+        """The same for each that it drops."""
+        self._source: Any = None
+        self._lane: Lane | None = None
+        """The lane of the source, where elements do not come by themselves."""
+        self._lanes: dict[int, Lane] = {}
+        self.inputs: Sequence[Iterator[Any]] = ()
+        """The iterators whose items the source passes on, once they are open, where that is known."""
         self._held: Callable[[], tuple[tuple[int, int], ...]] = tuple
         self._due = 0, repeat(True, 0)
         """How many elements will have come before the next whose time is taken, and a tick for each that has not."""
+        self._second = False
+        """Whether that one follows at once on another whose time was taken."""
         self._at = 0
-        self._turned = meter.run.clock()
-        self._began: float | None = None
+        self.clock = meter.run.clock
+        self._turned = self.clock()
         self._early: list[tuple[float, int]] = []
         """The first times, set apart: things begin there that do not happen again."""
-        self.clock = meter.run.clock
         self.spent = [0.0] * (2 * len(bodies) + 3)
         """How long some elements took in each step, then until they came from it, then in what follows all of them."""
         self.timed = [0] * len(self.spent)
@@ -158,65 +155,56 @@ class LoopMeter:
         """Take what tells how many elements are kept in the loop's variables, and begin to count."""
         self._held = held
         self._meter.run.begin()
-        self._meter.opened(self)
+        self._meter.opened(self.read)
 
-    def tally(self, name: str) -> repeat[bool]:
-        """Return what one tick is taken of for each element that a stage adds, or drops."""
-        tally = self._tallies[name] = repeat(True, TICKS)
-        return tally
-
-    def source(self, source: Any) -> SampledElements:
+    def source(self, source: Any) -> Lane:
         """Return the lane of the source."""
-        feed, self._count = _counted(source)
-        lane = self._lanes[-1] = SampledElements(self._meter.run, self._count, self._sampled)
-        lane.feed, self._source = feed, source
+        lane = self._lane = Lane(self, *_counted(source))
+        self._source = source
         return lane
 
-    def lane(self, index: int, items: Any) -> SampledElements:
+    def lane(self, index: int, items: Any) -> Lane:
         """Return the lane of what a stage adds."""
-        tally = self._tallies[f"tally{index}"]
-        found = self._lanes.get(index)
-        if found is None:
-            # `bool` for nothing: the first times are known when the first element of the source is done.
-            found = self._lanes[index] = SampledElements(self._meter.run, lambda: _ticked(tally), bool)
-        found.feed = compress(items, tally)
-        return found
+        tally = self.adds[index]
+        lane = self._lanes.setdefault(index, Lane(self, items, lambda: _ticked(tally)))
+        lane.feed = compress(items, tally)
+        return lane
 
     def turn(self, waiting: float | None = None) -> repeat[bool]:
         """Return a tick for each element before the next whose time is taken; two in a row show how long one took."""
-        now, began = self.clock(), self._began
-        base, _ = self._due
-        if waiting is not None and (began is not None or not base):
+        now, (before, _) = self.clock(), self._due
+        if waiting is not None and (self._second or not before):
             self.spent[len(self._bodies) + 1] += now - waiting
             self.timed[len(self._bodies) + 1] += 1
-        base += 1  # this one
-        if began is None:
-            pace, self._began = 0, now
-        else:
-            pace, self._began = pace_after(now - self._turned, base - self._at), None
-            self._turned, self._at = now, base
-            self._sampled()
-            self._meter.run.tick(now)
+        came, pace = before + 1, 0
+        if self._second:
+            pace = pace_after(now - self._turned, came - self._at)
+            self._turned, self._at = now, came
+            self.sampled(now, None)
+        self._second = not self._second
         ticks = repeat(True, pace)
-        self._due = base + pace, ticks
+        self._due = came + pace, ticks
         return ticks
 
     def came(self) -> int:
-        """Return how many elements came by themselves."""
+        """Return how many elements of upstream came."""
+        if self._lane is not None:
+            return self._lane.count()
         due, ticks = self._due
         return due - length_hint(ticks)
 
-    def _sampled(self) -> None:
+    def sampled(self, now: float, lane: Lane | None) -> None:
         """Know that the time of an element was taken, which may be the first."""
-        if not self._early:
+        if lane is self._lane and not self._early:
             self._early = list(zip(self.spent, self.timed, strict=True))
-            if self.inputs and all(map(lies_ready, self.inputs)):
-                self._count_inputs(self._lanes[-1], [_counted(each)[1] for each in self.inputs])
+            if lane is not None and self.inputs and all(map(lies_ready, self.inputs)):
+                self._count_inputs(lane, [_counted(each)[1] for each in self.inputs])
+        self._meter.run.tick(now)
 
-    def _count_inputs(self, lane: SampledElements, counts: list[Callable[[], int]]) -> None:
+    def _count_inputs(self, lane: Lane, counts: list[Callable[[], int]]) -> None:
         """Let others tell how many elements came, whose items the source passes on at once."""
         before = lane.count() - sum(count() for count in counts)
-        self._count = lane.count = lambda: before + sum(count() for count in counts)
+        lane.count = lambda: before + sum(count() for count in counts)
         lane.feed = self._source
 
     def failed(self, error: Exception, raised: Exception, where: Where) -> Exception:
@@ -231,9 +219,9 @@ class LoopMeter:
 
     def end(self) -> None:
         """Keep the numbers."""
-        self._meter.closed(self)
+        self._meter.closed(self.read)
         self._held = tuple
-        self._count = self._source = None
+        self._source = self._lane = None
         self._lanes.clear()
         error, self._error = self._error, None
         if self._top:
@@ -243,14 +231,14 @@ class LoopMeter:
 
     def read(self, counts: list[Counts], /) -> None:
         """Add what was counted."""
-        came = self.came() if self._count is None else self._count()
+        came = self.came()
         whole, size = 0.0, len(self._bodies) + 1
         if self._sourced:
             whole = self._seconds(size, came)
             counts[0].delivered += came
             counts[0].seconds += whole
         for index, body in enumerate(self._bodies):
-            added, dropped = [_ticked(self._tallies.get(f"{name}{index}", _NO_TICKS)) for name in ("tally", "drops")]
+            added, dropped = _ticked(self.adds[index]), _ticked(self.drops[index])
             seconds = self._seconds(index + 1, came) + self._seconds(size + index + 1, added) + self.more[index]
             adds_only = body.each is not None or body.drops_all
             came = added if adds_only else came - dropped + added
@@ -304,14 +292,14 @@ class PushMeter(LoopMeter):
         before = self._before
         if before is not None and not before.chunking:
             self._started = self.clock()
-            before.arrives(self._started, self._began is not None or not self._due[0])
+            before.arrives(self._started, self._second or not self._due[0])
         return super().turn(waiting)
 
     def dropped(self) -> None:
         """Know that nothing comes of the element whose time is taken."""
         before = self._before
         if before is not None and not before.chunking:
-            before.went(self._started, self.clock(), self._began is not None)
+            before.went(self._started, self.clock(), self._second)
 
     def failing(self, where: Where) -> Callable[[Exception], Exception]:
         """Return what makes of an error the one to raise."""

@@ -61,7 +61,7 @@ class Gauge(Bystander):
         self._see(passes=passes, chunks=chunks)
         if last:
             meter.run.begin()
-        meter.opened(self)
+        meter.opened(self.read)
 
     def _see(self, *, passes: bool, chunks: bool) -> None:
         """Put closures in the place of what is called for every element and every request."""
@@ -205,7 +205,7 @@ class Gauge(Bystander):
         on_end, self._on_end = self._on_end, None
         if on_end is not None:
             on_end()
-        self._meter.closed(self)
+        self._meter.closed(self.read)
         if self._last:
             self._meter.run.end(error, whole=whole)
         self._forget()

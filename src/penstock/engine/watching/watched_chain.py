@@ -11,7 +11,7 @@ from typing import Any
 from penstock.engine.runs.chain import ITERATED
 from penstock.engine.runs.pushed_run import PushRun
 from penstock.engine.watching.chain_meter import Meter
-from penstock.engine.watching.loop_meter import LoopMeter, PushMeter, SourceMeter, lies_ready
+from penstock.engine.watching.loop_meter import LoopMeter, PushMeter, count_ready, lies_ready
 from penstock.engine.watching.signal_meter import Gauge
 from penstock.engine.watching.weave_observed import (
     CleanObservedWeaver,
@@ -40,8 +40,8 @@ class ChainWatch:
         self.meter = meter
         self.gauges: dict[int, Gauge] = {}
         """The latest gauge behind each step."""
-        self.bare: list[tuple[SourceMeter, Iterator[Any]]] = []
-        """What counts sources that are iterated as they are."""
+        self.bare: list[tuple[Callable[[], None], Iterator[Any]]] = []
+        """What ends the counting of sources that are iterated as they are."""
         self.iterated = top
         """Whether the end of the loop is the end of what is observed."""
 
@@ -119,16 +119,14 @@ class _WatchedSegment(Segment):
 
     def _count(self, source: Iterator[Any]) -> None:
         """Count what is taken from a source that is iterated as it is; there is no signal of its end."""
-        bare = self._watch.bare
-        left = [(part, iterator) for part, iterator in bare if length_hint(iterator)][-MOST_BARE:]
-        for part, iterator in bare:
-            if not any(iterator is other for _, other in left):
-                part.end()
-        self._watch.bare = [*left, (SourceMeter(self._watch.meter, source), source)]
+        left = [(end, iterator) for end, iterator in self._watch.bare if length_hint(iterator)][-MOST_BARE:]
+        for end, _ in set(self._watch.bare) - set(left):
+            end()
+        self._watch.bare = [*left, (count_ready(self._watch.meter, source), source)]
 
     def ready(self, source: Iterator[Any]) -> None:
         """Count what is taken from a source that is delivered as it is; the gauge behind it ends that."""
-        self._behind().on_end(SourceMeter(self._watch.meter, source).end)
+        self._behind().on_end(count_ready(self._watch.meter, source))
 
     def open_pushed(self, run: Delivers) -> Pushed:
         """Open a run as a function, counted and timed; the gauge behind it ends it."""

@@ -50,9 +50,9 @@ class _CountingWeaver(Weaver):
     def begin(self) -> None:
         """Give the meter what it reads."""
         for index in self.adds:
-            self.line(f"tally{index} = meter.tally('tally{index}')")
+            self.line(f"tally{index} = meter.adds[{index}]")
         for index in self.drops:
-            self.line(f"drops{index} = meter.tally('drops{index}')")
+            self.line(f"drops{index} = meter.drops[{index}]")
         if self.counts_down:
             self.line("left = ()")
         for name in ("clock", "spent", "timed"):
