@@ -63,13 +63,13 @@ def _counted(tally: Tally, iterator: Iterator[Any]) -> Iterator[Any]:
         for element in iterator:
             tally.delivered += 1
             yield element
-        tally.completed()
+        tally.end("completed")
     except Exception:
-        tally.failed()
+        tally.end("failed")
         raise
     finally:
         close(iterator)
-        tally.cancelled()
+        tally.end("cancelled")
 
 
 class _MetricsRun(Relay[Any]):
@@ -85,12 +85,12 @@ class _MetricsRun(Relay[Any]):
         super().arrived(element)
 
     def failed(self, error: Exception) -> None:
-        self._tally.failed()
+        self._tally.end("failed")
         super().failed(error)
 
     def completed(self) -> None:
-        self._tally.completed()
+        self._tally.end("completed")
         super().completed()
 
     def released(self) -> None:
-        self._tally.cancelled()  # unless it has ended before
+        self._tally.end("cancelled")  # unless it has ended before

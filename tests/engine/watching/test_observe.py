@@ -473,6 +473,20 @@ def test_the_time_of_a_source_and_of_what_is_inside() -> None:
     assert [reading.seconds for reading in witness.readings()] == [12, 4 * 1 + 6 * 10, 600]
 
 
+def test_of_many_fast_elements_few_have_their_time_taken() -> None:
+    class Counting(VirtualClock):
+        reads = 0
+
+        def now(self) -> float:
+            self.reads += 1
+            return super().now()
+
+    clock = Counting()
+    with observe(Witness(), clock=clock):
+        assert Stream.range(1000).map(abs).filter(bool).reduce(operator.add, 0).get() == 499_500
+    assert clock.reads < 110
+
+
 def test_the_time_of_what_follows_the_end() -> None:
     clock = VirtualClock()
     witness = Witness()

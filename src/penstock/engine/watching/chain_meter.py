@@ -26,9 +26,9 @@ def pace_after(seconds: float, count: int) -> int:
 
 @dataclass
 class Counts:
-    """The sums of what is known of one step."""
+    """The sums of what is known of one step; most of them are those of a `Reading`."""
 
-    asked: int = 0
+    requested: int = 0
     delivered: int = 0
     buffered: int = 0
     errors: int = 0

@@ -247,21 +247,13 @@ def _readings(place: tuple[int, ...], meter: Meter) -> Iterator[Reading]:
     before = 0.0
     steps: tuple[Step | None, ...] = (None, *meter.chain.steps)
     for number, (name, step, count) in enumerate(zip(meter.names, steps, meter.read(), strict=True)):
-        seconds = count.seconds
         if isinstance(step, Joint):
-            seconds = max(0.0, before - count.inside)
+            count.seconds = max(0.0, before - count.inside)
         before = count.inside
-        yield Reading(
-            name,
-            (*place, number),
-            max(count.asked, count.delivered),
-            count.delivered,
-            count.buffered,
-            count.errors,
-            seconds,
-            count.waited,
-            count.bound,
-        )
+        count.requested = max(count.requested, count.delivered)
+        seen = vars(count)
+        del seen["inside"]
+        yield Reading(name, (*place, number), **seen)
 
 
 @dataclass(frozen=True, slots=True)

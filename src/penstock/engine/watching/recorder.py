@@ -11,6 +11,7 @@ from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.resident import by_name
 
 _Key = tuple[str, tuple[int, ...], str]
+_SUMS = ("delivered", "buffered", "errors", "seconds", "waited")
 
 
 class Recorder:
@@ -86,12 +87,8 @@ def _sum(a: Reading, b: Reading) -> Reading:
     return replace(
         a,
         requested=min(a.requested + b.requested, UNBOUNDED),
-        delivered=a.delivered + b.delivered,
-        buffered=a.buffered + b.buffered,
-        errors=a.errors + b.errors,
-        seconds=a.seconds + b.seconds,
-        waited=a.waited + b.waited,
         bound=b.bound if a.bound is None else a.bound + (b.bound or 0),
+        **{name: getattr(a, name) + getattr(b, name) for name in _SUMS},
     )
 
 

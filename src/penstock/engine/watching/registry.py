@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Any
+from typing import Any, Literal
 
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.resident import by_name
+
+Outcome = Literal["completed", "failed", "cancelled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,28 +25,18 @@ class Counted:
     cancelled: int = 0
 
 
+@dataclass(slots=True, eq=False)
 class Tally:
     """The count of one run; only the run itself writes, so it needs no lock."""
 
-    __slots__ = ("_registry", "delivered", "name", "requested")
+    registry: Registry
+    name: str
+    requested: int = 0
+    delivered: int = 0
 
-    def __init__(self, registry: Registry, name: str) -> None:
-        self._registry = registry
-        self.name = name
-        self.requested = 0
-        self.delivered = 0
-
-    def completed(self) -> None:
-        """Say that the run is over, as it should be."""
-        self._registry.end(self, completed=1)
-
-    def failed(self) -> None:
-        """Say that the run has failed."""
-        self._registry.end(self, failed=1)
-
-    def cancelled(self) -> None:
-        """Say that the subscriber cancelled the run."""
-        self._registry.end(self, cancelled=1)
+    def end(self, outcome: Outcome) -> None:
+        """Say that the run is over; only the first outcome that is said counts."""
+        self.registry.end(self, outcome)
 
 
 class Registry:
@@ -69,27 +61,24 @@ class Registry:
             self._running[tally] = None
         return tally
 
-    def end(self, tally: Tally, *, completed: int = 0, failed: int = 0, cancelled: int = 0) -> None:
+    def end(self, tally: Tally, outcome: Outcome) -> None:
         """Keep the numbers of a run that is over, once.
 
         Args:
             tally: What has counted the run.
-            completed: 1 if it completed.
-            failed: 1 if it failed.
-            cancelled: 1 if it was cancelled.
+            outcome: How it ended.
         """
         with self._lock:
             if tally in self._running:
                 del self._running[tally]
-                known = self._over[tally.name]
-                self._over[tally.name] = _with(known, tally, 0, completed, failed, cancelled)
+                self._over[tally.name] = _with(self._over[tally.name], tally, outcome)
 
     def read(self) -> dict[str, Counted]:
         """Return the numbers of every name."""
         with self._lock:
             found = dict(self._over)
             for tally in self._running:
-                found[tally.name] = _with(found[tally.name], tally, 1, 0, 0, 0)
+                found[tally.name] = _with(found[tally.name], tally, "running")
         return found
 
     def __getitem__(self, name: str) -> Counted:
@@ -99,15 +88,13 @@ class Registry:
         return "REGISTRY" if self is REGISTRY else by_name(self)
 
 
-def _with(known: Counted, tally: Tally, running: int, completed: int, failed: int, cancelled: int) -> Counted:
-    return Counted(
-        known.runs + 1,
-        known.running + running,
-        min(known.requested + max(tally.requested, tally.delivered), UNBOUNDED),
-        known.delivered + tally.delivered,
-        known.completed + completed,
-        known.failed + failed,
-        known.cancelled + cancelled,
+def _with(known: Counted, tally: Tally, state: str) -> Counted:
+    return replace(
+        known,
+        runs=known.runs + 1,
+        requested=min(known.requested + max(tally.requested, tally.delivered), UNBOUNDED),
+        delivered=known.delivered + tally.delivered,
+        **{state: getattr(known, state) + 1},
     )
 
 

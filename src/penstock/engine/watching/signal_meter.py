@@ -31,8 +31,8 @@ class Gauge(Bystander):
     """
 
     __slots__ = (
-        "_counts", "_follows", "_forget", "_last", "_meter", "_on_end", "_seen", "_start", "_stop",
-        "arrives", "chunking", "counted_by", "delegates", "in_chunks", "request", "went",
+        "_counts", "_follows", "_forget", "_last", "_meter", "_seen", "_start", "_stop",
+        "arrives", "chunking", "counted_by", "delegates", "in_chunks", "on_end", "request", "went",
     )  # fmt: skip
 
     def __init__(
@@ -53,7 +53,8 @@ class Gauge(Bystander):
         self._stop = stop
         self._last = last
         self._counts = counts
-        self._on_end: Callable[[], None] | None = None
+        self.on_end: Callable[[], object] = bool
+        """What to call when it is over."""
         self.delegates = False
         """Whether what follows looks in its place."""
         self.chunking = False
@@ -196,15 +197,10 @@ class Gauge(Bystander):
             self._meter.failed(self._stop)
         super().on_error(error)
 
-    def on_end(self, fn: Callable[[], None]) -> None:
-        """Call `fn` when it is over."""
-        self._on_end = fn
-
     def _over(self, error: BaseException | None, *, whole: bool) -> Subscriber[Any] | None:
         """Keep the numbers and let go of the subscriber."""
-        on_end, self._on_end = self._on_end, None
-        if on_end is not None:
-            on_end()
+        on_end, self.on_end = self.on_end, bool
+        on_end()
         self._meter.closed(self.read)
         if self._last:
             self._meter.run.end(error, whole=whole)
@@ -232,9 +228,9 @@ class Gauge(Bystander):
     def _add_asked(self, n: int, counts: list[Counts]) -> None:
         """Add the demand to the last step, and to those before it in the same loop what it makes of that."""
         index = self._stop
-        counts[index].asked = add(counts[index].asked, n)
+        counts[index].requested = add(counts[index].requested, n)
         while index - 1 > self._start:
             step = self._meter.chain.steps[index - 1]
             n = min(step.demand(n), UNBOUNDED) if isinstance(step, Stage) else n
             index -= 1
-            counts[index].asked = add(counts[index].asked, n)
+            counts[index].requested = add(counts[index].requested, n)

@@ -126,7 +126,7 @@ class _WatchedSegment(Segment):
 
     def ready(self, source: Iterator[Any]) -> None:
         """Count what is taken from a source that is delivered as it is; the gauge behind it ends that."""
-        self._behind().on_end(count_ready(self._watch.meter, source))
+        self._behind().on_end = count_ready(self._watch.meter, source)
 
     def open_pushed(self, run: Delivers) -> Pushed:
         """Open a run as a function, counted and timed; the gauge behind it ends it."""
@@ -142,7 +142,7 @@ class _WatchedSegment(Segment):
         fold, *pushed = opened if folds else (None, *opened)
         if before is not None:  # which counts what comes in chunks
             run.push_many, run.fold = meter.push_many, fold
-        self._behind().on_end(meter.end)
+        self._behind().on_end = meter.end
         return tuple(pushed)
 
     def _behind(self) -> Gauge:

@@ -86,7 +86,6 @@ class ObservedWeaver(_CountingWeaver):
     def __init__(self, bodies: Sequence[Body], form: Form) -> None:
         super().__init__(bodies, form)
         self.nested = 0
-        self.lanes = 0
 
     def leave(self, ends: list[str], owner: int) -> None:
         """Begin to wait for the next element, where that is timed."""
@@ -94,9 +93,9 @@ class ObservedWeaver(_CountingWeaver):
             self.line("p = clock()", owner)
         super().leave(ends, owner)
 
-    def both(self, index: int, first: int, first_end: int, owner: int = -1) -> None:
-        """Write the loop over `lane{index}.feed` that takes the time of an element now and then."""
-        lane, timed = f"lane{index}", self.timed
+    def both(self, first_end: int, owner: int = -1) -> None:
+        """Write the loop over the lane of a stage, or of the source, that takes the time of an element now and then."""
+        lane, first, timed = f"lane{owner + 1}", owner + 1, self.timed
         pulled = len(self.bodies) + 2 + owner
         self.line("while True:", owner)
         self.depth += 1
@@ -151,18 +150,17 @@ class ObservedWeaver(_CountingWeaver):
             self.elements(index + 1, first_end)
             self.depth -= 1
         else:
-            self.lanes += 1
             self.line("t = clock()", index)
-            self.line(f"lane{self.lanes} = meter.lane({index}, {items})", index)
+            self.line(f"lane{index + 1} = meter.lane({index}, {items})", index)
             self.line(f"meter.more[{index}] += clock() - t", index)
-            self.both(self.lanes, index + 1, first_end, index)
+            self.both(first_end, index)
         self.nested -= 1
 
     def source(self) -> None:
         """Write the loop over the source, in pieces or counting down."""
         if not self.counts_down:
             self.line("lane0 = meter.source(source)")
-            self.both(0, 0, 0)
+            self.both(0)
             return
         waits = self.form == "async"
         if waits:
