@@ -108,7 +108,7 @@ class _BufferTimeoutRun(Timed):
         """Hold an element; all in one method, since it is called with each."""
         if element is None:
             element_or_raise(element, "on_next")
-        if self.upstream.over:
+        if self.over:
             return
         self._arrived += 1
         items = self._items
@@ -124,7 +124,7 @@ class _BufferTimeoutRun(Timed):
     def on_chunk(self, elements: Sequence[Any], /) -> None:
         """Hold several elements, list by list."""
         at = 0
-        while at < len(elements) and not self.upstream.over:
+        while at < len(elements) and not self.over:
             items = self._items
             some = elements[at : at + max(self._count - len(items), 1)]
             at += len(some)
@@ -153,7 +153,7 @@ class _BufferTimeoutRun(Timed):
         with self.lock:
             held = len(self._items)
             self._put_before = self._emitted + held
-        room = self._room = min(most, max(self._count - held - 1, 0)) if held and not self.upstream.over else 0
+        room = self._room = min(most, max(self._count - held - 1, 0)) if held and not self.over else 0
         self._arrived += room
         return room
 
@@ -236,7 +236,7 @@ class _BufferTimeoutRun(Timed):
     def ask(self) -> None:
         """Ask upstream for what lists that are asked for need, and there is room for."""
         with self.lock:
-            if not self.upstream.here or self.outlet.closed:
+            if not self.here or self.outlet.closed:
                 return
             came = self._arrived
             credit = self.credit
@@ -244,7 +244,7 @@ class _BufferTimeoutRun(Timed):
             count = credit.ask(self.outlet.demand * self._count)
             self._asked = came + credit.owed
         if count:
-            self.upstream.request(count)
+            self.request(count)
 
     def closed(self) -> None:
         self.alarm.close()

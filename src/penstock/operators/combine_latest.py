@@ -158,7 +158,7 @@ class _CombineLatestRun(Lanes):
         if self._latest[lane.place] is None:
             self._missing -= 1
         self._latest[lane.place] = element
-        lane.credit(1)
+        lane.taken(1)
         return NOTHING if self._missing else tuple(self._latest)
 
     def settled(self) -> bool:

@@ -96,7 +96,7 @@ class _DelayRun(Timed):
         """When each is due, the element or error, and whether that is the end."""
         self.outlet.also_held = lambda: len(self._line)
 
-    def came(self, element: Any) -> None:
+    def arrived(self, element: Any) -> None:
         self._wait(element, last=False)
 
     def ended(self, error: Exception | None) -> None:

@@ -165,8 +165,7 @@ class _ExpandRun(Gather):
             full = len(self._waiting) + self._arriving == self._step.size
             self._arriving += not full
         if full:
-            self.failed(source, _overflowed(self._step.size))
-            source.upstream.cancel()
+            self.fail(_overflowed(self._step.size))
             return
         super().arrived(source, element)
         with self._guard:  # it takes part of the demand before it is expanded for what is left of that
@@ -178,7 +177,7 @@ class _ExpandRun(Gather):
 
     def arrived_together(self, source: Input, elements: list[Any]) -> None:
         for element in elements:
-            if source.upstream.over:
+            if source.over:
                 return
             self.arrived(source, element)
 
@@ -249,7 +248,7 @@ class _ExpandRun(Gather):
         try:
             connect_to("expand", given, source)
         except Exception as error:  # noqa: BLE001  rule 1.4
-            self.failed(source, blamed(error, self._step, self._step.fn))
+            self.fail(blamed(error, self._step, self._step.fn))
 
     def cancel_inputs(self) -> None:
         upstream, self._upstream = self._upstream, None

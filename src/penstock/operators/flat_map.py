@@ -123,7 +123,7 @@ class _FlatMapRun(Gather):
         try:
             connect_to("flat_map", given, source)
         except Exception as error:  # noqa: BLE001  rule 1.4
-            self.failed(source, blamed(error, self._step, fn))
+            self.fail(blamed(error, self._step, fn))
 
     def on_error(self, error: Exception, /) -> None:
         element_or_raise(error, "on_error")

@@ -99,7 +99,7 @@ class _InterleaveRun(Lanes):
             lane = self._turns[self._turn]
             if lane.queue:
                 return False
-            if not lane.over:
+            if not lane.used_up:
                 return True
             self._given = 0
             del self._turns[self._turn]

@@ -272,7 +272,7 @@ class _JoinRun(Lanes):
                     stuck += 1
                     continue
                 self._pairs.extend(match.arrive(side, lane.take()))
-            elif not match.done[side] and lane.over:
+            elif not match.done[side] and lane.used_up:
                 self._pairs.extend(match.end(side))
             else:
                 continue

@@ -87,7 +87,7 @@ class _KeepAliveRun(Timed):
         self._waits = False
         """Whether something is asked for; else no time passes, and the alarm rings for nothing."""
 
-    def came(self, element: Any) -> None:
+    def arrived(self, element: Any) -> None:
         if self._waits:
             self.alarm.set(self._step.seconds)
         with self.lock:
@@ -112,7 +112,7 @@ class _KeepAliveRun(Timed):
 
     def rang(self, _: object) -> None:
         """Fill the silence."""
-        if self._waits and not self.done:
+        if self._waits and not self.over:
             self._fill()
             if self._waits:
                 self.alarm.set(self._step.seconds)
@@ -124,7 +124,7 @@ class _KeepAliveRun(Timed):
             self.fail(blamed(error, self._step, self._step.fn))
             return
         with self.lock:
-            hungry = self._hungry() and not self.done
+            hungry = self._hungry() and not self.over
             if hungry:
                 self.credit.held += 1
                 self.outlet.queue.append(filler)

@@ -160,7 +160,7 @@ class _MergeSortedRun(Lanes):
                     heappush(self._heads, (element if key is None else key(element), place))
                 except Exception as error:  # noqa: BLE001  rule 1.4
                     raise self._step.blamed(error)  # noqa: B904
-            elif not lane.over:
+            elif not lane.used_up:
                 continue
             self._wanted.discard(place)
         return not self._wanted

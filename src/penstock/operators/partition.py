@@ -106,7 +106,7 @@ class Fork:
                     self._run = None  # both sides are taken
             if run.join(place, downstream):
                 if start:
-                    run.begin(step.stream)
+                    run.start(step.stream)
                 return
 
     def __reduce__(self) -> tuple[type[Fork], tuple[()]]:

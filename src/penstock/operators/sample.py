@@ -67,7 +67,7 @@ class Sample(Source[Any]):
         run = _SampleRun(downstream)
         run.outlet.open()
         for chain, hand in ((self.ticks, run.ticks), (self.stream, run.elements)):
-            if not hand.upstream.over:
+            if not hand.over:
                 connect(chain, hand)
 
 
@@ -103,4 +103,4 @@ class _SampleRun(Part):
     def _cancel(self) -> None:
         self._latest = None
         for hand in (self.elements, self.ticks):
-            hand.upstream.cancel()
+            hand.cancel()

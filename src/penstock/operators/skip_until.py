@@ -57,4 +57,4 @@ class _SkipUntilRun(Relay[Any]):
             self.left_out()
 
     def released(self) -> None:
-        self.notice.upstream.cancel()
+        self.notice.cancel()

@@ -47,4 +47,4 @@ class _TakeUntilRun(Relay[Any]):
         self.notice = notice(self, lambda: self.end(cancel=True))
 
     def released(self) -> None:
-        self.notice.upstream.cancel()
+        self.notice.cancel()

@@ -233,7 +233,7 @@ class _WindowRun(Trunk):
         self._number += 1
         window = self._window = self.branch(self._number)
         if window is not None:
-            self.begun()
+            self.opened()
             self.send(window)
         return window
 
@@ -243,7 +243,7 @@ class _WindowRun(Trunk):
     def name_of(self, branch: Branch) -> str:
         return f"window {branch.key}"
 
-    def begun(self) -> None:
+    def opened(self) -> None:
         """Take note that a window has just been opened."""
 
     def cut(self) -> None:
@@ -283,7 +283,7 @@ class _TimedRun(_WindowRun):
         self._timer = Alarm(step.clock, lambda _: self.cut(), self.fail)
         self._start = self._timer.now()
 
-    def begun(self) -> None:
+    def opened(self) -> None:
         passed = (self._timer.now() - self._start) // self._seconds
         self._timer.at(self._start + (passed + 1) * self._seconds)
 
@@ -319,5 +319,5 @@ class _CutRun(_WindowRun):
             self.fail(error)
 
     def released(self) -> None:
-        self.cuts.upstream.cancel()
+        self.cuts.cancel()
         super().released()

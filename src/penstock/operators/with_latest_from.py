@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from penstock.engine.grounds.beside import Beside
 from penstock.engine.grounds.cold_paths import too_late
 from penstock.engine.grounds.relay import Relay
+from penstock.engine.grounds.upstream import Upstream
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect, pull_all
 from penstock.engine.weaving.iterators import opened
@@ -91,21 +91,24 @@ def _beside_one(openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator[t
             yield element, latest
 
 
-class _Other(Beside):
+class _Other(Upstream):
     """The subscriber of one of the others; it keeps the latest element."""
 
     __slots__ = ("_run", "latest")
 
     def __init__(self, run: _WithLatestFromRun) -> None:
-        super().__init__(run.height, self._keep, self._over)
+        super().__init__(run.height)
         self._run = run
         self.latest: Any = None
 
-    def _keep(self, element: Any) -> None:
+    def subscribed(self) -> None:
+        self.begin()
+
+    def came(self, element: Any, /) -> None:
         if not self._run.over:
             self.latest = element
 
-    def _over(self, error: Exception | None) -> None:
+    def ended(self, error: Exception | None, /) -> None:
         if self._run.over:
             too_late(error)
         elif error is not None or self.latest is None:
@@ -113,7 +116,7 @@ class _Other(Beside):
 
     def cancel(self) -> None:
         self.latest = None
-        self.upstream.cancel()
+        super().cancel()
 
 
 class _WithLatestFromRun(Relay[Any]):

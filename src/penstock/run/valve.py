@@ -8,13 +8,12 @@ from operator import length_hint
 from threading import Lock
 from typing import Any
 
-from penstock.engine.grounds.outlet import Outlet, element_or_raise
-from penstock.engine.grounds.upstream import Upstream
+from penstock.engine.grounds.outlet import element_or_raise
+from penstock.engine.grounds.upstream import Queued
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect, pull
 from penstock.engine.weaving.segment import close
-from penstock.engine.words.part import Part
-from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.spec.interfaces import Subscriber
 from penstock.stage import Opener, Source
 
 _KNOWN = frozenset(map(type, (iter(range(0)), iter(()), iter(b""))))
@@ -96,26 +95,25 @@ class Valve:
             close(iterator)
 
 
-class _Tap(Part):
+class _Tap(Queued):
     """The valve on one subscription."""
 
     def __init__(self, valve: Valve, downstream: Subscriber[Any]) -> None:
-        outlet = self._outlet = Outlet(downstream)
-        upstream = self._upstream = Upstream()
-        outlet.on_request = upstream.request
-        outlet.on_cancel = upstream.cancel
-        outlet.on_close = lambda: valve.leave(self)
+        super().__init__(downstream)
+        self.outlet.on_request = self.request
+        self.outlet.on_taken = None
         self._valve = valve
+
+    def closed(self) -> None:
+        self._valve.leave(self)
 
     @property
     def demand(self) -> int:
-        return max(0, self._outlet.demand - len(self._outlet.queue))
+        return max(0, self.outlet.demand - len(self.outlet.queue))
 
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        if not self._upstream.take(subscription):
-            return
+    def subscribed(self) -> None:
         self._valve.enter(self)
-        self._outlet.open()
+        self.outlet.open()
         if self._valve.closed:
             self.close()
 
@@ -129,19 +127,12 @@ class _Tap(Part):
             if valve.closed:
                 return  # the publisher had not yet heard of the end (rule 2.8)
             valve.count(len(elements))
-            self._outlet.queue.extend(elements)
-        self._outlet.wake()
-
-    def on_error(self, error: Exception, /) -> None:
-        element_or_raise(error, "on_error")
-        self._outlet.complete(error)
-
-    def on_complete(self) -> None:
-        self._outlet.complete()
+            self.outlet.queue.extend(elements)
+        self.outlet.wake()
 
     def close(self) -> None:
-        self._upstream.cancel()
-        self._outlet.complete()
+        self.cancel()
+        self.outlet.complete()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -49,7 +49,7 @@ def test_a_failure_after_the_end_or_the_cancel_goes_to_the_hook(dropped: list[Dr
     assert signals == [error]
     assert [found.error for found in dropped] == [late]
     beside, signals = heard()
-    beside.upstream.cancel()
+    beside.cancel()
     beside.on_error(error)
     assert signals == []
     assert [found.error for found in dropped] == [late, error]
@@ -59,7 +59,7 @@ def test_a_failure_after_the_end_or_the_cancel_goes_to_the_hook(dropped: list[Dr
 def test_a_subscription_that_comes_after_the_cancel_is_cancelled() -> None:
     beside, _ = heard()
     calls = Calls()
-    beside.upstream.cancel()
+    beside.cancel()
     beside.on_subscribe(calls)
     assert calls.calls == ["cancel"]
 

@@ -184,7 +184,7 @@ class Receiver(Generic[A, R]):
 
     def cancel(self) -> None:
         """Cancel the upstream; a caller that waits for the result is told."""
-        self._behind.upstream.cancel()
+        self._behind.cancel()
         self.settle(None, PenstockError("subscriber: cancelled before there was a result"))
 
     def _ended(self, error: Exception | None) -> None:

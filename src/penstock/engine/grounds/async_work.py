@@ -12,14 +12,13 @@ from enum import Enum
 from typing import Any, Protocol
 
 from penstock.engine.grounds.cold_paths import interruption
-from penstock.engine.grounds.outlet import Outlet, element_or_raise
-from penstock.engine.grounds.upstream import UpstreamWindow
+from penstock.engine.grounds.outlet import element_or_raise
+from penstock.engine.grounds.upstream import Queued
 from penstock.engine.places.errand import Errand
 from penstock.engine.places.event_loops import AnyLoop, Task, lease_loop, loop_ended
 from penstock.engine.places.noting import on_its_own
 from penstock.engine.weaving.blame import blamed, describe, function_name, no_stop, note_on, operator_name, place_of
-from penstock.engine.words.part import Part, height_of
-from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.spec.interfaces import Subscriber
 
 CONCURRENCY = 16
 """How many elements are worked on at a time where that is not said."""
@@ -67,7 +66,7 @@ def _nothing_given() -> TypeError:
     )
 
 
-class AsyncWork(Part):
+class AsyncWork(Queued):
     """A run that feeds up to `concurrency` workers, each a task that goes on while there are jobs.
 
     Jobs are added on any thread; everything else happens on the loop's thread, so it needs no lock. A worker that has
@@ -85,11 +84,11 @@ class AsyncWork(Part):
         ordered: bool = True,
         key: Callable[[Any], Hashable] | None = None,
     ) -> None:
+        super().__init__(downstream, 2 * step.concurrency)
         self._step: Any = step
         self._ordered = ordered
         self._key = key
         self._passed_on = passed_on
-        self.height = height_of(downstream) + 1  # results change hands here, but requests pass in one call
         self._lease: AnyLoop = lease_loop()
         self._unwatch: Callable[[], object] | None = None
         """What says that the loop may be closed without a word to this run, once there is work on it."""
@@ -99,27 +98,19 @@ class AsyncWork(Part):
         self._waiting: dict[Hashable, deque[_Job]] = {}
         self._tasks: set[Task] = set()
         self._unfinished = 0
+        self._done = False
+        """Whether upstream has ended."""
         self._failure: Exception | None = None
-        """What upstream failed with."""
-        self._upstream = UpstreamWindow(2 * step.concurrency)
+        """What it failed with."""
         self._stopped = False
-        self._closed = False
+        self._left = False
         self._admitting = False
         self._flushing = False
-        self._outlet: Outlet[Any] = Outlet(downstream)
-        self._over = lambda: self._outlet.closed
-        self._outlet.on_request = self._begin
-        self._outlet.on_taken = self._upstream.request  # for each, since others are left out on the loop meanwhile
-        self._outlet.on_cancel = self._upstream.cancel
-        self._outlet.on_close = self._close
-        self._outlet.also_held = lambda: len(self._arrivals) + self._unfinished
-        self._outlet.most_held = lambda: 2 * self._step.concurrency
+        self.outlet.on_taken = self.request  # for each, since others are left out on the loop meanwhile
+        self.outlet.also_held = lambda: len(self._arrivals) + self._unfinished
+        self.outlet.most_held = lambda: 2 * self._step.concurrency
 
     # Signals from upstream, on any thread.
-
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        if self._upstream.take(subscription):
-            self._outlet.open()
 
     def on_next(self, element: Any, /) -> None:
         element_or_raise(element, "on_next")
@@ -127,13 +118,9 @@ class AsyncWork(Part):
         if not self._admitting:
             self._wake()
 
-    def on_error(self, error: Exception, /) -> None:
-        element_or_raise(error, "on_error")
+    def ended(self, error: Exception | None, /) -> None:
         self._failure = error  # told behind the results of what came before it
-        self.on_complete()
-
-    def on_complete(self) -> None:
-        self._upstream.ends()
+        self._done = True
         self._wake()
 
     def _wake(self) -> None:
@@ -145,12 +132,12 @@ class AsyncWork(Part):
             self._lease.call(Errand(self._admit, self._lost))
 
     def _lost(self) -> None:
-        self._outlet.fail_now(loop_ended())
+        self.outlet.fail_now(loop_ended())
 
-    def _begin(self, _: int) -> None:
+    def requested(self, _: int, /) -> None:
         """Ask for the first elements when downstream asks for the first result."""
-        if not self._upstream.begun:
-            self._upstream.begin()
+        if not self.begun:
+            self.begin()
 
     # The rest, on the loop's thread.
 
@@ -172,9 +159,9 @@ class AsyncWork(Part):
         if self._unwatch is None and self._ready:
             self._unwatch = self._lease.watch(self._lost)
         for _ in range(min(len(self._ready), self._step.concurrency - len(self._tasks))):
-            task = self._lease.spawn(self._work(), self._over)
+            task = self._lease.spawn(self._work(), lambda: self.outlet.closed)
             self._tasks.add(task)
-            task.add_done_callback(self._left)
+            task.add_done_callback(self._over)
         self._end_if_done()
 
     def _admit_by_key(self, job: _Job, key: Callable[[Any], Hashable]) -> None:
@@ -191,7 +178,7 @@ class AsyncWork(Part):
             return
         finally:
             if not returned:
-                self._outlet.fail_now(interruption())
+                self.outlet.fail_now(interruption())
         if queue is None:
             self._waiting[job.key] = deque()
             self._ready.append(job)
@@ -242,7 +229,7 @@ class AsyncWork(Part):
     def _flush(self) -> None:
         """Deliver what is finished, up to the first failure."""
         self._flushing = False
-        line, results = self._line, self._outlet.queue
+        line, results = self._line, self.outlet.queue
         failure: Exception | None = None
         left_out = 0
         while line and line[0].done and not self._stopped:
@@ -256,29 +243,29 @@ class AsyncWork(Part):
             else:
                 results.append(job.result)
         if failure is not None:
-            self._outlet.complete(failure)
+            self.outlet.complete(failure)
             return
         # Delivering makes room, and upstream may fill it at once: admit all of that together.
         self._admitting = True
         if left_out:
-            self._upstream.request(left_out)
-        self._outlet.wake()
+            self.request(left_out)
+        self.outlet.wake()
         self._admit()
 
     def _end_if_done(self) -> None:
-        if self._upstream.over and not self._unfinished and not self._arrivals and not self._stopped:
+        if self._done and not self._unfinished and not self._arrivals and not self._stopped:
             self._stopped = True
             failure, self._failure = self._failure, None  # rule 3.13: its frames know what follows
-            self._outlet.complete(failure)
+            self.outlet.complete(failure)
 
-    def _left(self, task: Task) -> None:
+    def _over(self, task: Task) -> None:
         self._tasks.discard(task)
         failure = None if task.cancelled() else task.exception()
         if not self._stopped and (task.cancelled() or failure is not None):
             self._stop()
             cancelled = RuntimeError(f"{describe(self._step)}: the work under way was cancelled")
-            if failure is not None or not self._outlet.closed:  # else the subscriber has cancelled, too
-                self._outlet.complete(cancelled if failure is None else interruption(failure))
+            if failure is not None or not self.outlet.closed:  # else the subscriber has cancelled, too
+                self.outlet.complete(cancelled if failure is None else interruption(failure))
         elif not self._stopped and self._ready:
             self._admit()  # a key was freed while this worker was leaving
         self._release_if_idle()
@@ -286,19 +273,19 @@ class AsyncWork(Part):
     def _stop(self) -> None:
         """Start nothing more and cancel what is under way."""
         self._stopped = True
-        self._upstream.cancel()
+        self.cancel()
         for task in list(self._tasks):
             task.cancel()
         for jobs in (self._arrivals, self._ready, self._line, self._waiting):
             jobs.clear()
 
     def _release_if_idle(self) -> None:
-        if self._closed and not self._tasks:
+        if self._left and not self._tasks:
             self._lease.release()
 
     # The end, from any thread.
 
-    def _close(self) -> None:
+    def closed(self) -> None:
         self._lease.call(self._let_go)
 
     def _let_go(self) -> None:
@@ -306,7 +293,7 @@ class AsyncWork(Part):
             self._stop()
         if self._unwatch is not None:
             self._unwatch()
-        self._closed = True
+        self._left = True
         self._release_if_idle()
 
 

@@ -11,11 +11,10 @@ from functools import partial
 from typing import Any, Protocol
 
 from penstock.engine.grounds.outlet import Outlet, element_or_raise
-from penstock.engine.grounds.upstream import UpstreamWindow
+from penstock.engine.grounds.upstream import Queued
 from penstock.engine.places.executors import Worker
-from penstock.engine.words.part import Part
 from penstock.engine.words.trampoline import asking, cancelling, opening
-from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.spec.interfaces import Subscriber
 
 
 class _OnNext(Protocol):  # a Callable would be a method to pyright, with the element for its self
@@ -36,42 +35,32 @@ def _queueing(outlet: Outlet[Any]) -> _OnNext:
     return on_next
 
 
-class Boundary(Part):
+class Boundary(Queued):
     """The subscriber in front of a boundary; what follows runs on `worker`."""
 
-    height = 0  # signals change hands here, so the stack of calls begins anew
-    __slots__ = ("_outlet", "_upstream", "on_next")
+    __slots__ = ("_worker", "on_next")
 
     def __init__(self, downstream: Subscriber[Any], worker: Worker, window: int) -> None:
-        upstream = self._upstream = UpstreamWindow(window)
-        outlet = self._outlet = Outlet(downstream, worker.submit)
-        outlet.on_request = self._begin
-        outlet.on_taken = upstream.credit
-        outlet.on_cancel = partial(cancelling, upstream.cancel)
-        outlet.on_close = worker.close
-        self.on_next = _queueing(outlet)
+        super().__init__(downstream, window, worker.submit)
+        self._worker = worker
+        self.height = 0  # signals change hands here, so the stack of calls begins anew
+        outlet = self.outlet
+        outlet.on_cancel = partial(cancelling, self.cancel)
+        self.on_next = _queueing(outlet)  # type: ignore[method-assign]
         outlet.most_held = lambda: window
         outlet.chunk = (window + 1) // 2
 
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        """Take the subscription."""
-        if self._upstream.take(subscription):
-            opening(self._outlet.open)
+    def closed(self) -> None:
+        self._worker.close()
 
-    def _begin(self, _: int) -> None:
-        if not self._upstream.begun:
-            asking(self._upstream.begin)
+    def subscribed(self) -> None:
+        opening(self.outlet.open)
+
+    def requested(self, _: int, /) -> None:
+        if not self.begun:
+            asking(self.begin)
 
     def on_chunk(self, elements: list[Any], /) -> None:
         """Queue several elements for the other side."""
-        self._outlet.queue.extend(elements)
-        self._outlet.wake()
-
-    def on_error(self, error: Exception, /) -> None:
-        """Pass the failure on, after what is queued."""
-        element_or_raise(error, "on_error")
-        self._outlet.complete(error)
-
-    def on_complete(self) -> None:
-        """Pass the end on, after what is queued."""
-        self._outlet.complete()
+        self.outlet.queue.extend(elements)
+        self.outlet.wake()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from penstock.engine.grounds.upstream import UpstreamWindow
-from penstock.engine.words.part import Part
-from penstock.spec.interfaces import Subscription
+from penstock.engine.grounds.upstream import Upstream
 
 
 class Whole(Protocol):
@@ -18,20 +16,18 @@ class Whole(Protocol):
     """Whether the subscriber has asked for anything."""
 
 
-class Filled(Part):
+class Filled(Upstream):
     """An input that asks for a window of elements at the subscriber's first request, then for half windows."""
 
-    __slots__ = ("_whole", "credit", "done", "height", "upstream")
+    __slots__ = ("_whole", "done")
 
     def __init__(self, whole: Whole) -> None:
+        super().__init__(whole.height, whole.window)
         self._whole = whole
-        self.height = whole.height
-        self.upstream = UpstreamWindow(whole.window)
-        self.credit = self.upstream.credit
         self.done = False
-        """Whether it has ended."""
+        """Whether it has ended, and the joint knows."""
 
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        """Take the subscription, and fill the window if the subscriber has asked."""
-        if self.upstream.take(subscription) and self._whole.asked:
-            self.upstream.begin()
+    def subscribed(self) -> None:
+        """Fill the window if the subscriber has asked."""
+        if self._whole.asked:
+            self.begin()

@@ -8,7 +8,6 @@ landing that is at work on this thread.
 from __future__ import annotations
 
 from functools import partial
-from threading import Lock
 from typing import Any
 
 from penstock.engine.grounds.boundary import Boundary
@@ -25,15 +24,12 @@ WINDOW = 32
 class Landing(Boundary):
     """A subscriber in front of another one whose signals begin a fresh stack."""
 
-    __slots__ = ("_credit", "_lock")
+    __slots__ = ("_credit",)
 
     def __init__(self, downstream: Subscriber[Any]) -> None:
         super().__init__(downstream, inline().worker(), WINDOW)
-        self._lock = Lock()
         self._credit = Credit(WINDOW)
-        self._outlet.on_request = self._ask
-        self._outlet.on_taken = self._count_out
-        self.on_next = self._take
+        self.on_next = self._take  # type: ignore[method-assign]
 
     def _take(self, element: Any, /) -> None:
         element_or_raise(element, "on_next")
@@ -41,17 +37,17 @@ class Landing(Boundary):
 
     def on_chunk(self, elements: list[Any], /) -> None:
         """Take several elements that were asked for."""
-        with self._lock:
+        with self.lock:
             self._credit.arrived(len(elements))
         super().on_chunk(elements)
 
-    def _count_out(self, count: int) -> None:
-        with self._lock:
+    def taken(self, count: int, /) -> None:
+        with self.lock:
             self._credit.held -= count
-        self._ask(0)
+        self.requested(0)
 
-    def _ask(self, _: int) -> None:
-        with self._lock:
-            more = self._credit.ask(self._outlet.demand)
+    def requested(self, _: int, /) -> None:
+        with self.lock:
+            more = self._credit.ask(self.outlet.demand)
         if more:
-            asking(partial(self._upstream.request, more))
+            asking(partial(self.request, more))

@@ -39,14 +39,12 @@ class Input(Filled):
         """Queue several elements."""
         self._gather.arrived_together(self, elements)
 
-    def on_error(self, error: Exception, /) -> None:
-        """End the whole."""
-        element_or_raise(error, "on_error")
-        self._gather.failed(self, error)
-
-    def on_complete(self) -> None:
-        """End this input."""
-        self._gather.finished(self)
+    def ended(self, error: Exception | None, /) -> None:
+        """End the whole with a failure, or this input alone."""
+        if error is None:
+            self._gather.finished(self)
+        else:
+            self._gather.fail(error)
 
 
 class Gather(Part):
@@ -93,7 +91,7 @@ class Gather(Part):
             with self.lock:
                 inputs = list(self._inputs)
             for source in inputs:
-                source.upstream.begin()
+                source.begin()
 
     def close(self) -> None:
         """Say that no more inputs will be added."""
@@ -105,16 +103,16 @@ class Gather(Part):
 
     def arrived(self, source: Input, element: Any) -> None:
         """Deliver an element at once, or queue it together with the input it came from."""
-        if source.upstream.over:
+        if source.over:
             return
         outlet = self.outlet
-        if outlet.hand_on(self._pass_on, element, source.credit):
+        if outlet.hand_on(self._pass_on, element, source.taken):
             return
         self._queue(source, [element])
 
     def arrived_together(self, source: Input, elements: list[Any]) -> None:
         """Deliver several elements at once, or queue them together with the input they came from."""
-        if not source.upstream.over and not self._handed_on(elements, source.credit):
+        if not source.over and not self._handed_on(elements, source.taken):
             self._queue(source, elements)
 
     def _queue(self, source: Input, elements: list[Any]) -> None:
@@ -142,7 +140,7 @@ class Gather(Part):
                 last = source.done and not source.queued
             if last:
                 self.used_up()
-            source.credit(1)
+            source.taken(1)
 
     def used_up(self) -> None:
         """Handle an input that has ended and whose elements are all delivered; joints override this."""
@@ -151,7 +149,6 @@ class Gather(Part):
         """Forget an input that has completed."""
         with self.lock:
             source.done = True
-            source.upstream.ends()
             used_up = not source.queued
             self._inputs.discard(source)
             over = not self._inputs and not self._open_ended and not self._over
@@ -159,13 +156,6 @@ class Gather(Part):
             self.outlet.complete()
         if used_up:
             self.used_up()
-
-    def failed(self, source: Input, error: Exception) -> None:
-        """End the whole with the error of one input."""
-        with self.lock:
-            self._over = True  # first, so that no other thread sees no input left and completes
-            self._inputs.discard(source)
-        self.fail(error)
 
     def fail(self, error: Exception) -> None:
         """End the whole with an error, after what is queued, and cancel all inputs."""
@@ -185,4 +175,4 @@ class Gather(Part):
             inputs = list(self._inputs)
             self._inputs.clear()
         for source in inputs:
-            source.upstream.cancel()
+            source.cancel()

@@ -126,7 +126,7 @@ class _Broadcast(SharedRun):
     def forget(self) -> None:
         self._kept.clear()
 
-    def ended(self, error: Exception | None) -> None:
+    def keep(self, error: Exception | None) -> None:
         if self._terms.whole and error is not None:
             self.cancelled = True  # a failure is not kept: the next subscriber starts anew
             self.forget()
@@ -204,7 +204,7 @@ class Hub:
         with self._lock:
             begun, broadcast.begun = broadcast.begun, True
         if not begun:
-            broadcast.begin(chain)
+            broadcast.start(chain)
 
     def _forget(self, broadcast: _Broadcast) -> None:
         with self._lock:

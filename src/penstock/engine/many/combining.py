@@ -47,20 +47,18 @@ NOTHING: Literal[Nothing.NOTHING] = Nothing.NOTHING
 class Lane(Filled):
     """The subscriber of one input; `put` queues an element."""
 
-    __slots__ = ("_half", "_lanes", "_taken", "error", "place", "put", "queue")
+    __slots__ = ("_lanes", "error", "place", "put", "queue")
 
     def __init__(self, lanes: Lanes, place: int) -> None:
         super().__init__(lanes)
         self._lanes = lanes
-        self._half = (lanes.window + 1) // 2
-        self._taken = 0
         self.place = place
         self.queue: deque[Any] = deque()
         self.put: Callable[[Any], None] = self.queue.append
         self.error: Exception | None = None
 
     @property
-    def over(self) -> bool:
+    def used_up(self) -> bool:
         """Tell whether it has completed and everything was taken out; a failure that is reached so ends the whole."""
         if not self.done or self.queue:
             return False
@@ -90,36 +88,26 @@ class Lane(Filled):
             self.put(element)
         self._lanes.tell()
 
-    def on_error(self, error: Exception, /) -> None:
-        """Queue the failure."""
-        element_or_raise(error, "on_error")
+    def ended(self, error: Exception | None, /) -> None:
+        """Queue the end, a failure included."""
         if self._lanes.over:
             too_late(error)
-            return
-        self.error = error
-        self.on_complete()
-
-    def on_complete(self) -> None:
-        """Queue the end."""
-        self._lanes.ended(self)
+        else:
+            self.error = error
+            self._lanes.ended(self)
 
     def take(self) -> Any:
         """Take the next element out of the queue; more is asked for when what is made of it was delivered."""
-        self._taken += 1
-        if self._taken == self._half:
+        self._taken_since += 1
+        if self._taken_since == self.half:
             self._lanes.due.append(self)
         return self.queue.popleft()
-
-    def refill(self) -> None:
-        """Ask for as many as were taken."""
-        taken, self._taken = self._taken, 0
-        self.upstream.request(taken)
 
     def cancel(self) -> None:
         """Ask for nothing more; a failure that no subscriber was told of is not swallowed."""
         error, self.error = self.error, None
         too_late(error)
-        self.upstream.cancel()
+        super().cancel()
 
 
 class _Made(Outlet[Any]):
@@ -199,7 +187,7 @@ class Lanes(Part):
 
     def settled(self) -> bool:
         """Tell whether the end has come, asked for or not."""
-        return all(lane.over for lane in self.lanes)
+        return all(lane.used_up for lane in self.lanes)
 
     def held(self) -> int:
         """Return how many elements wait before they are made into others."""
@@ -218,7 +206,6 @@ class Lanes(Part):
     def ended(self, lane: Lane) -> None:
         """Note the end of a lane."""
         lane.done = True
-        lane.upstream.ends()
         self.tell()
 
     def _requested(self, _: int) -> None:
@@ -245,7 +232,7 @@ class Lanes(Part):
             if self.asked and not self._begun:
                 self._begun = True
                 for lane in self.lanes:
-                    lane.upstream.begin()  # all of them before anything is made
+                    lane.begin()  # all of them before anything is made
             while len(made) < room and not self.over:
                 element = self.make()
                 if element is None:
@@ -279,7 +266,7 @@ class Lanes(Part):
         """Ask for more of the lanes that half a window was taken of."""
         due, self.due = self.due, []
         for lane in due:
-            lane.refill()
+            lane.taken(0)
 
     def _end(self, error: Exception | None) -> None:
         """End after what was made."""

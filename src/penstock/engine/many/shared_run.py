@@ -16,19 +16,17 @@ from collections import deque
 from contextvars import Context, copy_context
 from enum import Enum
 from functools import partial
-from threading import Lock
 from typing import Any
 
 from penstock.engine.grounds.cold_paths import too_late
-from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.grounds.upstream import Upstream
 from penstock.engine.many.told import FailureWord, ToldSeat
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
-from penstock.engine.words.part import Part, height_of
+from penstock.engine.words.part import height_of
 from penstock.engine.words.trampoline import run_all
 from penstock.errors import OverflowedError
-from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.spec.interfaces import Subscriber
 
 
 class Slow(Enum):
@@ -67,33 +65,26 @@ class Member(ToldSeat):
         return size - len(self.queue) + self.replayed
 
 
-class SharedRun(Part):
+class SharedRun(Upstream):
     """The subscriber of the one run; its two kinds say who gets an element, and how much is asked for."""
 
     def __init__(self, size: int, slow: Slow) -> None:
-        self.height = 0
+        super().__init__(0, size)
         self.done = False
         """Whether upstream has ended."""
         self.cancelled = False
         """Whether no subscriber can take part any more."""
-        self.lock = Lock()
         self.size = size
         self.slow = slow
         self.members: tuple[Member, ...] = ()
         """Those who take elements."""
-        self.half = (size + 1) // 2
         self.asked = 0
         """How many elements upstream was asked for."""
         self.sent = 0
         """How many elements have come, and everybody has them; written by upstream's signals alone."""
         self._context: Context | None = None
-        self._upstream = Upstream()
 
     # What the kinds say.
-
-    def on_next(self, element: Any, /) -> None:
-        """Give an element to those who are to have it."""
-        raise NotImplementedError
 
     def allowed(self) -> tuple[int, int]:
         """Return how much may be on its way, and how much is asked for; under the lock, with at least one member."""
@@ -107,7 +98,7 @@ class SharedRun(Part):
         """Let go of what waits for subscribers that will not come any more; under the lock."""
         raise NotImplementedError
 
-    def ended(self, error: Exception | None) -> None:
+    def keep(self, error: Exception | None) -> None:
         """Keep of the end what later subscribers are to be told; under the lock."""
 
     def behind(self) -> str:
@@ -127,7 +118,7 @@ class SharedRun(Part):
         if self._context is not None:
             member.joins(self._context)
 
-    def begin(self, chain: Chain) -> None:
+    def start(self, chain: Chain) -> None:
         """Begin the run, in the context of here and now, unless everybody has left already."""
         with self.lock:
             self._context = copy_context()
@@ -153,14 +144,14 @@ class SharedRun(Part):
                 self.cancelled = True
                 self.forget()
         if last:
-            self._upstream.cancel()
+            self.cancel()
         else:
             self.ask()
 
     def ask(self) -> None:
         """Ask upstream for what is allowed, in the context of the run."""
         with self.lock:
-            if not self._upstream.here or not self.members:
+            if not self.here or not self.members:
                 return
             owed = self.asked - self.sent  # read first, so that too little is asked for meanwhile
             allowed, wanted = self.allowed()
@@ -170,14 +161,17 @@ class SharedRun(Part):
                 return
             self.asked += more
             assert self._context is not None
-        self._context.copy().run(self._upstream.request, more)
+        self._context.copy().run(self.request, more)
 
     # What upstream does.
 
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        """Take the subscription, and ask for what is wanted."""
-        if self._upstream.take(subscription):
-            self.ask()
+    def subscribed(self) -> None:
+        """Ask for what is wanted."""
+        self.ask()
+
+    def ended(self, error: Exception | None, /) -> None:
+        """End for everybody."""
+        self.end(error)
 
     def queue(self, member: Member, element: Any) -> None:
         """Keep an element for one who did not take it at once, as far as there is room."""
@@ -189,15 +183,6 @@ class SharedRun(Part):
             member.complete(OverflowedError(self.behind()))
             self.leave(member)
 
-    def on_error(self, error: Exception, /) -> None:
-        """Fail everybody."""
-        element_or_raise(error, "on_error")
-        self.end(error)
-
-    def on_complete(self) -> None:
-        """Complete everybody."""
-        self.end(None)
-
     def end(self, error: Exception | None, *, cancel: bool = False) -> None:
         """End for everybody, once; `cancel` says that upstream has not ended itself."""
         with self.lock:
@@ -205,7 +190,7 @@ class SharedRun(Part):
             self.done = True
             members, self.members = self.members, ()
             if not late:
-                self.ended(error)
+                self.keep(error)
         if error is not None:
             word = FailureWord(len(members))
             for member in members:
@@ -216,8 +201,6 @@ class SharedRun(Part):
             return
         try:
             if cancel:
-                self._upstream.cancel()
-            else:
-                self._upstream.ends()
+                self.cancel()
         finally:
             run_all(deque(partial(member.complete, error) for member in members))

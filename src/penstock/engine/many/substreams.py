@@ -19,42 +19,37 @@ left then that could take an element, upstream is cancelled.
 from __future__ import annotations
 
 from contextvars import copy_context
-from threading import Lock
 from typing import Any
 
 from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.cold_paths import too_late
-from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.grounds.upstream import Upstream
 from penstock.engine.many.branch import Branch, BranchSeat, Drops, refuse, stalled, untold
 from penstock.engine.many.told import FailureWord
 from penstock.engine.places.clocks import Clock
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.engine.words.part import Part, height_of
+from penstock.engine.words.part import height_of
 from penstock.spec.interfaces import Subscriber, Subscription
 
 
-class Trunk(Part):
+class Trunk(Upstream):
     """The subscriber of the stream that is split; joints say what goes where."""
 
     _renews = False
     """Whether a branch that was cancelled may be followed by another in its place."""
 
     def __init__(self, operator: str, downstream: Subscriber[Any], size: int, patience: float, clock: Clock) -> None:
-        self.height = height_of(downstream) + 1
+        super().__init__(height_of(downstream) + 1, size)
         self._operator = operator
         self._size = size
-        self._half = (size + 1) // 2
-        self.lock = Lock()
         self._asked = self._came = 0
         """Elements asked for, and those that came; the latter are counted by upstream's signals, which are serial."""
-        self._low = size - self._half
+        self._low = size - self.half
         self._held = self._hungry = 0
         self._unclaimed = 0
         """How many of the held elements wait in branches without a subscriber."""
         self._orphans: dict[Branch, None] = {}
         self._open: dict[Branch, None] = {}  # in the order of their beginning
-        self._upstream = Upstream()
         self.done = self._opened = self._failed = self._outer_done = self._stuck_before = False
         self._context = copy_context()
         """Where elements come."""
@@ -176,7 +171,7 @@ class Trunk(Part):
         if branches is None:
             return
         try:
-            self._upstream.cancel()
+            self.cancel()
         finally:
             if now and not self.outer.closed:
                 self._word.heard = True
@@ -187,33 +182,23 @@ class Trunk(Part):
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         """Take the subscription, and ask for what is wanted."""
-        self._upstream.take(subscription)
+        super().on_subscribe(subscription)
         if not self._opened:  # something else may have ended it before; then it is told of that
             self._opened = True
             self.outer.open()
             self.ask()
 
-    def on_next(self, element: Any, /) -> None:
+    def came(self, element: Any, /) -> None:
         """Take an element."""
-        if element is None:
-            element_or_raise(element, "on_next")
-        if not self.done:
-            self.on_chunk([element])
+        self.on_chunk([element])
 
-    def on_error(self, error: Exception, /) -> None:
-        """Pass the failure on to everybody."""
-        element_or_raise(error, "on_error")
+    def ended(self, error: Exception | None, /) -> None:
+        """Pass the end on to everybody."""
         branches = self._finish(error)
         if branches is None:
             too_late(error)
         else:
             self._end(branches, error)
-
-    def on_complete(self) -> None:
-        """Pass the end on to everybody."""
-        branches = self._finish(None)
-        if branches is not None:
-            self._end(branches, None)
 
     def _finish(self, error: Exception | None) -> list[Branch] | None:
         """Mark everything as done; return the branches that were open, or None if it was done before."""
@@ -364,7 +349,7 @@ class Trunk(Part):
             self.done = self.done or alone
         if alone:
             self.released()
-            self._upstream.cancel()
+            self.cancel()
 
     # Demand, and the stall.
 
@@ -379,17 +364,17 @@ class Trunk(Part):
     def ask(self) -> None:
         """Ask upstream for what there is room for, if a branch or the outer subscriber wants anything."""
         with self.lock:
-            if self.done or not self._upstream.here:
+            if self.done or not self.here:
                 return
             owed = self._asked - self._came
             room = min(self._size - self._held, self.most()) - owed
-            asks = (room >= self._half or (room > 0 and not owed)) and self._wanted()
+            asks = (room >= self.half or (room > 0 and not owed)) and self._wanted()
             if asks:
                 self._asked += room
             before, self._stuck_before = self._stuck_before, not asks and self._stuck_by() is not None
             stalls = self._stuck_before and not before
         if asks:
-            self._upstream.request(room)
+            self.request(room)
         elif stalls:
             self._alarm.set(self._patience)
 
