@@ -151,24 +151,23 @@ class Outlet(Part, Generic[T]):
                 return False
             self._taken = after
             self._clear = self.asked >= UNBOUNDED
-        returned = False
+        delivered = returned = False
         try:
             deliver(what)
+            delivered = True
+            if taken is not None:
+                taken(count)
             returned = True
-        except Exception as error:  # noqa: BLE001  rule 2.13
+        except Exception as error:
+            if delivered:
+                raise
             rejected("on_next", error)
             return True
         finally:
-            if not returned:
+            if not delivered:
                 self._abandon()
-        if taken is not None:
-            returned = False
-            try:
-                taken(count)
-                returned = True
-            finally:
-                if not returned:
-                    self._interrupted()
+            elif not returned:
+                self._interrupted()
         turn.append(None)
         if queue or self._stirred:
             self._look()
@@ -212,9 +211,13 @@ class Outlet(Part, Generic[T]):
                 return
             self._schedule()
 
+    def _has_work(self) -> bool:
+        """Tell whether there is anything to do for who has the turn."""
+        return bool(self.asked > self._taken if self.queue else self._done) or self._cancelled
+
     def _look(self) -> None:
         """Do what others have left to do, after the turn was put back."""
-        if (self.queue and self.asked > self._taken) or self._done or self._cancelled:
+        if self._has_work():
             self.wake()
 
     def _schedule(self) -> None:
@@ -264,13 +267,15 @@ class Outlet(Part, Generic[T]):
             self._end()
             return True
         self.turn.append(None)
-        if not ((queue and self.asked > self._taken) or (self._done and not queue) or self._cancelled):
-            return True
+        return not self._has_work() or not self._takes_turn()
+
+    def _takes_turn(self) -> bool:
+        """Take the turn, unless another thread has it by now; tell whether it was there."""
         try:
             self.turn.pop()
         except IndexError:
-            return True  # another thread drains by now
-        return False
+            return False
+        return True
 
     def _deliver(self, elements: list[T]) -> bool:
         downstream = self._downstream
@@ -331,8 +336,8 @@ class Outlet(Part, Generic[T]):
         with self.lock:
             self.closed = True
             downstream, self._downstream, self._on_chunk = self._downstream, None, None
-            self.queue.clear()
         self.on_close()
+        self.queue.clear()
         return downstream
 
 

@@ -18,9 +18,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextvars import Context, copy_context
 from functools import partial
+from threading import Lock
 from typing import Any
 
-from penstock.engine.grounds.cold_paths import nobody, rejected
+from penstock.engine.grounds.cold_paths import nobody, rejected, too_late
 from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.places.context import alike, run_in
 from penstock.engine.words.demand import UNBOUNDED
@@ -115,10 +116,36 @@ def leased(seats: Sequence[Seat]) -> Lease | None:
     return lease if lease.seats else None
 
 
+class FailureWord:
+    """The word of a failure that goes to several subscribers; if none of them hears it, it goes to the hook."""
+
+    __slots__ = ("_lock", "_waiting", "heard")
+
+    def __init__(self, waiting: int = 0) -> None:
+        self._lock = Lock()
+        self._waiting = waiting
+        """How many are still to be told."""
+        self.heard = False
+
+    def to_one_more(self) -> None:
+        """Count one who is to be told."""
+        with self._lock:
+            self._waiting += 1
+
+    def told(self, error: Exception, *, heard: bool) -> None:
+        """Know that one of them was told, or has cancelled before."""
+        with self._lock:
+            self._waiting -= 1
+            self.heard = self.heard or heard
+            lost = not self._waiting and not self.heard
+        if lost:
+            too_late(error)
+
+
 class Seat(Outlet[Any]):
     """The outlet of a subscriber that has its own context."""
 
-    __slots__ = ("_lease", "context", "on_next", "pass_on", "taken")
+    __slots__ = ("_lease", "context", "on_next", "pass_on", "taken", "word")
 
     def __init__(self, downstream: Subscriber[Any] | None = None) -> None:
         super().__init__(None)
@@ -131,6 +158,8 @@ class Seat(Outlet[Any]):
         """What takes an element that is handed on, in the subscriber's context."""
         self._lease: Lease | None = None
         """What keeps the turn."""
+        self.word: FailureWord | None = None
+        """What counts those who are told of a failure; None if no others are."""
         if downstream is not None:
             self.serve(downstream)
 
@@ -160,9 +189,7 @@ class Seat(Outlet[Any]):
 
     def lend(self, lease: Lease) -> bool:
         """Let a lease have the turn, if everything was asked for and there is nothing to do with it; tell whether."""
-        try:
-            self.turn.pop()
-        except IndexError:
+        if not self._takes_turn():
             return False
         self._lease = lease  # before the look: who changes anything from now on tells the lease
         return self.asked >= UNBOUNDED and not (self.queue or self._done or self.closed)
@@ -187,6 +214,19 @@ class Seat(Outlet[Any]):
             self._drain()
         else:
             run_in(context, self._drain)
+
+    def unheard(self, error: Exception) -> None:
+        """Leave the failure to those who hear it."""
+        if self.word is None:
+            super().unheard(error)
+        else:
+            self.word.told(error, heard=False)
+
+    def _end(self) -> None:
+        error = None if self._cancelled else self._error
+        super()._end()
+        if error is not None and self.word is not None:
+            self.word.told(error, heard=True)
 
     def _let_go(self) -> Subscriber[Any] | None:
         self.pass_on = self.on_next = nobody  # rule 3.13

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from penstock.engine.grounds.outlet import Outlet
-from penstock.engine.many.told import FailureWord, ToldSeat
+from penstock.engine.grounds.seat import FailureWord, Seat
 from penstock.errors import OverflowedError, PenstockError
 from penstock.spec.interfaces import Subscriber
 
 
-class Branch:
-    """The elements of one branch, until its one subscriber takes them."""
+class Branch(Seat):
+    """The seat of a branch's one subscriber, and its elements until that one has come.
 
-    __slots__ = ("_claim", "closed", "done", "error", "heir", "held", "hungry", "key", "outlet", "queue", "reader")
+    It is opened when its subscriber comes; until then no thread can have its turn.
+    """
 
-    def __init__(self, claim: Callable[[Branch, Subscriber[Any]], None], key: Any) -> None:
-        self._claim = claim
+    __slots__ = ("_claim", "done", "error", "heir", "held", "hungry", "key", "left", "reader")
+
+    def __init__(self, claim: Callable[[Branch, Subscriber[Any]], None], word: FailureWord, key: Any) -> None:
+        super().__init__()
+        self.word = word
         self.key = key
-        self.queue: deque[Any] = deque()
         self.held = 0
         """How many elements count as held for it: those in the queue and those being delivered."""
-        self.outlet: BranchSeat | None = None
         self.hungry = False
-        self.closed = False
+        self.left = False
         """Whether it takes no more elements, and gives none."""
         self.done = False
         """Whether it ends after what it holds."""
@@ -34,16 +35,17 @@ class Branch:
         self.error: Exception | None = None
         self.reader: Any = None
         """What reads it, for who is told of elements that go to no subscriber."""
+        self._claim = claim
 
     def claim(self, downstream: Subscriber[Any]) -> None:
         """Take the one subscriber."""
         self._claim(self, downstream)
 
     def emptied(self) -> list[Any]:
-        """Be closed, and hold nothing any more; return what it held."""
+        """Be left, and hold nothing any more; return what it held."""
         rest = list(self.queue)
         self.queue.clear()
-        self.closed, self.held = True, 0
+        self.left, self.held = True, 0
         return rest
 
 
@@ -53,25 +55,6 @@ Drops = Callable[[Branch | None, list[Any]], None]
 
 def untold(branch: Branch | None, elements: list[Any]) -> None:
     """Tell of no elements."""
-
-
-class BranchSeat(ToldSeat):
-    """The seat of a branch's subscriber, or of the one that gets the branches."""
-
-    __slots__ = ("rest",)
-
-    def __init__(self, word: FailureWord, downstream: Subscriber[Any]) -> None:
-        super().__init__()
-        self.serve(downstream)
-        self.word = word
-        self.rest: list[Any] = []
-        """What was in the queue when it was let go of."""
-
-    def _let_go(self) -> Subscriber[Any] | None:
-        with self.lock:
-            self.rest.extend(self.queue)
-            self.queue.clear()
-        return super()._let_go()
 
 
 def refuse(downstream: Subscriber[Any], name: str, *, taken: bool) -> None:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any, Literal
 
-from penstock.engine.grounds.cold_paths import interruption, too_late
+from penstock.engine.grounds.cold_paths import too_late
 from penstock.engine.grounds.input_window import Filled
 from penstock.engine.grounds.outlet import Outlet, element_or_raise
 from penstock.engine.runs.chain import Chain
@@ -127,15 +127,10 @@ class _Made(Outlet[Any]):
             made = self._made()
             self._taken += len(made)
             return bool(made) and not self._cancelled and self._deliver(made)
-        if not super()._step():
-            return False
-        if not (self.news and self.turn):
-            return True
-        try:
-            self.turn.pop()
-        except IndexError:
-            return True  # another thread drains by now
-        return False
+        return super()._step()
+
+    def _has_work(self) -> bool:
+        return self.news or super()._has_work()
 
     def _made(self) -> list[Any]:
         returned = False
@@ -144,8 +139,7 @@ class _Made(Outlet[Any]):
             returned = True
         finally:
             if not returned:  # a KeyboardInterrupt or its like passes, and those below are told of it
-                self.fail_now(interruption())
-                self._end()
+                self._interrupted()
         return made
 
 

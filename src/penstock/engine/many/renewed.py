@@ -40,26 +40,25 @@ class RenewedTrunk(Trunk):
         return bool(self._claimed or self._sending)
 
     def _retire(self, branch: Branch) -> None:
-        if branch.closed:
+        if branch.left:
             return
         super()._retire(branch)
         if not (self._failed or self._outer_done or self.outer.closed):
-            heir = branch.heir = Branch(self.claim, branch.key)
+            heir = branch.heir = self._enter(branch.key)
             heir.done = self.done
-            self._enter(heir)
 
     def _heir_of(self, branch: Branch, rest: list[Any]) -> Branch | None:
         if rest:
             self._retire(branch)
         heir, branch.heir = branch.heir, None
-        if heir is None or heir.closed:
+        if heir is None or heir.left:
             return None
         heir.queue.extendleft(reversed(rest))
         heir.held += len(rest)
         branch.held -= len(rest)
         self._unclaimed += len(rest)
         if not heir.queue:
-            heir.closed = True
+            heir.left = True
             self._leave(heir)
             self._orphans.pop(heir, None)
             return None

@@ -19,8 +19,8 @@ from functools import partial
 from typing import Any
 
 from penstock.engine.grounds.cold_paths import too_late
+from penstock.engine.grounds.seat import FailureWord, Seat
 from penstock.engine.grounds.upstream import Upstream
-from penstock.engine.many.told import FailureWord, ToldSeat
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.words.part import height_of
@@ -43,7 +43,7 @@ class Slow(Enum):
 ERROR, DROP, WAIT = Slow  # to look a member up in its Enum costs as much as two calls
 
 
-class Member(ToldSeat):
+class Member(Seat):
     """The seat of one subscriber of the run; it knows how much has come for it."""
 
     __slots__ = ("came", "replayed")

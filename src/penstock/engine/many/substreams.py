@@ -23,9 +23,9 @@ from typing import Any
 
 from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.grounds.cold_paths import too_late
+from penstock.engine.grounds.seat import FailureWord, Seat
 from penstock.engine.grounds.upstream import Upstream
-from penstock.engine.many.branch import Branch, BranchSeat, Drops, refuse, stalled, untold
-from penstock.engine.many.told import FailureWord
+from penstock.engine.many.branch import Branch, Drops, refuse, stalled, untold
 from penstock.engine.places.clocks import Clock
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.part import height_of
@@ -59,7 +59,8 @@ class Trunk(Upstream):
         self.drops: Drops = untold
         self._patience = patience
         self._alarm = Alarm(clock, self._give_up, self.fail)
-        self.outer = BranchSeat(self._word, downstream)
+        self.outer = Seat(downstream)
+        self.outer.word = self._word
         self.outer.joins(self._context)
         self.outer.also_held = lambda: self._held
         self.outer.on_request = lambda _: self.ask()
@@ -99,25 +100,27 @@ class Trunk(Upstream):
 
     def branch(self, key: Any) -> Branch | None:
         """Open a branch, or none if no subscriber would take it."""
-        branch = Branch(self.claim, key)
         with self.lock:
-            if self.outer.closed or self.done:
-                return None
-            self._enter(branch)
-        return branch
+            return None if self.outer.closed or self.done else self._enter(key)
 
-    def _enter(self, branch: Branch) -> None:
+    def _enter(self, key: Any) -> Branch:
+        """Make a branch that takes elements; under the lock."""
+        branch = Branch(self.claim, self._word, key)
+        branch.on_request = lambda _: self._requested(branch)
+        branch.on_taken = lambda count: self._taken(branch, count)
+        branch.on_cancel = lambda: self._cancelled(branch)
+        branch.on_close = lambda: self._closed(branch)
         self._open[branch] = None
         self._orphans[branch] = None
         self.entered(branch)
+        return branch
 
     def hand_on(self, branch: Branch, element: Any) -> bool:
         """Give an element straight to who waits for it, if nothing stands in the way; tell whether it was."""
-        outlet = branch.outlet
-        if outlet is None or not outlet.give(element):
+        if not branch.give(element):
             return False
         self._came += 1
-        if not outlet.demand:
+        if not branch.demand:
             self._fed(branch)
         if self._asked - self._came <= self._low:
             self.ask()
@@ -127,21 +130,19 @@ class Trunk(Upstream):
         """Give elements to a branch, unless it is done or has an heir; one that is closed lets them go."""
         count = len(elements)
         with self.lock:
-            if branch.done or (branch.closed and self._renews):
+            if branch.done or (branch.left and self._renews):
                 return False
             self._came += count
-            if not branch.closed:
+            if not branch.left:
                 branch.queue.extend(elements)
                 branch.held += count
                 self._held += count
-                if branch.outlet is None:
+                if not branch.taken:
                     self._unclaimed += count
             ask = self._asked - self._came <= self._low
-        if branch.closed:
+        if branch.left:
             self.drops(branch, elements)
-        outlet = branch.outlet
-        if outlet is not None:
-            outlet.wake()
+        branch.wake()
         if ask:
             self.ask()
         return True
@@ -160,9 +161,7 @@ class Trunk(Upstream):
                 return
             branch.done = True
             self._leave(branch)
-            outlet = branch.outlet
-        if outlet is not None and not outlet.closed:
-            outlet.complete()
+        self._complete(branch, None)
         self._cancel_if_left_alone()
 
     def fail(self, error: Exception, *, now: bool = False) -> None:
@@ -217,13 +216,16 @@ class Trunk(Upstream):
         return branches
 
     def _end(self, branches: list[Branch], error: Exception | None) -> None:
-        outer = self.outer if error is not None else None
-        for outlet in (outer, *(branch.outlet for branch in branches)):
-            if outlet is not None and not outlet.closed:
-                if error is not None:
-                    self._word.to_one_more()
-                outlet.complete(error)
+        for seat in branches if error is None else (self.outer, *branches):
+            self._complete(seat, error)
         self._complete_outer()
+
+    def _complete(self, seat: Seat, error: Exception | None) -> None:
+        """End what a subscriber gets, if there is one; one that is to come is told when it comes."""
+        if seat.taken and not seat.closed:
+            if error is not None:
+                self._word.to_one_more()
+            seat.complete(error)
 
     def _complete_outer(self) -> None:
         """Complete the outer stream when no branch can follow any more."""
@@ -241,33 +243,25 @@ class Trunk(Upstream):
 
     def claim(self, branch: Branch, downstream: Subscriber[Any]) -> None:
         """Let a subscriber have a branch, or tell it why not."""
-        outlet = BranchSeat(self._word, downstream)
-        outlet.joins(self._context)
-        outlet.queue = branch.queue
-        outlet.on_request = lambda _: self._requested(branch)
-        outlet.on_taken = lambda count: self._taken(branch, count)
-        outlet.on_cancel = lambda: self._cancelled(branch)
-        outlet.on_close = lambda: self._closed(branch, outlet)
         with self.lock:
-            taken, closed = branch.outlet is not None, branch.closed
-            if not taken and not closed:
-                branch.outlet = outlet
+            taken, left = branch.taken, branch.left
+            if not taken and not left:
+                branch.serve(downstream)
+                branch.joins(self._context)
                 self._claimed.add(branch)
                 self._orphans.pop(branch, None)
                 self._unclaimed -= branch.held
             done, error = branch.done, branch.error
-        if taken or closed:
+        if taken or left:
             refuse(downstream, f"{self._operator}: {self.name_of(branch)}", taken=taken)
             return
-        if error is not None:
-            self._word.to_one_more()
         if done:
-            outlet.complete(error)
-        outlet.open()
+            self._complete(branch, error)
+        branch.open()
 
     def _requested(self, branch: Branch) -> None:
         with self.lock:
-            if not branch.hungry and not branch.done and not branch.closed:
+            if not branch.hungry and not branch.done and not branch.left:
                 branch.hungry = True
                 self._hungry += 1
         self.ask()
@@ -277,7 +271,7 @@ class Trunk(Upstream):
             branch.held -= count
             self._held -= count
             asks = self._asked - self._came <= self._low
-        if branch.outlet is not None and not branch.outlet.demand:
+        if not branch.demand:
             self._fed(branch)
         if asks:
             self.ask()
@@ -285,7 +279,7 @@ class Trunk(Upstream):
     def _fed(self, branch: Branch) -> None:
         """Take note that nothing more is asked of a branch."""
         with self.lock:
-            if branch.hungry and branch.outlet is not None and not branch.outlet.demand:
+            if branch.hungry and not branch.demand:
                 branch.hungry = False
                 self._hungry -= 1
 
@@ -296,16 +290,17 @@ class Trunk(Upstream):
 
     def _retire(self, branch: Branch) -> None:
         """Let a cancelled branch take no more elements; under the lock."""
-        branch.closed = True
+        branch.left = True
         self._leave(branch)
 
     def _heir_of(self, branch: Branch, rest: list[Any]) -> Branch | None:
         """Return the branch that takes the place of one that was let go of, with what is left; under the lock."""
         return None
 
-    def _closed(self, branch: Branch, outlet: BranchSeat) -> None:
+    def _closed(self, branch: Branch) -> None:
         with self.lock:
-            rest, outlet.rest = outlet.rest, []
+            rest = list(branch.queue)
+            branch.queue.clear()
             heir = self._heir_of(branch, rest)
             self._held -= branch.held
             branch.emptied()
