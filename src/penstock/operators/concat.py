@@ -70,7 +70,7 @@ class _Rest:
         self._streams = streams
         self._place = 0
 
-    def after(self, error: Exception | None, /) -> Following | Exception | None:
+    def __call__(self, error: Exception | None, /) -> Following | Exception | None:
         if error is not None or self._place == len(self._streams):
             return error
         chain = self._streams[self._place]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.engine.grounds.cold_paths import left_alone, nobody
+from penstock.engine.grounds.cold_paths import nobody
 from penstock.engine.words.part import Part, chunks_of, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
 
@@ -54,10 +54,6 @@ class Bystander(Part):
         downstream = self._over(None, whole=True)
         if downstream is not None:
             downstream.on_complete()
-
-    def gone(self) -> None:
-        """Know that no further signal goes downstream."""
-        left_alone(self._over(None, whole=False))
 
     def stand_aside(self) -> Subscriber[Any] | None:
         """Be over, and return the subscriber."""

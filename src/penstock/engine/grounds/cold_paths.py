@@ -68,16 +68,16 @@ def left_alone(subscriber: object, by: BaseException | None = None) -> None:
     It does hear of a KeyboardInterrupt or its like, the one that passes here unless given: a function that was called
     there may have raised it, and those behind wait for an end.
     """
-    if isinstance(subscriber, Part):
-        passing = sys.exception() if by is None else by
-        if passing is None or isinstance(passing, Exception):
-            subscriber.gone()
-            return
-        behind = subscriber.stand_aside()
-        if behind is subscriber:
-            signal_end(subscriber, interruption(passing))  # type: ignore[arg-type]
-        else:
-            left_alone(behind, passing)
+    if not isinstance(subscriber, Part):
+        return
+    passing = sys.exception() if by is None else by
+    behind = subscriber.stand_aside()
+    if behind is not subscriber:
+        left_alone(behind, passing)
+    elif passing is None or isinstance(passing, Exception):
+        subscriber.gone()
+    else:
+        signal_end(subscriber, interruption(passing))  # type: ignore[arg-type]
 
 
 def nobody(_: Any, /) -> None:

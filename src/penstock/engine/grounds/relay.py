@@ -176,7 +176,7 @@ class Relay(Part, Generic[T]):
     def request(self, n: int, /) -> None:
         """Ask for `n` more elements."""
         if type(n) is not int or n <= 0:
-            n = legal(n, self._refuse)
+            n = legal(n, lambda error: self.end(error, cancel=True))
             if not n:
                 return
         with self._lock:
@@ -193,9 +193,6 @@ class Relay(Part, Generic[T]):
             upstream.request(n)
         elif waiting is not None:
             self.attach(waiting)
-
-    def _refuse(self, error: Exception) -> None:
-        self.end(error, cancel=True)
 
     def cancel(self) -> None:
         """End without a signal."""
@@ -300,22 +297,21 @@ class Relay(Part, Generic[T]):
     def end(self, error: Exception | None = None, *, cancel: bool = False) -> None:
         """Signal the end once, after a signal that is being delivered; `cancel` upstream if it has not ended."""
         with self._lock:
-            if self.over:
-                late = error is not None and id(error) != self._ended_by and not cancel and self._ended
-                wait = True
-            else:
-                late = False
+            again = self.over
+            if not again:
                 self.over = self._ended = True
                 self._error = error
                 self._ended_by = id(error)
-                wait = self._delivering > 0
                 self.leg = None
-            upstream, self._upstream = (self._upstream, None) if not late else (None, None)
-        if late and error is not None:
-            too_late(error)
+            upstream, self._upstream = self._upstream, None
+            waits = self._delivering > 0
+        if again:
+            if self._ended and id(error) != self._ended_by and not cancel:
+                too_late(error)
+            return
         if cancel and upstream is not None:
             upstream.cancel()
-        if not wait:
+        if not waits:
             self._signal_end()
 
     def _signal_end(self) -> None:

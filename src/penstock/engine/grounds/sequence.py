@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from penstock.engine.grounds.relay import Attach, Leg, Relay
 from penstock.spec.interfaces import Subscriber
@@ -27,12 +27,8 @@ class Following:
     """Whether it is subscribed without waiting until the subscriber asks for more than has come."""
 
 
-class NextUpstream(Protocol):
-    """The party that tells which upstream is to follow."""
-
-    def after(self, error: Exception | None, /) -> Following | Exception | None:
-        """Return what follows an end, or, where nothing does, how the whole ends: with an error or without."""
-        ...
+Turn = Callable[[Exception | None], Following | Exception | None]
+"""What returns what follows an end, or, where nothing does, how the whole ends: with an error or without."""
 
 
 class Sequence(Relay[Any]):
@@ -42,7 +38,7 @@ class Sequence(Relay[Any]):
 
     def __init__(self, downstream: Subscriber[Any]) -> None:
         super().__init__(downstream)
-        self._turns: list[NextUpstream] = []
+        self._turns: list[Turn] = []
         self._touched = False
 
     def arrived(self, element: Any) -> None:
@@ -61,18 +57,18 @@ class Sequence(Relay[Any]):
     def failed(self, error: Exception) -> None:
         self._after(error)
 
-    def begin(self, turn: NextUpstream) -> None:
+    def begin(self, turn: Turn) -> None:
         """Put a turn on the stack, and subscribe to what it gives first."""
         self._turns.append(turn)
         self._after(None, begins=True)
 
-    def guard(self, turn: NextUpstream) -> None:
+    def guard(self, turn: Turn) -> None:
         """Put a turn on the stack that says what follows the upstream to come."""
         self._turns.append(turn)
 
     def _after(self, error: Exception | None, *, begins: bool = False) -> None:
         while self._turns:
-            following = self._turns[-1].after(error)
+            following = self._turns[-1](error)
             if isinstance(following, Following):
                 if following.last:
                     self._turns.pop()
@@ -95,13 +91,5 @@ def sequence_before(downstream: Subscriber[Any]) -> Sequence:
 def guarded(downstream: Subscriber[Any], after: Callable[[Exception], Following | Exception | None]) -> Leg:
     """Return the subscriber of an upstream whose failure is looked at."""
     sequence = sequence_before(downstream)
-    sequence.guard(_AfterFailure(after))
+    sequence.guard(lambda error: None if error is None else after(error))
     return sequence.entrance
-
-
-@dataclass(frozen=True, slots=True)
-class _AfterFailure:
-    fn: Callable[[Exception], Following | Exception | None]
-
-    def after(self, error: Exception | None, /) -> Following | Exception | None:
-        return None if error is None else self.fn(error)

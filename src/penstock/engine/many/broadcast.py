@@ -46,7 +46,6 @@ class _Broadcast(SharedRun):
 
     def __init__(self, terms: Terms) -> None:
         super().__init__(terms.size, terms.slow)
-        self.begun = False
         self._terms = terms
         self._lease: Lease | None = None
         self._kept: deque[Any] = deque(maxlen=min(terms.kept, sys.maxsize))
@@ -176,40 +175,27 @@ class Hub:
 
     def join(self, terms: Terms, chain: Chain, downstream: Subscriber[Any]) -> None:
         """Join the current run, or a fresh one, which begins with this subscriber unless it is begun by hand."""
-        while True:
-            broadcast = self._at_hand(terms)
-            if broadcast.join(downstream):
-                if not terms.by_hand:
-                    self._begin(chain, broadcast)
-                return
-            self._forget(broadcast)
+        broadcast = self._at_hand(terms)
+        while not broadcast.join(downstream):
+            broadcast = self._at_hand(terms, broadcast)
+        if not terms.by_hand:
+            broadcast.start(chain)
 
     def begin(self, terms: Terms, chain: Chain) -> Connection:
         """Begin the current run, or a fresh one, and return it; a run that has begun already is only returned."""
         broadcast = self._at_hand(terms)
         if broadcast.done or broadcast.cancelled:
-            self._forget(broadcast)
-            broadcast = self._at_hand(terms)
-        self._begin(chain, broadcast)
+            broadcast = self._at_hand(terms, broadcast)
+        broadcast.start(chain)
         return Connection(broadcast)
 
-    def _at_hand(self, terms: Terms) -> _Broadcast:
+    def _at_hand(self, terms: Terms, spent: _Broadcast | None = None) -> _Broadcast:
+        """Return the current run, or a fresh one if there is none, or only one that was seen to be `spent`."""
         with self._lock:
             broadcast = self._broadcast
-            if broadcast is None:
+            if broadcast is None or broadcast is spent:
                 broadcast = self._broadcast = _Broadcast(terms)
             return broadcast
-
-    def _begin(self, chain: Chain, broadcast: _Broadcast) -> None:
-        with self._lock:
-            begun, broadcast.begun = broadcast.begun, True
-        if not begun:
-            broadcast.start(chain)
-
-    def _forget(self, broadcast: _Broadcast) -> None:
-        with self._lock:
-            if self._broadcast is broadcast:
-                self._broadcast = None
 
     def __reduce__(self) -> tuple[type[Hub], tuple[()]]:
         return (Hub, ())

@@ -105,7 +105,8 @@ class Lane(Filled):
 
     def cancel(self) -> None:
         """Ask for nothing more; a failure that no subscriber was told of is not swallowed."""
-        error, self.error = self.error, None
+        with self.lock:
+            error, self.error = self.error, None
         too_late(error)
         super().cancel()
 
@@ -159,7 +160,6 @@ class Lanes(Part):
         self.asked = False
         """Whether the subscriber has asked for anything."""
         self._begun = False
-        self._inputs_left = False
         self._chains: Sequence[Chain] = ()
         self.due: list[Lane] = []
         """The lanes that half a window was taken of; more is asked for when what was made is delivered."""
@@ -171,7 +171,6 @@ class Lanes(Part):
         self.outlet.also_held = self.held
         self.outlet.most_held = lambda: window * count
         self.lanes = [Lane(self, place) for place in range(count)]
-        self.lock = self.outlet.lock
 
     # What joints say.
 
@@ -272,12 +271,9 @@ class Lanes(Part):
 
     def cancel(self) -> None:
         """Cancel the inputs that have not ended."""
-        with self.lock:
-            again, self._inputs_left = self._inputs_left, True
-            self.over = True
-        if not again:
-            for lane in self.lanes:
-                lane.cancel()
+        self.over = True
+        for lane in self.lanes:
+            lane.cancel()
 
     def _close(self) -> None:
         """Cancel the inputs, and forget what they brought."""

@@ -119,8 +119,10 @@ class SharedRun(Upstream):
             member.joins(self._context)
 
     def start(self, chain: Chain) -> None:
-        """Begin the run, in the context of here and now, unless everybody has left already."""
+        """Begin the run once, in the context of here and now, unless everybody has left already."""
         with self.lock:
+            if self._context is not None:
+                return
             self._context = copy_context()
             for member in self.members:
                 member.joins(self._context)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from penstock.engine.grounds.cold_paths import too_late
+from penstock.engine.grounds.cold_paths import left_alone, too_late
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.weaving.blame import operator_name
@@ -202,8 +202,7 @@ class _EntranceRun(Part):
     def gone(self) -> None:
         """Be told that nothing will be signalled any more."""
         self._over = True
-        if isinstance(self._downstream, Part):
-            self._downstream.gone()
+        left_alone(self._downstream)
 
     # Requests.
 
