@@ -12,13 +12,12 @@ from threading import Lock
 from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.cold_paths import too_late
-from penstock.engine.grounds.outlet import accepts, element_or_raise
 from penstock.engine.grounds.relay import Relay
+from penstock.engine.grounds.upstream import Upstream
 from penstock.engine.runs.given import connect_to
 from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import function_given
-from penstock.engine.words.part import Part
-from penstock.spec.interfaces import Publisher, Subscriber, Subscription
+from penstock.spec.interfaces import Publisher, Subscriber
 from penstock.stage import Joint, Sight
 
 A = TypeVar("A")
@@ -56,46 +55,37 @@ class ConcatMap(Joint[A, B]):
         return _Outer(_ConcatMapRun(self, downstream))
 
 
-class _Outer(Part):
+class _Outer(Upstream):
     """The subscriber of the elements to be mapped."""
 
-    __slots__ = ("_run", "done", "error", "height", "subscription")
+    __slots__ = ("_run", "done", "error")
 
     def __init__(self, run: _ConcatMapRun) -> None:
+        super().__init__(run.height)
         self._run = run
-        self.height = run.height
         self.done = False
         self.error: Exception | None = None
-        self.subscription: Subscription | None = None
         run.outer = self
 
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        if accepts(subscription, self.subscription):
-            self.subscription = subscription
-            self._run.start()
-            self._run.go_on()
+    def subscribed(self) -> None:
+        self._run.start()
+        self._run.go_on()
 
-    def on_next(self, element: Any, /) -> None:
-        element_or_raise(element, "on_next")
+    def came(self, element: Any, /) -> None:
         self._run.follow(element)
 
-    def on_error(self, error: Exception, /) -> None:
-        element_or_raise(error, "on_error")
+    def ended(self, error: Exception | None, /) -> None:
         if self._run.over:
             too_late(error)
         else:
             self.error = error
-            self.on_complete()
-
-    def on_complete(self) -> None:
-        self.done = True
-        self._run.no_more()
+            self.done = True
+            self._run.no_more()
 
     def cancel(self) -> None:
         error, self.error = self.error, None
         too_late(error)
-        if self.subscription is not None and not self.done:
-            self.subscription.cancel()
+        super().cancel()
 
 
 class _ConcatMapRun(Relay[Any]):
@@ -127,8 +117,8 @@ class _ConcatMapRun(Relay[Any]):
                 return
             asks = self._asked = not outer.done and self.demand > 0
             self._busy = asks or outer.done
-        if asks and outer.subscription is not None:
-            outer.subscription.request(1)
+        if asks:
+            outer.request(1)
         elif outer.done:
             error, outer.error = outer.error, None
             self.end(error)

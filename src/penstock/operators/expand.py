@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.merging import Gather, Input
-from penstock.engine.grounds.outlet import accepts, element_or_raise
+from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.runs.given import connect_to
 from penstock.engine.weaving.blame import blamed, describe, no_stop
 from penstock.engine.weaving.segment import close_quietly
@@ -21,7 +21,7 @@ from penstock.engine.words.arguments import count_given, function_given
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.several import PLAIN, Made, items_of
 from penstock.errors import OverflowedError
-from penstock.spec.interfaces import Publisher, Subscriber, Subscription
+from penstock.spec.interfaces import Publisher, Subscriber
 from penstock.stage import Body, Gives, Joint, Sight, Stage
 
 T = TypeVar("T")
@@ -121,7 +121,6 @@ class _ExpandRun(Gather):
     def __init__(self, step: ExpandPublishers[Any], downstream: Subscriber[Any]) -> None:
         super().__init__(downstream, step.prefetch)
         self._step = step
-        self._upstream: Subscription | None = None
         self._done = False
         self._guard = Lock()
         self._waiting: deque[Any] = deque()
@@ -132,10 +131,7 @@ class _ExpandRun(Gather):
         self._missed = False
         self.outlet.also_held = lambda: len(self._waiting)
 
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        if not accepts(subscription, self._upstream):
-            return
-        self._upstream = subscription
+    def subscribed(self) -> None:
         self.start()
         self._place()
 
@@ -148,12 +144,10 @@ class _ExpandRun(Gather):
             self.arrived(source, element)
             self.finished(source)
 
-    def on_error(self, error: Exception, /) -> None:
-        element_or_raise(error, "on_error")
-        self._upstream = None  # it has ended
-        self.fail(error)
-
-    def on_complete(self) -> None:
+    def ended(self, error: Exception | None, /) -> None:
+        if error is not None:
+            self.fail(error)
+            return
         with self._guard:
             self._done = True
             self._free += self._asked  # what was asked for does not come
@@ -226,9 +220,7 @@ class _ExpandRun(Gather):
                 self.close()
                 return
             if element is None:
-                upstream = self._upstream
-                if upstream is not None:
-                    upstream.request(places)
+                self.request(places)
             else:
                 self._subscribe_to(element)
 
@@ -251,9 +243,7 @@ class _ExpandRun(Gather):
             self.fail(blamed(error, self._step, self._step.fn))
 
     def cancel_inputs(self) -> None:
-        upstream, self._upstream = self._upstream, None
-        if upstream is not None and not self._done:
-            upstream.cancel()
+        self.cancel()
         with self._guard:
             self._waiting.clear()
         super().cancel_inputs()

@@ -12,13 +12,13 @@ from threading import Lock
 from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.merging import Gather
-from penstock.engine.grounds.outlet import accepts, element_or_raise
+from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.runs.drain import READY
 from penstock.engine.runs.given import chain_of, connect_to
 from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.engine.words.demand import UNBOUNDED
-from penstock.spec.interfaces import Publisher, Subscriber, Subscription
+from penstock.spec.interfaces import Publisher, Subscriber
 from penstock.stage import Body, Gives, Joint, Sight, Stage
 
 A = TypeVar("A")
@@ -88,18 +88,12 @@ class _FlatMapRun(Gather):
     def __init__(self, step: FlatMapPublishers[Any, Any], downstream: Subscriber[Any]) -> None:
         super().__init__(downstream, step.prefetch)
         self._step = step
-        self._upstream: Subscription | None = None
         self._guard = Lock()
         self._room = step.concurrency
 
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        if not accepts(subscription, self._upstream):
-            return
-        self._upstream = subscription
+    def subscribed(self) -> None:
         self.start()
-        if self.outlet.closed:
-            subscription.cancel()
-        elif self.asked:
+        if self.asked:
             self._ask()
 
     def on_next(self, element: Any, /) -> None:
@@ -125,14 +119,11 @@ class _FlatMapRun(Gather):
         except Exception as error:  # noqa: BLE001  rule 1.4
             self.fail(blamed(error, self._step, fn))
 
-    def on_error(self, error: Exception, /) -> None:
-        element_or_raise(error, "on_error")
-        self._upstream = None
-        self.fail(error)
-
-    def on_complete(self) -> None:
-        self._upstream = None
-        self.close()
+    def ended(self, error: Exception | None, /) -> None:
+        if error is None:
+            self.close()
+        else:
+            self.fail(error)
 
     def used_up(self) -> None:
         with self._guard:
@@ -147,17 +138,14 @@ class _FlatMapRun(Gather):
     def _ask(self) -> None:
         with self._guard:
             room, self._room = self._room, 0
-        upstream = self._upstream
-        if room and upstream is not None and not self.outlet.closed:
-            upstream.request(room)
+        if room and not self.outlet.closed:
+            self.request(room)
 
     def cancel_inputs(self) -> None:
-        upstream, self._upstream = self._upstream, None
         try:
             super().cancel_inputs()  # before upstream, whose groups would find their subscribers unaware
         finally:
-            if upstream is not None:
-                upstream.cancel()
+            self.cancel()
 
 
 _SEQUENCES = frozenset((list, tuple, range))

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from threading import Lock
 from typing import Any
 
 from penstock.engine.grounds.cold_paths import nobody
 from penstock.engine.grounds.input_window import Filled
 from penstock.engine.grounds.outlet import Outlet, element_or_raise
-from penstock.engine.words.part import Part, chunks_of, height_of
+from penstock.engine.grounds.upstream import Upstream
+from penstock.engine.words.part import chunks_of, height_of
 from penstock.spec.interfaces import Subscriber
 
 
@@ -47,13 +47,15 @@ class Input(Filled):
             self._gather.fail(error)
 
 
-class Gather(Part):
-    """A joint that delivers the elements of any number of inputs in the order of their arrival."""
+class Gather(Upstream):
+    """A joint that delivers the elements of any number of inputs in the order of their arrival.
+
+    The upstream that it is the subscriber of, if there is one, says what the inputs are.
+    """
 
     def __init__(self, downstream: Subscriber[Any], window: int) -> None:
-        self.height = height_of(downstream) + 1
+        super().__init__(height_of(downstream) + 1)
         self.window = window
-        self.lock = Lock()
         self.asked = False
         """Whether the subscriber has asked for anything."""
         self._inputs: set[Input] = set()
