@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from penstock.engine.grounds.cold_paths import too_late
-from penstock.engine.grounds.outlet import Outlet, accepts, element_or_raise
+from penstock.engine.grounds.outlet import element_or_raise
+from penstock.engine.grounds.upstream import Queued, Upstream
 from penstock.engine.runs.given import connect_to
 from penstock.engine.weaving.blame import blamed
 from penstock.engine.words.arguments import count_given, function_given
-from penstock.engine.words.demand import UNBOUNDED
-from penstock.engine.words.part import Part, height_of
-from penstock.spec.interfaces import Publisher, Subscriber, Subscription
+from penstock.spec.interfaces import Publisher, Subscriber
 from penstock.stage import Joint, Tie
 
 A = TypeVar("A")
@@ -59,71 +58,42 @@ class SwitchMap(Joint[A, B]):
         return _SwitchMapRun(self, downstream)
 
 
-class _Inner(Part):
+class _Inner(Upstream):
     """The subscriber of one publisher; `owed` is what it was asked for and has not given."""
 
-    __slots__ = ("_run", "done", "height", "owed", "subscription")
+    __slots__ = ("_run", "owed")
 
     def __init__(self, run: _SwitchMapRun) -> None:
+        super().__init__(run.height, run.prefetch)
         self._run = run
-        self.height = run.height
         self.owed = 0
-        self.done = False
-        self.subscription: Subscription | None = None
 
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        if accepts(subscription, self.subscription, closed=self.done):
-            self.subscription = subscription
-            if self._run.newest is self:
-                self._run.ask(0)
-            else:
-                subscription.cancel()
+    def subscribed(self) -> None:
+        self._run.ask()
 
     def on_next(self, element: Any, /) -> None:
         element_or_raise(element, "on_next")
-        self._run.arrived(self, element)
+        self._run.arrived(self, element)  # though it was left: what is dropped is told of
 
-    def on_error(self, error: Exception, /) -> None:
-        element_or_raise(error, "on_error")
-        self.done = True
-        self._run.inner_failed(self, error)
-
-    def on_complete(self) -> None:
-        self.done = True
-        self._run.inner_completed(self)
-
-    def cancel(self) -> None:
-        if not self.done and self.subscription is not None:
-            self.subscription.cancel()
+    def ended(self, error: Exception | None, /) -> None:
+        self._run.inner_ended(self, error)
 
 
-class _SwitchMapRun(Part):
+class _SwitchMapRun(Queued):
     """The run over the newest publisher; the outlet's lock guards which one it is and what it owes."""
 
     def __init__(self, step: SwitchMap[Any, Any], downstream: Subscriber[Any]) -> None:
-        self.height = height_of(downstream) + 1
+        super().__init__(downstream)
         self._step = step
-        self._half = (step.prefetch + 1) // 2
-        self._upstream: Subscription | None = None
-        self._done = self._begun = self._failed = False
+        self.prefetch = step.prefetch
+        self._done = self._failed = False
         self._told = step.fn if isinstance(step.fn, LeavingFunction) else None
         self.newest: _Inner | None = None
-        self._outlet: Outlet[Any] = Outlet(downstream)
-        self._outlet.on_request = self._requested
-        self._outlet.on_taken = self._taken
-        self._outlet.on_cancel = self._cancel
 
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        if not accepts(subscription, self._upstream):
-            return
-        self._upstream = subscription
-        self._outlet.open()
-
-    def on_next(self, element: Any, /) -> None:
-        element_or_raise(element, "on_next")
+    def came(self, element: Any, /) -> None:
         inner = _Inner(self)
-        with self._outlet.lock:
-            if self._outlet.closed:
+        with self.outlet.lock:
+            if self.outlet.closed:
                 return
             before, self.newest = self.newest, inner
         if before is not None:
@@ -132,92 +102,81 @@ class _SwitchMapRun(Part):
         try:
             connect_to("switch_map", fn(element), inner)
         except Exception as error:  # noqa: BLE001  rule 1.4
-            self._fail(blamed(error, self._step, fn))
+            self.fail(blamed(error, self._step, fn))
 
-    def on_error(self, error: Exception, /) -> None:
-        element_or_raise(error, "on_error")
-        self._failed = True
-        self._outlet.complete(error)
-        self._done = True  # only now, so that the newest one does not complete it
-        self._cancel()
-
-    def on_complete(self) -> None:
-        with self._outlet.lock:
+    def ended(self, error: Exception | None, /) -> None:
+        if error is not None:
+            self.fail(error)
+            return
+        with self.outlet.lock:
             self._done = True
             over = self.newest is None
         if over:
-            self._outlet.complete()
+            self.outlet.complete()
 
-    def _requested(self, n: int) -> None:
+    def requested(self, _: int, /) -> None:
         """Ask upstream for everything when downstream asks for the first, and the newest for what is asked for."""
-        if not self._begun:
-            with self._outlet.lock:
-                begun, self._begun = self._begun, True
-            if not begun and self._upstream is not None:
-                self._upstream.request(UNBOUNDED)
-        self.ask(n)
+        if not self.begun:
+            self.begin()
+        self.ask()
 
     # The publishers.
 
-    def ask(self, _: int) -> None:
+    def ask(self) -> None:
         """Ask the newest for what is asked for below, up to a window and then by halves of it."""
-        outlet = self._outlet
+        outlet = self.outlet
         with outlet.lock:
             newest = self.newest
-            if newest is None or newest.subscription is None:
+            if newest is None or not newest.here:
                 return
             wanted = outlet.demand - len(outlet.queue)
-            room = self._step.prefetch - len(outlet.queue)
+            room = self.prefetch - len(outlet.queue)
             more = min(wanted, room) - newest.owed
-            if more <= 0 or (room < wanted and more < self._half):
+            if more <= 0 or (room < wanted and more < newest.half):
                 return
             newest.owed += more
-            subscription = newest.subscription
-        subscription.request(more)
+        newest.request(more)
 
     def arrived(self, inner: _Inner, element: Any) -> None:
         if self._told is not None:
             element = self._told.takes(element)
-        with self._outlet.lock:
-            taken = inner is self.newest and not self._outlet.closed
+        with self.outlet.lock:
+            taken = inner is self.newest and not self.outlet.closed
             if taken:
                 inner.owed -= 1
-                self._outlet.queue.append(element)  # before the next one can become the newest
-            left = not taken and not self._outlet.closed and not self._failed
+                self.outlet.queue.append(element)  # before the next one can become the newest
+            left = not taken and not self.outlet.closed and not self._failed
         if taken:
-            self._outlet.wake()
+            self.outlet.wake()
         elif left and self._told is not None:
             self._told.drops(element)
 
-    def _taken(self, _: int) -> None:
+    def taken(self, _: int, /) -> None:
         newest = self.newest
-        if newest is not None and newest.owed <= self._half:
-            self.ask(0)
+        if newest is not None and newest.owed <= newest.half:
+            self.ask()
 
-    def inner_completed(self, inner: _Inner) -> None:
-        with self._outlet.lock:
-            if inner is not self.newest:
-                return
-            self.newest = None
+    def inner_ended(self, inner: _Inner, error: Exception | None) -> None:
+        with self.outlet.lock:
+            left = inner is not self.newest
             over = self._done
-        if over:
-            self._outlet.complete()
-
-    def inner_failed(self, inner: _Inner, error: Exception) -> None:
-        if inner is self.newest:
-            self._fail(error)
-        else:
+            if error is None and not left:
+                self.newest = None
+        if left:
             too_late(error)
+        elif error is not None:
+            self.fail(error)
+        elif over:
+            self.outlet.complete()
 
-    def _fail(self, error: Exception) -> None:
+    def fail(self, error: Exception) -> None:
         self._failed = True
-        self._outlet.complete(error)
-        self._cancel()
+        self.outlet.complete(error)
+        self.cancel()
 
-    def _cancel(self) -> None:
-        with self._outlet.lock:
+    def cancel(self) -> None:
+        with self.outlet.lock:
             newest, self.newest = self.newest, None
-        if self._upstream is not None and not self._done:
-            self._upstream.cancel()
+        super().cancel()
         if newest is not None:
             newest.cancel()
