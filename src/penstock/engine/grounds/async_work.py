@@ -59,13 +59,6 @@ class _Job:
         self.error: Exception | None = None
 
 
-def _nothing_given() -> TypeError:
-    return TypeError(
-        "rule 2.13: None is not an element; let the function return something, or say for_each(fn, concurrency=n) "
-        "where there is nothing to return"
-    )
-
-
 class AsyncWork(Queued):
     """A run that feeds up to `concurrency` workers, each a task that goes on while there are jobs.
 
@@ -198,7 +191,10 @@ class AsyncWork(Queued):
                 result = await awaitable
                 if passed_on is PassedOn.RESULT:
                     if result is None:
-                        raise _nothing_given()
+                        raise TypeError(
+                            "rule 2.13: None is not an element; let the function return something, or say "
+                            "for_each(fn, concurrency=n) where there is nothing to return"
+                        )
                     job.result = result
                 elif passed_on is PassedOn.ELEMENT or result:
                     job.result = job.element
