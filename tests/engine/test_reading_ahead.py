@@ -61,6 +61,9 @@ GATHERING: dict[str, Step] = {
     "map_batches and take": lambda stream: stream.map_batches(lambda batch: batch, 2).take(3),
     "buffer and flat_map": lambda stream: stream.buffer(2, 3).flat_map(lambda items: items),
     "take and flat_map": lambda stream: stream.take(4).flat_map(lambda n: [n, n]),
+    "filter and map_batches": lambda stream: stream.filter(lambda n: n % 3 > 0).map_batches(lambda batch: batch, 3),
+    "take and map_batches": lambda stream: stream.take(5).map_batches(lambda batch: batch, 3),
+    "flat_map, skip and buffer": lambda stream: stream.flat_map(lambda n: [n] * n).skip(2).buffer(3),
     "pairwise and buffer": lambda stream: stream.pairwise().buffer(2),
     "sliding and sliding": lambda stream: stream.sliding(2, 3).sliding(3, 2),
     "skip, sliding, filter and buffer": lambda stream: (

@@ -21,10 +21,14 @@ Form = Literal["list", "numpy", "arrow"]
 
 _GATHER = "{items}.append(v)\nif len({items}) < {size}: skip\nv = {items}\n{items} = []"
 _STATE = (("items", "[]"),)
-_LISTS = Body(_GATHER, _STATE, each="{items_of}({fn}(v))", tail="{items_of}({fn}({items})) if {items} else ()")
-_BATCHES = Body(
-    _GATHER, _STATE, each="{items_of}({fn}({batch}(v)))", tail="{items_of}({fn}({batch}({items}))) if {items} else ()"
+_LACKS = "{size} - len({items})"
+_LISTS = Body(
+    _GATHER, _STATE, each="{items_of}({fn}(v))", lacks=_LACKS, tail="{items_of}({fn}({items})) if {items} else ()"
 )
+_BATCHES = Body(
+    _GATHER, _STATE, each="{items_of}({fn}({batch}(v)))", lacks=_LACKS,
+    tail="{items_of}({fn}({batch}({items}))) if {items} else ()",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

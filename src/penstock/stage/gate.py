@@ -24,7 +24,7 @@ def _nothing() -> int:
 class LoopGate:
     """What a run says to its loops: stop (`over`), no demand (`rested`); and what they know of what is left to read."""
 
-    __slots__ = ("_places", "leave", "left", "over", "rested")
+    __slots__ = ("_places", "leave", "left", "over", "rested", "stands")
 
     def __init__(self) -> None:
         self.over = False
@@ -33,6 +33,8 @@ class LoopGate:
         """Tells whether the source has more, where that is known; it reads nothing and runs no code of a user."""
         self.leave: Callable[[], object] = _nothing
         """What to call when a loop that is fed by signals reads nothing more of them."""
+        self.stands: list[tuple[int, Callable[[], dict[int, int]]]] = []
+        """What tells, for each loop that is fed by signals, how its stages stand, and the number of its first stage."""
         self._places: list[LoopPlace] = []
 
     def place(self, loops: int) -> LoopPlace:
@@ -53,7 +55,7 @@ class LoopGate:
     def let_go(self) -> None:
         """Forget what is read (rule 3.13)."""
         self.left, self.leave = None, _nothing
-        self._places = []
+        self._places, self.stands = [], []
 
     def spent(self) -> bool:
         """Tell whether it is known that no element has to be read to find the end."""

@@ -170,19 +170,11 @@ class CountedRun(PushRun):
             demand, upstream = self._open_demand(), self._upstream
             if self._over or self._last or upstream is None or demand <= 0:
                 return
-            want = self._want(demand, owed)
+            want = self._segment.wanted(demand, owed, self._stands(), first=not self._asked)
             if want <= 0 or self._asked == UNBOUNDED:
                 return
             self._asked = add(self._asked, want)
         upstream.request(want)
-
-    def _want(self, demand: int, owed: int) -> int:
-        segment = self._segment
-        if segment.habits.uncounted and self._asked:
-            return 1 - owed
-        if segment.habits.gathers and owed > 0:
-            return 0  # how many it lacks is known when all have come
-        return segment.demand(demand, self._stands()) - owed
 
     def cancel(self) -> None:
         """End without a signal."""

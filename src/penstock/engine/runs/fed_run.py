@@ -1,11 +1,10 @@
 """fed_run: a run of stages behind a joint, fed by signals instead of by an iterator.
 
 The woven loop iterates over a queue. When the queue is empty the loop says STARVED and rests; the next element wakes
-it where it was. Upstream is asked for what is wanted below and no more: `_outstanding` is what it still owes. A stage
-that only takes so many (`capped`) makes the run ask one by one after its first request, so that `take` never
-over-asks. A stage that makes one element of several (`gathers`) holds an unknown part of what it needs, so the run asks
-again only when nothing is owed any more. Elements of a stage's own that come first (`headed`) are delivered before
-anything is asked, and before a failure that came meanwhile.
+it where it was. Upstream is asked for what is wanted below and no more: `_outstanding` is what it still owes, and the
+loop tells at the gate how its stages stand, so that neither `take` nor `buffer` asks for more than it lacks. Elements
+of a stage's own that come first (`headed`) are delivered before anything is asked, and before a failure that came
+meanwhile.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ class FedRun(DrainRun):
     """The subscriber of a joint and the subscription of what follows it."""
 
     __slots__ = (
-        "_asked", "_capped", "_chunk", "_done", "_error", "_gathers", "_heads", "_left", "_missed", "_outstanding",
-        "_queue", "_upstream", "height",
+        "_asked", "_chunk", "_done", "_error", "_heads", "_left", "_missed", "_outstanding", "_queue", "_upstream",
+        "height",
     )  # fmt: skip
 
     def __init__(self, segment: Segment, subscriber: Subscriber[Any]) -> None:
@@ -47,8 +46,7 @@ class FedRun(DrainRun):
         self._upstream: Subscription | None = None
         self._outstanding = 0
         self._asked = False
-        habits = segment.habits
-        self._capped, self._gathers, self._heads = habits.capped, habits.gathers, habits.headed
+        self._heads = segment.habits.headed
         self._done = self._left = False
         self._missed = False
         self._error: Exception | None = None
@@ -170,7 +168,7 @@ class FedRun(DrainRun):
             if self._missed or self._gate.over or self._queue or self._done:
                 self._missed = False
                 return False
-            want = self._want(self._demand)
+            want = self._want()
             self._outstanding = add(self._outstanding, want)
             self._draining = False
             upstream = self._upstream
@@ -178,14 +176,11 @@ class FedRun(DrainRun):
             upstream.request(want)
         return True
 
-    def _want(self, demand: int) -> int:
-        """Return how much more to ask of upstream for this demand."""
-        if self._capped and self._asked:
-            return 0 if self._outstanding > 0 else 1
-        if self._gathers and self._outstanding > 0:
-            return 0
-        self._asked = True
-        return max(0, self._segment.demand(demand) - max(self._outstanding, 0)) if self._outstanding < UNBOUNDED else 0
+    def _want(self) -> int:
+        """Return how much more to ask of upstream."""
+        stands = {first + index: count for first, tell in self._gate.stands for index, count in tell().items()}
+        first, self._asked = not self._asked, True
+        return max(0, self._segment.wanted(self._demand, max(self._outstanding, 0), stands, first=first))
 
     def _stopped(self) -> None:
         error, self._error = self._error, None

@@ -29,24 +29,6 @@ from penstock.stage import AsyncOpener, Joint, LoopGate, Opener, Source, Stage
 MOST_NESTED = 12
 
 
-def _parts(chain: Chain, start: int, stop: int) -> list[int]:
-    """Return where each of the runs begins that these stages need behind a joint, the last one first.
-
-    A loop that is fed does not tell how its stages stand, so those that count stand in front of it.
-    """
-    whole = chain.segment(start, stop)
-    if len(whole.stages) == 1:
-        return [start]
-    ends = cuts(whole.stages)
-    habits = whole.habits
-    if habits.expands and (habits.gathers or habits.capped):
-        at = next(index for index, stage in enumerate(whole.stages) if stage.body.each is not None)
-        front = chain.segment(start, start + at).habits
-        if at and (front.gathers or front.capped or whole.stages[at].demand(1) > 1):
-            ends = sorted({at, *ends})
-    return [start + end for end in reversed([0, *ends[:-1]])]
-
-
 def _opener_of(source: Source[Any]) -> Opener[Any] | None:
     """Return how to iterate over a source; sources nested too deep are left to signals."""
     pulls = here.pulls
@@ -276,7 +258,7 @@ def _wire(chain: Chain, first: int, subscriber: Subscriber[Any]) -> Subscriber[A
         start = stop
         while start > first and isinstance(steps[start - 1], Stage):
             start -= 1
-        for part in _parts(chain, start, stop):
+        for part in reversed([start, *(start + end for end in cuts(steps[start:stop])[:-1])]):  # type: ignore[arg-type]
             if seen:
                 subscriber = _seen(chain, part, stop, subscriber)
             segment = chain.segment(part, stop)

@@ -147,6 +147,14 @@ class Segment:
                     n += stands[index] - stage.demand(1)
         return n
 
+    def wanted(self, n: int, owed: int, stands: Mapping[int, int], *, first: bool) -> int:
+        """Return how many more elements to ask of upstream, which owes some, when `n` are wanted below."""
+        if self.habits.uncounted and not first:
+            return 1 - owed
+        if self.habits.gathers and owed > 0:
+            return 0  # how many it lacks is known when all have come
+        return self.demand(n, stands) - owed
+
     @property
     def one_loop(self) -> bool:
         """Whether the stages fit into one loop."""

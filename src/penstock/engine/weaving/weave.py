@@ -249,6 +249,11 @@ class Weaver:
     def begin(self) -> None:
         """Write what comes before everything else, once the stages have their variables."""
 
+    def stands(self) -> str:
+        """Return what tells how many elements each stage still takes, or lacks for its next one."""
+        counts = [(index, body.room or body.lacks) for index, body in enumerate(self.bodies)]
+        return f"lambda: {{{', '.join(f'{index}: {self.fill(index, count)}' for index, count in counts if count)}}}"
+
     def source(self) -> None:
         """Write the loop over the source."""
         self.line("async for v in source:" if self.form == "async" else "for v in source:")
@@ -294,6 +299,8 @@ class Weaver:
         for index, body in enumerate(self.bodies):
             for variable, initial in body.state:
                 self.line(f"s{index}_{variable} = {self.fill(index, initial)}", index)
+        if self.form == "fed":
+            self.line(f"gate.stands.append((where[1].first, {self.stands()}))")
         self.begin()
         self.heads()
         ends = self.ends(0)

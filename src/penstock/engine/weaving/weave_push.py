@@ -131,9 +131,7 @@ class PushWeaver(Weaver):
         self.begin()
         self.functions()
         self.function("tails", "", [], self.tails)
-        counts = [(index, body.room or body.lacks) for index, body in enumerate(self.bodies)]
-        stands = [f"{index}: {self.fill(index, count)}" for index, count in counts if count]
-        self.line(f"return push, tails, lambda: {{{', '.join(stands)}}}")
+        self.line(f"return push, tails, {self.stands()}")
         names = "".join(f", {name}" for name in self.fields.values())
         self.lines[0] = f"def run({self.arguments}{names}):"
         return "\n".join(self.lines)
