@@ -60,10 +60,9 @@ class FedRun(DrainRun):
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         """Take the subscription, or refuse a second one."""
-        if not accepts(subscription, self._upstream):
-            return
-        self._upstream = subscription
-        self.start()
+        if accepts(subscription, self._upstream):
+            self._upstream = subscription
+            self.start()
 
     def on_next(self, element: Any, /) -> None:
         """Take one element that was asked for."""
@@ -127,9 +126,7 @@ class FedRun(DrainRun):
             error, self._error = self._error, None
             self._left = True
         too_late(error)
-        if self._upstream is not None and not self._done:
-            self._done = True
-            self._upstream.cancel()
+        self._cancel_upstream()
 
     def _more(self) -> bool:
         """Tell whether upstream may have more."""
@@ -168,19 +165,17 @@ class FedRun(DrainRun):
             if self._missed or self._gate.over or self._queue or self._done:
                 self._missed = False
                 return False
-            want = self._want()
-            self._outstanding = add(self._outstanding, want)
+            told, owed = self._gate.stands, self._outstanding
+            stands = {start + index: count for start, tell in told for index, count in tell().items()} if told else {}
+            want = self._segment.wanted(self._demand, owed if owed > 0 else 0, stands, first=not self._asked)
+            self._asked = True
+            if want > 0:
+                self._outstanding = add(owed, want)
             self._draining = False
             upstream = self._upstream
-        if want and upstream is not None:
+        if want > 0 and upstream is not None:
             upstream.request(want)
         return True
-
-    def _want(self) -> int:
-        """Return how much more to ask of upstream."""
-        stands = {first + index: count for first, tell in self._gate.stands for index, count in tell().items()}
-        first, self._asked = not self._asked, True
-        return max(0, self._segment.wanted(self._demand, max(self._outstanding, 0), stands, first=first))
 
     def _stopped(self) -> None:
         error, self._error = self._error, None
@@ -191,8 +186,13 @@ class FedRun(DrainRun):
         self._queue.clear()
         self._chunk = iter(())  # it keeps its elements until it is used up
         try:
-            if self._upstream is not None and not self._done:
-                self._upstream.cancel()
+            self._cancel_upstream()
         finally:
             subscriber = super()._let_go()
         return subscriber
+
+    def _cancel_upstream(self) -> None:
+        """Cancel upstream, unless it has ended."""
+        done, self._done = self._done, True
+        if self._upstream is not None and not done:
+            self._upstream.cancel()

@@ -149,9 +149,10 @@ class Segment:
 
     def wanted(self, n: int, owed: int, stands: Mapping[int, int], *, first: bool) -> int:
         """Return how many more elements to ask of upstream, which owes some, when `n` are wanted below."""
-        if self.habits.uncounted and not first:
+        habits = self._habits or self.habits  # at every request: looking costs less than calling
+        if habits.uncounted and not first:
             return 1 - owed
-        if self.habits.gathers and owed > 0:
+        if habits.gathers and owed > 0:
             return 0  # how many it lacks is known when all have come
         return self.demand(n, stands) - owed
 

@@ -299,7 +299,7 @@ class Weaver:
         for index, body in enumerate(self.bodies):
             for variable, initial in body.state:
                 self.line(f"s{index}_{variable} = {self.fill(index, initial)}", index)
-        if self.form == "fed":
+        if self.form == "fed" and any(body.room or body.lacks for body in self.bodies):
             self.line(f"gate.stands.append((where[1].first, {self.stands()}))")
         self.begin()
         self.heads()
