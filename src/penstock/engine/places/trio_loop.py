@@ -68,33 +68,24 @@ def _calls_here() -> _Calls:
 
 
 class TrioFuture:
-    """The future that one task waits for."""
+    """The future that one task waits for: an event, by the names of asyncio."""
 
-    __slots__ = ("_done", "_task")
+    __slots__ = ("_event",)
 
     def __init__(self) -> None:
-        self._done = False
-        self._task: trio.lowlevel.Task | None = None
+        self._event = trio.Event()
 
     def done(self) -> bool:
         """Tell whether it was set."""
-        return self._done
+        return self._event.is_set()
 
     def set_result(self, result: None, /) -> None:
         """Let the task go on."""
-        self._done = True
-        task, self._task = self._task, None
-        if task is not None:
-            trio.lowlevel.reschedule(task)
+        self._event.set()
 
     def __await__(self) -> Generator[Any, None, None]:
-        if not self._done:
-            self._task = trio.lowlevel.current_task()
-            yield from trio.lowlevel.wait_task_rescheduled(self._give_up).__await__()  # noqa: ASYNC105  it is, here
-
-    def _give_up(self, _: object) -> trio.lowlevel.Abort:
-        self._task = None
-        return trio.lowlevel.Abort.SUCCEEDED
+        if not self._event.is_set():  # else there is nothing to wait for, and no checkpoint
+            yield from self._event.wait().__await__()
 
 
 class TrioTask:
