@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeGuard
@@ -126,22 +126,15 @@ def cuts(stages: Sequence[Stage[Any, Any]]) -> list[int]:
 
 def inner_chains(source: Source[Any]) -> list[Chain]:
     """Return the chains that a source holds in its fields."""
-    if not dataclasses.is_dataclass(source):
-        return []
-    values = [getattr(source, field.name) for field in dataclasses.fields(source)]
-    rows = [value if isinstance(value, tuple) else (value,) for value in values]
-    return [item for row in rows for item in row if _is_chain(item)]
+    return [item for _, row in _rows(source) for item in row if _is_chain(item)]
 
 
 def with_other_chains(source: Source[Any], other: Callable[[Chain], Chain], /, **changes: object) -> Source[Any]:
     """Return a source with others in the place of the chains in its fields, and further changes; itself if none."""
-    fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(source) if dataclasses.is_dataclass(source) else ()
-    for field in fields:
-        value = getattr(source, field.name)
-        row = value if isinstance(value, tuple) else (value,)
+    for field, row in _rows(source):
         if field.init and any(_is_chain(item) for item in row):
             others = tuple([other(item) if _is_chain(item) else item for item in row])
-            changes[field.name] = others if isinstance(value, tuple) else others[0]
+            changes[field.name] = others if row is getattr(source, field.name) else others[0]
     return dataclasses.replace(source, **changes) if changes else source  # type: ignore[type-var]
 
 
@@ -159,10 +152,8 @@ class Composed:
 def _held(source: Source[Any], *, parts: bool = False) -> list[Chain]:
     """Return the chains that a source holds, those of streams and sinks included, and those of their parts."""
     found: list[Chain] = []
-    fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(source) if dataclasses.is_dataclass(source) else ()
-    for field in fields:
-        value = getattr(source, field.name)
-        items = list(value if type(value) is tuple else (value,))
+    for _, row in _rows(source):
+        items = list(row)
         for item in items:
             composed = issubclass(type(item), Composed)
             chain = item._chain if composed else item
@@ -171,6 +162,13 @@ def _held(source: Source[Any], *, parts: bool = False) -> list[Chain]:
             if parts and composed:
                 items.extend(item._parts)
     return found
+
+
+def _rows(source: Source[Any]) -> Iterator[tuple[dataclasses.Field[Any], tuple[Any, ...]]]:
+    """Return each field of a source with the items of its tuple, or with its one value."""
+    for field in dataclasses.fields(source) if dataclasses.is_dataclass(source) else ():
+        value = getattr(source, field.name)
+        yield field, value if type(value) is tuple else (value,)
 
 
 def _is_chain(item: object) -> TypeGuard[Chain]:
