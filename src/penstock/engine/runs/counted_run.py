@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.engine.grounds.cold_paths import too_late
-from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.runs.drain import DrainRun
 from penstock.engine.runs.pushed_run import PushRun
 from penstock.engine.weaving.segment import Segment
@@ -55,15 +54,10 @@ class CountedRun(PushRun):
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         """Take the subscription; a stage that takes no element needs no request to end."""
-        if self._last:
-            element_or_raise(subscription, "on_subscribe")
-            subscription.cancel()  # rule 2.5
-            return
         super().on_subscribe(subscription)
         if self._segment.never_asks and self._upstream is subscription:
             self.last()
-            self._leave()
-            self._finish()
+            self._go_on()
 
     def _begin(self) -> None:
         if not self._segment.habits.calls:  # a user's function is not called before the first request
@@ -88,10 +82,7 @@ class CountedRun(PushRun):
             if not returned:
                 self._interrupted()
         self._begun = True
-        if self._last:
-            self._finish()
-        else:
-            self._ask()
+        self._go_on()
 
     def last(self) -> None:
         """Be told by a stage that nothing more is read of upstream."""
@@ -122,8 +113,8 @@ class CountedRun(PushRun):
         """Pass the end on, after what the stages have made of all elements."""
         if self._last:
             return
-        self.last()
         self._upstream = None
+        self.last()
         if self._begun:
             self._finish()
         else:
@@ -178,13 +169,9 @@ class CountedRun(PushRun):
 
     def cancel(self) -> None:
         """End without a signal."""
-        with self._lock:
-            tail = self._tail
-        if tail is None:
-            super().cancel()  # which does nothing if a tail has come meanwhile
-            tail = self._tail
-        if tail is not None:
-            tail.cancel()
+        super().cancel()  # which does nothing if there is a tail
+        if self._tail is not None:
+            self._tail.cancel()
 
     def _refuse(self, error: Exception) -> None:
         super()._refuse(error)

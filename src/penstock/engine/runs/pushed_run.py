@@ -64,7 +64,7 @@ class PushRun(Part):
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         """Take the subscription, or refuse a second one."""
-        if not accepts(subscription, self._upstream, closed=self._over):
+        if not accepts(subscription, self._upstream, closed=self._over or self._last):
             return
         self._upstream = subscription
         subscriber, failure = self._subscriber, None
