@@ -166,7 +166,8 @@ def _held(source: Source[Any], *, parts: bool = False) -> list[Chain]:
 
 def _rows(source: Source[Any]) -> Iterator[tuple[dataclasses.Field[Any], tuple[Any, ...]]]:
     """Return each field of a source with the items of its tuple, or with its one value."""
-    for field in dataclasses.fields(source) if dataclasses.is_dataclass(source) else ():
+    fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(source) if dataclasses.is_dataclass(source) else ()
+    for field in fields:
         value = getattr(source, field.name)
         yield field, value if type(value) is tuple else (value,)
 
