@@ -277,3 +277,23 @@ def test_a_timer_that_was_called_off_is_not_called_when_the_loop_ends() -> None:
     clock = asyncio.run(main())
     assert not called
     assert clock.now() > 0
+
+
+def test_a_loop_that_is_closed_with_an_async_for_under_way_lets_go_of_what_it_takes_from() -> None:
+    cancelled = threading.Event()
+    subject = Stream[int].subject()  # which would hold the loop for as long as it is there
+
+    async def visit() -> None:
+        async for _ in subject.do_finally(cancelled.set).merge(Stream.never()):
+            pass
+
+    async def begun() -> None:
+        tasks.append(asyncio.create_task(visit()))
+        await asyncio.sleep(0)
+
+    tasks: list[asyncio.Task[None]] = []
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda *_: None)  # asyncio tells it of a task that has not ended
+    loop.run_until_complete(begun())
+    loop.close()
+    assert cancelled.wait(WAIT)

@@ -260,6 +260,7 @@ async def _await_for(chain: Chain, window: int) -> AsyncIterator[Any]:
     if loop is None:
         raise RuntimeError("async for: no event loop is running here to wait on")
     inbox = _AsyncForInbox(window, loop)
+    unwatch = loop.watch(inbox.leave)
     try:
         with spawning(inbox.tasks), untold():
             connect(chain, inbox)
@@ -270,6 +271,7 @@ async def _await_for(chain: Chain, window: int) -> AsyncIterator[Any]:
             if inbox.over():
                 return
     finally:
+        unwatch()
         inbox.leave()
         if inbox.tasks and not loop.closed:  # where it is closed, nothing can be awaited any more
             await loop.ended(inbox.tasks)  # leaving the loop means that what it started is over

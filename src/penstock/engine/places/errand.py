@@ -10,6 +10,7 @@ from __future__ import annotations
 import _thread
 import sys
 from collections.abc import Callable
+from contextvars import Context
 from functools import partial
 from typing import TYPE_CHECKING
 from weakref import ref
@@ -64,6 +65,13 @@ def send(submit: Callable[[Callable[[], None]], object], task: Call, lost: Call)
             errand.forget()
 
 
+def put_to(loop: asyncio.AbstractEventLoop, task: Call, context: Context | None = None) -> None:
+    """Have a loop of asyncio call a task, from another thread; raise if the loop is closed."""
+    handle = loop.call_soon_threadsafe(task, context=context)
+    if loop.is_closed():  # perhaps behind asyncio's own look: then it would hold the task for ever and not call it
+        handle.cancel()
+
+
 def watched(loop: asyncio.AbstractEventLoop, lost: Call) -> Call:
     """Call `lost` if a loop is closed and its tasks are left as they are; return what calls that off, on its thread."""
     errand = Errand(bool, lost)
@@ -83,4 +91,4 @@ def place_ended() -> RuntimeError:
     return RuntimeError("the event loop or executor that a stream runs on let go of a task and ended before the stream")
 
 
-__all__ = ["Errand", "place_ended", "send", "watched"]
+__all__ = ["Errand", "place_ended", "put_to", "send", "watched"]

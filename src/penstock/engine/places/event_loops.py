@@ -15,7 +15,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from penstock.engine.places.errand import watched
+from penstock.engine.places.errand import put_to, watched
 from penstock.engine.places.home_loop import HOME, HomeLoop, OwnHome
 from penstock.engine.places.loop_end import wind_up
 from penstock.engine.places.noting import (
@@ -220,7 +220,7 @@ class AsyncioLoop:
             if threading.get_ident() == self._thread:
                 self.loop.call_soon(fn, context=self._context)
             else:
-                self.loop.call_soon_threadsafe(fn, context=self._context)
+                put_to(self.loop, fn, self._context)
         except RuntimeError:
             # The loop was closed this moment: its owner has ended everything on it. Who asks later looks before.
             if not self.loop.is_closed():
@@ -308,7 +308,7 @@ class _OwnLoop:
             if self._leases:
                 return
             self._loop = self._thread = None
-        loop.call_soon_threadsafe(loop.stop)
+        lease.call(loop.stop)  # unless a SystemExit has ended it meanwhile
 
     def lost(self, loop: asyncio.AbstractEventLoop) -> None:
         """Forget a loop that has ended, by `release` or in another way."""

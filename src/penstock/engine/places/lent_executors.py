@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from penstock.engine.places.errand import put_to
 from penstock.engine.places.executors import Executor, LoopWorker, SerialWorker, Task, Worker
 from penstock.engine.places.threads import started
 
@@ -75,4 +76,4 @@ class GivenLoop:
 
     def worker(self) -> Worker:
         """Return a worker on this loop."""
-        return LoopWorker(self.loop.call_soon_threadsafe, int)  # it stays its owner's to close
+        return LoopWorker(partial(put_to, self.loop), int)  # it stays its owner's to close

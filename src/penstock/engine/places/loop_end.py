@@ -30,7 +30,8 @@ def wind_up(loop: asyncio.AbstractEventLoop) -> None:
             task.cancel()
         ending = loop.create_task(end())
         while not ending.done():
-            with suppress(KeyboardInterrupt, SystemExit):  # each of another task or call stops the loop once more
+            # Each SystemExit of another task or call stops the loop once more, as does a `stop` that was on its way.
+            with suppress(KeyboardInterrupt, SystemExit, RuntimeError):
                 loop.run_until_complete(ending)
     finally:
         asyncio.set_event_loop(None)
