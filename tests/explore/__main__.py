@@ -14,10 +14,13 @@ ROOT = Path(__file__).parents[2]
 def main() -> int:
     """Put points into the engine, then explore it."""
     sys.path.insert(0, str(ROOT / "src"))
-    points.install(ROOT / "src", ROOT / "tests" / "explore" / "planted.py")
-    gc.set_threshold(20_000, 20, 50)  # a run leaves little behind, and it is looked for often enough
+    points.install(ROOT / "src", *(ROOT / "tests" / "explore").glob("planted*.py"))
+    from tests.explore import loops
     from tests.explore.command import explore
 
+    loops.install()
+    gc.disable()  # `on_loops.collect` says when
+    gc.freeze()
     return explore(sys.argv[1:])
 
 

@@ -275,8 +275,12 @@ class Bench:
         self.faults: list[str] = []
         self.errors: set[str] = {"ValueError"}  # of an illegal request
         """Failures that are no fault of the part."""
+        self.drops: tuple[str, ...] = ()
+        """Of which drops a failure is no fault of the part, whatever is called."""
         self.results: list[str] = []
         self.quiet = False
+        self.exits = False
+        """Whether something ends a thread of the part by a SystemExit."""
         self.outlives = False
         """Whether what feeds the part goes on when nobody takes."""
         self.clock: VirtualClock | None = None
@@ -300,11 +304,15 @@ class Bench:
     ) -> Stream[Any]:
         """Return a stream driven by hand."""
         feed = Feed(self, name, total, eager, make)
-        self.feeds.append(feed)
-        if calls and not eager:
-            for call in ("next", "complete", "error", "fails"):
-                self.calls.setdefault(f"{name}.{call}", (name, lambda call=call: self._feed(name, call)))  # type: ignore[misc]
+        self.feeding(feed, calls=calls and not eager)
         return Stream(Chain(Fed(feed)))
+
+    def feeding(self, feed: Feed, *, calls: bool = True) -> None:
+        """Add a feed, and the calls that let it signal."""
+        self.feeds.append(feed)
+        name = feed.name
+        for call in ("next", "complete", "error", "fails") if calls else ():
+            self.calls.setdefault(f"{name}.{call}", (name, lambda call=call: self._feed(name, call)))  # type: ignore[misc]
 
     def _feed(self, name: str, call: str) -> None:
         """Let the first feed of a name do something that has not ended: inner streams share one."""

@@ -13,7 +13,8 @@ from itertools import islice, repeat
 from time import monotonic
 
 from tests.explore import kept
-from tests.explore.parts import PARTS, Part, planted
+from tests.explore.all_parts import PARTS, planted
+from tests.explore.part import Part
 from tests.explore.search import Search, Violation, scenarios, stops_of, triples
 
 PER_TRIPLE = 50
@@ -59,7 +60,7 @@ def explore(arguments: Sequence[str]) -> int:
     parser.add_argument("--share", metavar="I/N", help="run a fixed small share: the Ith of N")
     parser.add_argument("--kept", action="store_true", help="run the schedules again that have failed before")
     parser.add_argument("--keep", action="store_true", help="keep the schedules that fail")
-    parser.add_argument("--planted", metavar="CLASS", action="append", help="an outlet with a fault (planted.py)")
+    parser.add_argument("--planted", metavar="CLASS", action="append", help="what has a fault (planted*.py)")
     parser.add_argument("--list", action="store_true", help="list the parts")
     options = parser.parse_args(arguments)
     if options.list:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.explore.parts import PARTS
+from tests.explore.all_parts import PARTS
 from tests.explore.search import Scenario, Search, Violation, read_schedule
 
 FOLDER = Path(__file__).parent / "kept"

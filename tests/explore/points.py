@@ -36,6 +36,8 @@ LOOKED_AT = frozenset(
 BOUND = frozenset({"append", "take", "put", "popleft", "extend"})
 CONTAINERS = (deque, list, dict, set, bytearray)
 SHARED = (threads.Lock, threads.Condition, threads.Event, threads.SimpleQueue)
+THREADS = frozenset({"_thread", "threading", "queue", "time"})
+"""Modules for which `threads` stands."""
 MAKERS = frozenset({"deque", "list", "dict", "set"})
 PACKAGES = (
     "penstock.engine", "penstock.operators", "penstock.stage", "penstock.run.valve", "penstock.run.carrying.entrance",
@@ -43,7 +45,7 @@ PACKAGES = (
     "penstock.connectors.reading_run",
     "tests.explore.planted",
 )  # fmt: skip
-LEFT_OUT = tuple(f"penstock.engine.places.{name}" for name in ("event_loops", "trio_loop", "loop_clock"))
+LEFT_OUT = ("penstock.engine.places.trio_loop",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ def names() -> list[str]:
     return scheduler.place_names
 
 
-def touched(thing: Any, place: int) -> tuple[int, str] | None:
+def touched(thing: Any, place: int) -> scheduler.Touched:
     """Return what is touched at a point: an object and its attribute, or None if no thread can see it."""
     attribute = places[place].attribute
     if attribute:
@@ -136,6 +138,8 @@ class _Points(ast.NodeTransformer):
     # Where we are.
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        if any(_word(each) in {"threading.local", "local"} for each in node.bases):
+            return node  # no other thread sees it, and a thread that is used again does not make it anew
         self._within.append(node.name)
         node.body = [self.visit(each) for each in node.body]
         self._within.pop()
@@ -312,7 +316,7 @@ class _Points(ast.NodeTransformer):
     # Threads are ours.
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
-        if node.module in {"threading", "queue", "time"}:
+        if node.module in THREADS:
             node.module = "tests.explore.threads"
         return node
 
@@ -320,7 +324,7 @@ class _Points(ast.NodeTransformer):
         return [self._imported(alias, node) for alias in node.names]
 
     def _imported(self, alias: ast.alias, node: ast.Import) -> ast.stmt:
-        if alias.name in {"threading", "queue", "time"}:
+        if alias.name in THREADS:
             name = alias.asname or alias.name
             made: ast.stmt = ast.ImportFrom("tests.explore", [ast.alias("threads", name)], 0)
         else:
@@ -401,4 +405,5 @@ def noting(on: bool) -> None:
     if getattr(builtins, "__point__", None) is not wanted:  # every change costs all who have looked it up
         builtins.__point__ = wanted  # type: ignore[attr-defined]
     if on:
+        scheduler.touched = touched
         names()

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Protocol
 
 LIMIT = 20_000
@@ -50,9 +51,16 @@ class Task:
     gate: Any = None
     started_at: int = -1
     held: list[object] = field(default_factory=list)
+    ident: int = field(default_factory=lambda: next(idents))
+    """What stands for the identity of its thread."""
+    keeps_thread: bool = False
+    """Whether nothing else may run on its thread afterwards, since it has left something there."""
 
 
-Passed = tuple[int, int, object, tuple[object, ...], tuple[int, ...]]
+idents = count(1)
+Touched = tuple[int, str] | None
+"""An object, by its number, and its attribute; None if no other thread can see it."""
+Passed = tuple[int, int, Touched, tuple[object, ...], tuple[int, ...]]
 """A point that was passed: the task, the place, what is touched, the locks held, and who else could have gone on."""
 
 
@@ -63,6 +71,8 @@ left = LIMIT
 turns: list[tuple[int, int | None]] = []
 aborting: str | None = None
 log: list[Passed] | None = None
+things: list[object] | None = []
+"""What was touched, kept so that no number stands for two; None where it matters when something is let go of."""
 steps = 0
 """The order in which calls begin and cancels return."""
 _idle: list[_Worker] = []
@@ -83,9 +93,13 @@ class _Worker:
             task = tasks[self.index]
             _run(task)
             task.gate = None
-            _idle.append(self)
-            _resume(_choose())
+            ends = task.keeps_thread
+            if not ends:
+                _idle.append(self)
             del task
+            _resume(_choose())
+            if ends:
+                return
 
 
 def _run(task: Task) -> None:
@@ -155,12 +169,22 @@ def point(thing: Any, place: int = 0) -> Any:
     return thing
 
 
+def _untouched(_: object, __: int) -> Touched:
+    return None
+
+
+touched: Callable[[Any, int], Touched] = _untouched
+"""What tells what is touched at a point; `points` says it."""
+
+
 def noting_point(thing: Any, place: int = 0) -> Any:
     """Be passed, and note by whom and what is touched."""
     global left
     if log is not None:
         held = tasks[current].held
-        log.append((current, place, thing, tuple(held) if held else (), _others()))
+        log.append((current, place, touched(thing, place), tuple(held) if held else (), _others()))
+        if things is not None:
+            things.append(thing)
         if by_place is not None:
             _turn_by_place()
     left -= 1
@@ -245,14 +269,18 @@ class _Quiet:
         return True
 
 
-def spawn(call: Callable[[], object], name: str) -> None:
+def spawn(call: Callable[[], object], name: str) -> Task:
     """Add a task that the code under test has started."""
-    tasks.append(Task(call, name, rank=float(len(tasks)), spawned=True))
+    task = Task(call, name, rank=float(len(tasks)), spawned=True)
+    tasks.append(task)
+    return task
 
 
 def open_run() -> None:
     """Begin anew, with the calling thread as the first task."""
-    global current, left, aborting, log, steps, by_place
+    global current, left, aborting, log, steps, by_place, idents, things
+    things = []
+    idents = count(1)
     gate = _thread.allocate_lock()
     gate.acquire()
     tasks[:] = [Task(_nothing, "main", rank=1e9, begun=True, gate=gate)]
@@ -282,7 +310,7 @@ def run(
     # The first task stands for the main thread, whichever call that is; `translated` says who is where.
     order = list(range(len(calls)))
     order[0], order[first] = order[first], order[0]
-    mine[0].gate, mine[0].begun = main.gate, True
+    mine[0].gate, mine[0].begun, mine[0].ident = main.gate, True, main.ident
     tasks[:] = [*mine, *spawned]
     for index, task in enumerate(spawned):
         task.rank = 100.0 + index
@@ -309,7 +337,7 @@ def run(
 def _finish(mine: list[Task]) -> None:
     """Let all others go on until none can."""
     global left, tasks
-    rest = Task(_nothing, "main", rank=1e9, begun=True, gate=mine[0].gate)
+    rest = Task(_nothing, "main", rank=1e9, begun=True, gate=mine[0].gate, ident=mine[0].ident)
     # The main thread waits as a task that is chosen last of all.
     tasks[0] = rest
     settle()

@@ -15,20 +15,35 @@ PLANTED = {
     "Raising": ("a.next|down.cancel", "a.next raised IndexError('pop from an empty deque')"),
 }
 
+PLANTED_TASKS = {
+    "FromElsewhere": ("down.cancel|down.cancel", "a is not let go"),
+    "ForgottenDemand": ("a.next|down.ask", "it rests as no order of calls leaves it"),
+    "TwoTasks": ("down.ask|down.ask", "it rests as no order of calls leaves it"),
+    "EndedUntold": ("tasks.cancel|down.ask", "down: no end came"),
+}
+
 pytestmark = pytest.mark.timeout(600)  # it is all work and no waiting: on a busy machine it takes longer
 
 
 def test_finds_planted_faults_and_shows_them_again_and_finds_nothing_else() -> None:
     """One test, so that the engine is imported once."""
-    planted = [f"--planted={fault}" for fault in (*PLANTED, "Sound")]
-    status, text = output(*planted, *(f"--calls={calls}" for calls, _ in PLANTED.values()))
+    _finds(PLANTED, "Sound")
+
+
+def test_finds_faults_that_were_planted_on_an_event_loop() -> None:
+    _finds(PLANTED_TASKS, "SoundTask")
+
+
+def _finds(faults: dict[str, tuple[str, str]], sound: str) -> None:
+    planted = [f"--planted={fault}" for fault in (*faults, sound)]
+    status, text = output(*planted, *(f"--calls={calls}" for calls, _ in faults.values()))
     assert status == 1, text
-    for fault, (calls, what) in PLANTED.items():
+    for fault, (calls, what) in faults.items():
         found = rf"  {fault}: .* then {re.escape(calls.replace('|', ' | '))}\n    {re.escape(what)}"
         assert re.search(found, text), text
         assert f"again: {fault}: yes" in text
     assert ": no\n" not in text
-    assert re.search(r"^Sound .* 0 violations$", text, re.MULTILINE), text
+    assert re.search(rf"^{sound} .* 0 violations$", text, re.MULTILINE), text
 
 
 def test_random_schedules_find_a_planted_fault() -> None:

@@ -13,11 +13,15 @@ from typing import Any
 from tests.explore import scheduler
 
 local = threading.local
-get_ident = threading.get_ident
 current_thread = threading.current_thread
 main_thread = threading.main_thread
 TIMEOUT_MAX = threading.TIMEOUT_MAX
 now = 1000.0
+
+
+def get_ident() -> int:
+    """Return what stands for the identity of the thread that runs."""
+    return scheduler.tasks[scheduler.current].ident
 
 
 def monotonic() -> float:
@@ -227,9 +231,10 @@ class Thread:
         self.daemon = daemon
         self._target, self._args, self._kwargs = target, tuple(args), dict(kwargs or {})
         self._over = Event()
+        self.ident: int | None = None
 
     def start(self) -> None:
-        scheduler.spawn(self._run, self.name)
+        self.ident = scheduler.spawn(self._run, self.name).ident
 
     def _run(self) -> None:
         try:
@@ -243,3 +248,8 @@ class Thread:
 
     def join(self, timeout: float | None = None) -> None:
         self._over.wait(timeout)
+
+
+def start_new_thread(work: Callable[..., object], args: tuple[Any, ...] = ()) -> None:
+    """Run something on a thread that the scheduler knows."""
+    scheduler.spawn(lambda: work(*args), "thread")
