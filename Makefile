@@ -36,6 +36,10 @@ fast: $(VENV)/installed-test ## Run the tests that need no Spark
 	@scripts/ensure-servers
 	$(BIN)/python -m pytest --ignore tests/spark --numprocesses auto --dist worksteal $(ARGS)
 
+.PHONY: free-threaded
+free-threaded: ## Run the engine's tests on a free-threaded Python, its GIL off (PYTHON=python3.14t)
+	scripts/test-free-threaded $(or $(PYTHON),$$(scripts/free-threaded-python)) .venv-free-threaded $(ARGS)
+
 .PHONY: spark
 spark: $(VENV)/installed-test ## Run the tests that need Spark
 	@scripts/ensure-java

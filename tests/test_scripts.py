@@ -81,6 +81,7 @@ check: ; @{check}
 test: ; @echo tested
 fast: ; @echo fast $(VENV) $(ARGS)
 docs: ; @echo docs
+free-threaded: ; @echo free-threaded $(PYTHON)
 spark-versions: ; @{oldest}
 """
 
@@ -99,12 +100,14 @@ def test_every_part_of_ci_runs_and_one_that_fails_is_seen(tmp_path: Path, check:
         (tmp_path / folder).mkdir()
     shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci")
     program(tmp_path / "scripts" / "newer-python", f"echo {sys.executable}")
+    program(tmp_path / "scripts" / "free-threaded-python", "echo python3.14t")
     (tmp_path / "Makefile").write_text(MADE.format(check=check, oldest=oldest), encoding="utf-8")
     done = run(tmp_path / ".ci" / "run")
     assert done.returncode == status, done.stdout + done.stderr
-    assert [line for line in done.stdout.splitlines() if line.startswith(("tested", "fast"))] == [
+    assert [line for line in done.stdout.splitlines() if line.startswith(("tested", "fast", "free"))] == [
         "tested",
         f"fast .venv-{sys.version_info[0]}.{sys.version_info[1]} tests/engine tests/operators tests/stage",
+        "free-threaded python3.14t",
     ]
     assert done.stdout.count(": failed after ") == 2 * status - done.stdout.count("before its end")
     assert ("== all passed, after " in done.stdout) is (status == 0)
@@ -135,6 +138,23 @@ def test_a_python_of_pyenv_is_found_behind_a_shim_that_does_nothing(tmp_path: Pa
     (tmp_path / "3.13.10" / "bin").mkdir(parents=True)
     newest = pretender(tmp_path / "3.13.10" / "bin" / "python", "3.13")
     assert run("scripts/newer-python", old, path=tmp_path).stdout == f"{newest}\n"
+
+
+def test_a_free_threaded_python_is_one_whose_gil_is_off(tmp_path: Path) -> None:
+    def free(name: str, enabled: str) -> Path:
+        text = (
+            f"exec {sys.executable} -c 'import sys; sys._is_gil_enabled = lambda: {enabled}; exec(sys.argv[1])' \"$2\""
+        )
+        return program(tmp_path / name, text)
+
+    program(tmp_path / "python3.14t", "exit 127")  # whatever else the machine has
+    free("python3.13t", "True")
+    program(tmp_path / "pyenv", "exit 0")
+    assert run("scripts/free-threaded-python", path=tmp_path).stdout == ""
+    free("python3.13t", "False")
+    assert run("scripts/free-threaded-python", path=tmp_path).stdout == "python3.13t\n"
+    free("python3.14t", "False")
+    assert run("scripts/free-threaded-python", path=tmp_path).stdout == "python3.14t\n"
 
 
 def test_browser_that_is_there_is_left_alone(tmp_path: Path) -> None:

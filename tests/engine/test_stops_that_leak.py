@@ -9,6 +9,7 @@ import pytest
 
 from penstock import Stream
 from tests.engine.parts import FORMS, Items, ended, in_thread
+from tests.engine.watch import PATIENCE
 
 Make = Callable[[Stream[int], Callable[..., Any]], Stream[Any]]
 
@@ -83,6 +84,7 @@ def test_a_stage_fails(operator: str, form: str, kind: str) -> None:
     probe = ended(STAGES[operator](FORMS[form](items), leaking(kind)))
     assert probe.error is not None
     check(probe.error, operator, kind)
+    assert items.was_closed.wait(PATIENCE)  # on the thread of its loop, perhaps after the end was told on another
     assert items.closed == 1
 
 

@@ -10,14 +10,18 @@ from typing import Any
 
 from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.grounds.upstream import Queued
+from penstock.engine.places.threads import AT_ONCE
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect, pull
 from penstock.engine.weaving.segment import close
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Opener, Source
 
-_KNOWN = frozenset(map(type, (iter(range(0)), iter(()), iter(b""))))
-"""Iterators over what never changes; they know how much is left, and can be told to be at the end."""
+_KNOWN = frozenset(map(type, () if AT_ONCE else (iter(range(0)), iter(()), iter(b""))))
+"""Iterators over what never changes; they know how much is left, and can be told to be at the end.
+
+They are told by another thread than the one that reads them, so there are none where threads run at the same time.
+"""
 
 
 class Valve:

@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.grounds.seat import FailureWord, Seat
+from penstock.engine.words.queued import take_all
 from penstock.errors import OverflowedError, PenstockError
 from penstock.spec.interfaces import Subscriber
 
@@ -43,8 +44,7 @@ class Branch(Seat):
 
     def emptied(self) -> list[Any]:
         """Be left, and hold nothing any more; return what it held."""
-        rest = list(self.queue)
-        self.queue.clear()
+        rest = take_all(self.queue)
         self.left, self.held = True, 0
         return rest
 

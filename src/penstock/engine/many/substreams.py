@@ -29,6 +29,7 @@ from penstock.engine.many.branch import Branch, Drops, refuse, stalled, untold
 from penstock.engine.places.clocks import Clock
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.part import height_of
+from penstock.engine.words.queued import take_all
 from penstock.spec.interfaces import Subscriber, Subscription
 
 
@@ -299,8 +300,7 @@ class Trunk(Upstream):
 
     def _closed(self, branch: Branch) -> None:
         with self.lock:
-            rest = list(branch.queue)
-            branch.queue.clear()
+            rest = take_all(branch.queue)
             heir = self._heir_of(branch, rest)
             self._held -= branch.held
             branch.emptied()

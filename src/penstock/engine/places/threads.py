@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from functools import partial
 
 Work = Callable[[], None]
+
+AT_ONCE = not getattr(sys, "_is_gil_enabled", lambda: True)()
+"""Whether threads run at the same time: on a free-threaded build, unless its GIL is on."""
 
 
 def started(work: Work, name: str) -> threading.Thread:

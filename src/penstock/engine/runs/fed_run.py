@@ -21,6 +21,7 @@ from penstock.engine.runs.drain import DrainRun
 from penstock.engine.weaving.segment import STARVED, Segment
 from penstock.engine.words.demand import UNBOUNDED, add
 from penstock.engine.words.part import height_of
+from penstock.engine.words.queued import look
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import LoopGate
 
@@ -53,10 +54,7 @@ class FedRun(DrainRun):
 
     def pending(self) -> int:
         """Return how many elements wait to go into the loop; those who listen read it from any thread."""
-        try:
-            return sum(map(len, self._queue)) + length_hint(self._chunk)
-        except RuntimeError:  # another thread queued meanwhile
-            return 0
+        return sum(map(len, look(self._queue))) + length_hint(self._chunk)
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         """Take the subscription, or refuse a second one."""

@@ -60,9 +60,12 @@ def _ticked(tally: repeat[bool]) -> int:
 def _counted(source: Any) -> tuple[Iterator[Any], Callable[[], int]]:
     """Return an iterator and what tells how many of its items were taken; it is asked rarely, so that may be slow."""
     kind = type(source)
-    if kind is _RANGE or kind is _TUPLE:
+    if kind is _RANGE:
         size = length_hint(source)
         return source, lambda: size - length_hint(source)
+    if kind is _TUPLE:
+        row = source.__reduce__()[1][0]  # kept: the loop may let go of it while another thread reads how far it is
+        return source, lambda: len(row) - length_hint(source)
     if kind is _LIST:
         items = source.__reduce__()[1][0]
         return source, lambda: _place_in(items, source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from penstock.engine.words.queued import look
 from penstock.pull.ground.arguments import function_given
 from penstock.pull.ground.desk import Confirm, Desk
 from penstock.pull.ground.protocol import Done, End, told
@@ -25,7 +26,7 @@ class Pushable(PullSource[T]):
     @property
     def buffer(self) -> tuple[T, ...]:
         """Return what was pushed and not yet read."""
-        return tuple(self._desk.ready)
+        return tuple(look(self._desk.ready))
 
     def push(self, value: T) -> None:
         """Add a value; after the end or an abort it is ignored."""

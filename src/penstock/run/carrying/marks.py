@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Any, ClassVar, Protocol
 
 from penstock.engine.words.dropped import drop
+from penstock.engine.words.queued import look
 from penstock.stage import Body, Gives, Sight, Stage
 
 OFTEN = 0.01
@@ -119,7 +120,7 @@ class SourceMarks:
     @property
     def keeper(self) -> str:
         """Return a step that keeps elements, if one does."""
-        return self._keeper if any(mark.held for mark in tuple(self._marks)) else ""
+        return self._keeper if any(mark.held for mark in look(self._marks)) else ""
 
     def standing(self) -> tuple[int, int, int]:
         """Return something that is another when anything has come or has been done."""
@@ -199,7 +200,7 @@ class SourceMarks:
     def under_way(self) -> tuple[list[SourceMark], Any]:
         """Return the marks of elements that are not done, in the source's order, and the position before them."""
         with self._lock:
-            return list(self._marks), self.reached
+            return look(self._marks), self.reached
 
     def _clear(self) -> bool:
         marks = self._marks
