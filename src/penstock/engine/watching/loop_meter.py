@@ -20,7 +20,7 @@ TICKS = 1 << 60
 """More than any tally will ever count."""
 
 
-class Lane:
+class SampledElements:
     """Elements that a loop reads, and which of them have their time taken: slow ones are all seen, fast ones rarely."""
 
     __slots__ = ("_due", "_meter", "_pace", "_turned", "count", "feed")
@@ -131,9 +131,9 @@ class LoopMeter:
         self.drops: defaultdict[int, repeat[bool]] = defaultdict(_tally)
         """The same for each that it drops."""
         self._source: Any = None
-        self._lane: Lane | None = None
+        self._lane: SampledElements | None = None
         """The lane of the source, where elements do not come by themselves."""
-        self._lanes: dict[int, Lane] = {}
+        self._lanes: dict[int, SampledElements] = {}
         self.inputs: Sequence[Iterator[Any]] = ()
         """The iterators whose items the source passes on, once they are open, where that is known."""
         self._held: Callable[[], tuple[tuple[int, int], ...]] = tuple
@@ -160,16 +160,16 @@ class LoopMeter:
         self._meter.run.begin()
         self._meter.opened(self.read)
 
-    def source(self, source: Any) -> Lane:
+    def source(self, source: Any) -> SampledElements:
         """Return the lane of the source."""
-        lane = self._lane = Lane(self, *_counted(source))
+        lane = self._lane = SampledElements(self, *_counted(source))
         self._source = source
         return lane
 
-    def lane(self, index: int, items: Any) -> Lane:
+    def lane(self, index: int, items: Any) -> SampledElements:
         """Return the lane of what a stage adds."""
         tally = self.adds[index]
-        lane = self._lanes.setdefault(index, Lane(self, items, lambda: _ticked(tally)))
+        lane = self._lanes.setdefault(index, SampledElements(self, items, lambda: _ticked(tally)))
         lane.feed = compress(items, tally)
         return lane
 
@@ -196,7 +196,7 @@ class LoopMeter:
         due, ticks = self._due
         return due - length_hint(ticks)
 
-    def sampled(self, now: float, lane: Lane | None) -> None:
+    def sampled(self, now: float, lane: SampledElements | None) -> None:
         """Know that the time of an element was taken, which may be the first."""
         if lane is self._lane and not self._early:
             self._early = list(zip(self.spent, self.timed, strict=True))
@@ -204,7 +204,7 @@ class LoopMeter:
                 self._count_inputs(lane, [_counted(each)[1] for each in self.inputs])
         self._meter.run.tick(now)
 
-    def _count_inputs(self, lane: Lane, counts: list[Callable[[], int]]) -> None:
+    def _count_inputs(self, lane: SampledElements, counts: list[Callable[[], int]]) -> None:
         """Let others tell how many elements came, whose items the source passes on at once."""
         before = lane.count() - sum(count() for count in counts)
         lane.count = lambda: before + sum(count() for count in counts)
