@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from operator import length_hint
 from threading import Lock
 from typing import Any
 
+from penstock.engine.grounds.cold_paths import nobody
 from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.grounds.upstream import Queued
 from penstock.engine.places.threads import AT_ONCE
@@ -107,8 +108,10 @@ class _Tap(Queued):
         self.outlet.on_request = self.request
         self.outlet.on_taken = None
         self._valve = valve
+        self._pass_on: Callable[[Any], None] = downstream.on_next
 
     def closed(self) -> None:
+        self._pass_on = nobody  # rule 3.13
         self._valve.leave(self)
 
     @property
@@ -123,7 +126,12 @@ class _Tap(Queued):
 
     def on_next(self, element: Any, /) -> None:
         element_or_raise(element, "on_next")
-        self.on_chunk([element])
+        if not self.outlet.hand_on(self._pass_on, element):
+            self.on_chunk([element])
+            return
+        valve = self._valve
+        with valve.lock:  # behind the element: where it is closed first, nothing is handed on
+            valve.count(1)
 
     def on_chunk(self, elements: list[Any], /) -> None:
         valve = self._valve

@@ -9,8 +9,9 @@ and what a stage adds (`each`, `head`, `tail`) takes ticks of its tally. How man
 these. Tallies are read at any time and from any thread.
 
 Time. The loop is written twice, once as it is and once with the clock read around every stage, and one element now and
-then takes the second way: the first of all, and from then on one every so often (`SampledElements.pace`). Where the source is
-iterated, the others are taken in pieces by `islice`, so that no element has to be asked whether it is the one:
+then takes the second way: the first of all, and from then on one every so often (`SampledElements.pace`). Where the
+source is iterated, the others are taken in pieces by `islice`, so that no element has to be asked whether it is the
+one:
 
     while True:
         for v in islice(lane.feed, lane.pace()):
