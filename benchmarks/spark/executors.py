@@ -15,10 +15,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from benchmarks.spark import data
-from benchmarks.spark.partitions import on_executors, row_of, row_of_line, row_of_page, through_gate
+from benchmarks.spark.partitions import (
+    on_executors,
+    pages_through_gate,
+    row_of,
+    row_of_line,
+    row_of_page,
+    through_gate,
+)
 from benchmarks.spark.processes import cpu_seconds
 from penstock.spark import Spark
 from tests.spark.cluster import Cluster
@@ -47,6 +55,7 @@ def timed(work: Callable[[], object], size: int, rounds: int) -> str:
 def rates(master: str, executors: int, rows: str, size: int, rounds: int) -> dict[str, str]:
     """Measure all ways on so many executors."""
     row = ROWS[rows]
+    gate = pages_through_gate if rows == "pages" else partial(through_gate, row=row)
     conf = {
         "spark.cores.max": executors,
         "spark.executor.memory": "512m",
@@ -57,7 +66,7 @@ def rates(master: str, executors: int, rows: str, size: int, rounds: int) -> dic
         while spark.session.sparkContext._jsc.sc().getExecutorMemoryStatus().size() <= executors:  # type: ignore[union-attr]
             time.sleep(0.1)
         return {
-            "through the gate": timed(lambda: through_gate(spark, size, row=row), size, rounds),
+            "through the gate": timed(lambda: gate(spark, size), size, rounds),
             "on executors": timed(lambda: on_executors(spark, size, live=False, row=row), size, rounds),
             "on executors, looking ahead": timed(lambda: on_executors(spark, size, live=True, row=row), size, rounds),
         }

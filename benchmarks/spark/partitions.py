@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.spark import data
 from benchmarks.spark.ingest import CAPACITY, streamed
 from benchmarks.workload import PENSTOCK, Bound, Contender, Target, Workload
-from penstock import Stream
+from penstock import Stream, thread
 from penstock.spark import Spark
 
 GATE = "through the gate"
@@ -56,6 +56,13 @@ def through_gate(spark: Spark, size: int, *, row: Callable[[int], data.Row] = ro
         return Stream.range(first, size).map(row)
 
     return streamed(spark.frame(opened, data.DDL, capacity=CAPACITY))
+
+
+def pages_through_gate(spark: Spark, size: int) -> object:
+    """Make the same pages in this process, those of each part on a thread."""
+    opened = shard(size, PARTS, row_of_page)
+    first, *others = [opened(part, 0).subscribe_on(thread()) for part in range(PARTS)]
+    return streamed(spark.frame(first.merge(*others), data.DDL, capacity=CAPACITY))
 
 
 def on_executors(
