@@ -29,7 +29,8 @@ SETTINGS = {
     # The data is thrown away: no test pulls the plug of the machine, and a process that is killed loses nothing by it.
     "fsync": "off",
     "full_page_writes": "off",
-    "wal_sender_timeout": "2s",  # so that a test sees that a slow consumer is not given up
+    # Short enough for a test to see that a slow consumer is not given up, long enough for a machine that is busy.
+    "wal_sender_timeout": "10s",
     "client_min_messages": "warning",
     "timezone": "UTC",
 }
