@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import pickle
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
 
 from penstock import Recorder, Registry, Stream, observe, pull, thread
-from penstock.engine.many.branch import BranchSeat
-from penstock.engine.many.told import FailureWord
 from penstock.engine.runs.fed_run import FedRun
 from penstock.engine.watching.recorder import Recorder as EngineRecorder
 from penstock.engine.weaving import weave
+from penstock.engine.words.queued import take_all
 from penstock.engine.words.single_use import SingleUse
 from penstock.run import Valve
 from penstock.run.carrying.marks import SourceMarks
@@ -92,30 +92,22 @@ def test_a_fed_run_says_how_much_waits_while_elements_come() -> None:
     assert run.pending() == COUNT
 
 
-def test_a_branch_is_let_go_of_while_elements_come() -> None:
+def test_a_queue_is_taken_while_another_thread_adds_to_it() -> None:
     with restless():
         for _ in range(ROUNDS):
-            probe = Probe[int]()
-            seat = BranchSeat(FailureWord(), probe)
-            seat.open()
-            fill, over = threading.Barrier(2), threading.Event()
+            queue: deque[int] = deque()
+            taken: list[int] = []
 
-            def come(seat: BranchSeat = seat, fill: threading.Barrier = fill, over: threading.Event = over) -> None:
+            def come(queue: deque[int] = queue) -> None:
                 for number in range(COUNT):
-                    seat.offer(number)
-                fill.wait()
-                while not over.is_set():
-                    seat.offer(0)
+                    queue.append(number)
 
-            def go(seat: BranchSeat = seat, fill: threading.Barrier = fill, over: threading.Event = over) -> None:
-                fill.wait()
-                try:
-                    seat.cancel()
-                finally:
-                    over.set()
+            def go(queue: deque[int] = queue, taken: list[int] = taken) -> None:
+                while len(taken) < COUNT:
+                    taken += take_all(queue)
 
             all_at_once(come, go)
-            assert seat.rest[:COUNT] == list(range(COUNT))
+            assert taken == list(range(COUNT))
 
 
 SOURCES: dict[str, Callable[[], Iterator[int]]] = {

@@ -173,8 +173,9 @@ class Weaver:
                     slot = self.slot()
                     self.line(f"if type({inner}) in plain: {slot} = {inner} = iter({inner})", index)
                     self.line(f"else: {inner}, {slot} = items_of({inner}, gate)", index)
-                    if ends:
-                        self.line(f"if {' or '.join(ends)}: place.done = True", index)
+                    if ends:  # where upstream signals, it is cancelled before what comes of its last element
+                        leave = "; gate.leave()" if self.form == "fed" else ""
+                        self.line(f"if {' or '.join(ends)}: place.done = True{leave}", index)
                 else:
                     self.line(f"if type({inner}) not in plain: {inner} = items_of({inner}, gate)[0]", index)
                 self.passed(index)
