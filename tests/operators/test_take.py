@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import strategies as st
 
@@ -90,3 +92,17 @@ def test_the_smallest_of_several_counts_wins() -> None:
     assert probe.elements == ["0", "1"]
     assert probe.completed
     assert upstream.requested == 2
+
+
+@pytest.mark.parametrize("behind", [lambda s: s.flat_map(lambda x: [x] * 3), lambda s: s.flat_map(range)])
+def test_upstream_is_cancelled_before_what_comes_of_the_last_element(
+    behind: Callable[[Stream[int]], Stream[int]],
+) -> None:
+    upstream = ManualPublisher[int]()
+    probe = subscribed(behind(Stream.from_publisher(upstream).take(1)))
+    probe.request(1)
+    upstream.next(3)
+    assert len(probe.elements) == 1
+    assert upstream.cancelled
+    probe.request(5)
+    assert len(probe.wait_for_end()) == 3
