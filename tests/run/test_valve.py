@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -11,10 +12,10 @@ from penstock import Stream, inline
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.run import Valve, Valved
-from penstock.run.branches import valved
+from penstock.run.stopping import valved
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
-from penstock.testing import Probe
+from penstock.testing import Probe, VirtualClock
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,9 +96,29 @@ def test_a_valve_that_is_closed_lets_nothing_in():
         lambda lists: lists.merge(Stream.never()),
         lambda lists: Stream.never().merge(lists.merge(Stream.never()).subscribe_on(inline())),
         lambda lists: lists.interleave(Stream.never()),
+        lambda lists: lists.merge_sorted(Stream.never()),
+        lambda lists: lists.concat(Stream.never()),
+        lambda lists: Stream.empty().concat(lists),
+        lambda lists: lists.switch_if_empty(Stream.never()),
+        lambda lists: Stream.empty().switch_if_empty(lists),
+        lambda lists: lists.race(Stream.never()),
+        lambda lists: lists.retry(),
+        lambda lists: lists.concat(Stream.never()).retry(backoff=1).merge(Stream.never()),
+        lambda lists: lists.take_until(Stream.never()),
+        lambda lists: lists.skip_until(Stream.just(0)),
+        lambda lists: lists.window(until=Stream.never()).concat_map(lambda window: window),
+        lambda lists: lists.zip(Stream.range(9)).map(itemgetter(0)),
+        lambda lists: lists.combine_latest(Stream.just(0)).map(itemgetter(0)),
+        lambda lists: lists.with_latest_from(Stream.just(0)).map(itemgetter(0)),
+        lambda lists: lists.join(Stream.just(0), key=lambda _: 0).map(itemgetter(0)),
+        lambda lists: lists.materialize().dematerialize(),
     ],
-    ids=["alone", "subscribe_on", "checked", "merge", "nested", "interleave"],
-)
+    ids=[
+        "alone", "subscribe_on", "checked", "merge", "nested", "interleave", "merge_sorted", "concat", "concat_second",
+        "switch_if_empty", "switch_if_empty_other", "race", "retry", "retry_nested", "take_until", "skip_until",
+        "window", "zip", "combine_latest", "with_latest_from", "join", "materialize",
+    ],
+)  # fmt: skip
 def test_what_is_inside_of_a_step_comes_to_the_end_wherever_the_step_stands(around: Any):
     source, valve, probe = Unhearing(), Valve(), Probe[Any](request=10)
     connect(valved(around(Stream(Chain(source)).buffer(2))._chain, valve), probe)
@@ -107,7 +128,83 @@ def test_what_is_inside_of_a_step_comes_to_the_end_wherever_the_step_stands(arou
     valve.close()
     assert probe.elements == [[0, 1], [2]]
     assert probe.completed
-    assert valve.rows == 3
+    assert valve.closed
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda first, made: first.concat(made),
+        lambda first, made: first.switch_if_empty(made),
+        lambda first, made: first.concat(made).merge(Stream.never()),
+        lambda first, made: first.concat(Stream.just(1, 2).publish_on(inline()), made),
+    ],
+    ids=["concat", "switch_if_empty", "merge", "iterated"],
+)
+def test_no_other_stream_begins_behind_a_closed_valve(around: Any):
+    made: list[str] = []
+
+    def make() -> Stream[int]:
+        made.append("made")
+        return Stream.just(1)
+
+    source, valve, probe = Unhearing(), Valve(), Probe[Any](request=10)
+    connect(valved(around(Stream(Chain(source)), Stream.defer(make))._chain, valve), probe)
+    valve.close()
+    assert probe.elements == made == []
+    assert probe.completed
+
+
+def test_an_attempt_that_fails_behind_a_closed_valve_is_the_last():
+    source, valve, probe = Unhearing(), Valve(), Probe[Any](request=10)
+
+    def divide(numbers: list[int]) -> float:
+        return 1 / numbers[-1]
+
+    connect(valved(Stream(Chain(source)).buffer(2).map(divide).retry()._chain, valve), probe)
+    (tap,) = source.subscribers
+    tap.on_next(0)
+    valve.close()
+    assert len(source.subscribers) == 1
+    assert probe.completed
+
+
+@pytest.mark.parametrize(
+    "waiting",
+    [
+        lambda stream, clock: stream.retry(backoff=60, clock=clock),
+        lambda stream, clock: Stream.just(1).delay_subscription(60, clock=clock),
+    ],
+    ids=["retry", "delay_subscription"],
+)
+def test_who_waits_for_a_time_waits_no_more_when_the_valve_is_closed(waiting: Any):
+    clock, valve, probe = VirtualClock(), Valve(), Probe[Any](request=10)
+    connect(valved(waiting(Stream.error(ValueError("gone")), clock)._chain, valve), probe)
+    assert not probe.ended
+    assert clock.pending == 1
+    valve.close()
+    assert probe.completed
+    assert clock.pending == 0
+
+
+def test_a_wait_takes_its_time_while_the_valve_is_open():
+    clock, valve, probe = VirtualClock(), Valve(), Probe[Any](request=10)
+    connect(valved(Stream.just(1).delay_subscription(60, clock=clock)._chain, valve), probe)
+    clock.advance(59)
+    assert probe.elements == []
+    clock.advance(1)
+    assert probe.elements == [1]
+    assert probe.completed
+    assert valve.demand == 0
+
+
+def test_a_wait_that_is_cancelled_leaves_nothing_in_the_valve():
+    clock, valve, probe = VirtualClock(), Valve(), Probe[Any](request=10)
+    connect(valved(Stream.just(1).delay_subscription(60, clock=clock)._chain, valve), probe)
+    probe.cancel()
+    assert clock.pending == 0
+    valve.close()
+    assert not probe.ended
 
 
 def test_a_step_before_a_thousand_streams_inside_of_each_other_has_a_valve():

@@ -10,24 +10,16 @@ from typing import Any, ClassVar
 from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.many.broadcast import Connection
 from penstock.engine.many.shared_run import Slow
-from penstock.engine.runs.chain import Chain, inner_chains, with_other_chains
+from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.watching.observe import observed
 from penstock.engine.words.trampoline import cancelling, working
-from penstock.operators.checked import Checked
-from penstock.operators.interleave import Interleave
-from penstock.operators.merge import Merge
-from penstock.operators.metrics import Metrics
-from penstock.operators.observed import Observed
 from penstock.operators.publish import Publish
-from penstock.operators.subscribe_on import SubscribeOn
-from penstock.operators.with_context import WithContext
 from penstock.run.gathering import Gathering
 from penstock.run.graft import graft
 from penstock.run.result import ResultSubscriber
-from penstock.run.valve import Valve, Valved
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Joint, Results, Source
+from penstock.stage import Results, Source
 
 AHEAD = 256
 """Elements by which one branch may be ahead of another."""
@@ -132,34 +124,4 @@ class _Branching:
             cancelling(connection.abandon)
 
 
-_END_WITH_THEIRS = (Branches, Checked, Interleave, Merge, Metrics, Observed, SubscribeOn, WithContext)
-"""Sources that are made of streams, and have ended when these have."""
-
-
-def valved(chain: Chain, valve: Valve) -> Chain:
-    """Put a valve behind each source of a chain; where it branches or comes together, that is before it does.
-
-    What is inside of a step when the valve is closed comes to the end, so all steps must stand behind it. There are
-    sources that do more than to end when the streams that they are made of do: they wait, or go on to others. Behind
-    these is a valve for the whole.
-    """
-    walk, valves = [chain], dict[int, Chain]()
-    while walk:  # chains may be nested deeper than Python's stack
-        at = walk[-1]
-        inner = inner_chains(at.source) if isinstance(at.source, _END_WITH_THEIRS) else []
-        waiting = [each for each in inner if id(each) not in valves]
-        if waiting:
-            walk.extend(waiting)
-            continue
-        walk.pop()
-        if inner:
-            source = with_other_chains(at.source, lambda each: valves[id(each)])
-        else:
-            # A collection lies ready, so a step that sees signals gets many of its elements at a time; a loop iterates.
-            in_chunks = at.source.plain and bool(at.steps) and isinstance(at.steps[0], Joint)
-            source = Valved(Chain(at.source), valve, iterates=not in_chunks)
-        valves[id(at)] = Chain(source, at.steps, at.places)
-    return valves[id(chain)]
-
-
-__all__ = ["Branches", "Hole", "fill", "valved"]
+__all__ = ["Branches", "Hole", "fill"]

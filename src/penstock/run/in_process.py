@@ -11,12 +11,12 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.watching.observe import observed
 from penstock.plan import Plan
-from penstock.run.branches import valved
 from penstock.run.carrying.committing import Committing
 from penstock.run.carrying.hidden import made_first, refuse_what_is_hidden
 from penstock.run.explained import explained
 from penstock.run.progress import Progress
 from penstock.run.result import ResultSubscriber, Settle
+from penstock.run.stopping import valved
 from penstock.run.valve import Valve
 from penstock.stream import Stream
 

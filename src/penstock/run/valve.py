@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from operator import length_hint
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
 from penstock.engine.grounds.cold_paths import nobody
 from penstock.engine.grounds.outlet import element_or_raise
@@ -16,13 +17,26 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect, pull
 from penstock.engine.weaving.segment import close
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import Opener, Source
+from penstock.stage import LoopGate, Opener, Source
 
 _KNOWN = frozenset(map(type, () if AT_ONCE else (iter(range(0)), iter(()), iter(b""))))
 """Iterators over what never changes; they know how much is left, and can be told to be at the end.
 
 They are told by another thread than the one that reads them, so there are none where threads run at the same time.
 """
+
+
+class Passage(Protocol):
+    """A way in that a valve closes."""
+
+    @property
+    def demand(self) -> int:
+        """Return how many elements are asked for and have not come."""
+        ...
+
+    def close(self) -> None:
+        """Let nothing more in."""
+        ...
 
 
 class Valve:
@@ -33,7 +47,7 @@ class Valve:
     def __init__(self) -> None:
         self.lock = Lock()
         """Held where an element passes, so that it passes whole, and is counted, or not at all."""
-        self._taps: list[_Tap] = []
+        self._taps: list[Passage] = []
         self.closed = False
         self._counted = 0
         self._read: list[tuple[Any, int]] = []
@@ -66,19 +80,22 @@ class Valve:
         for tap in taps:
             tap.close()
 
-    def enter(self, tap: _Tap) -> None:
-        """Know of a subscription, as long as it lasts."""
+    def enter(self, tap: Passage) -> None:
+        """Know of a subscription, or of what waits for one, as long as it lasts."""
         with self.lock:
             self._taps.append(tap)
 
-    def leave(self, tap: _Tap) -> None:
-        """Forget a subscription."""
+    def leave(self, tap: Passage) -> None:
+        """Forget it."""
         with self.lock:
             if tap in self._taps:
                 self._taps.remove(tap)
 
-    def watch(self, iterator: Iterator[Any]) -> Iterator[Any]:
-        """Iterate until the end or until the valve is closed."""
+    def watch(self, opener: Opener[Any], gate: LoopGate | None) -> Iterator[Any]:
+        """Iterate until the end or until the valve is closed; behind a closed one nothing is opened."""
+        if self.closed:
+            return iter(())
+        iterator = opener(gate)
         if type(iterator) not in _KNOWN:
             return self._watched(iterator)
         with self.lock:  # it knows how far it was read, so nothing is done for each element
@@ -163,8 +180,12 @@ class Valved(Source[Any]):
     def opener(self) -> Opener[Any] | None:
         """Iterate, counting."""
         opener = pull(self.stream) if self.iterates else None
-        return None if opener is None else lambda gate: self.valve.watch(opener(gate))
+        return None if opener is None else partial(self.valve.watch, opener)
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
-        """Subscribe, counting."""
-        connect(self.stream, _Tap(self.valve, downstream))
+        """Subscribe, counting; behind a closed valve there is nothing to subscribe to."""
+        tap = _Tap(self.valve, downstream)
+        if self.valve.closed:
+            tap.subscribed()
+        else:
+            connect(self.stream, tap)

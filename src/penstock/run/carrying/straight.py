@@ -114,7 +114,7 @@ class _StraightRun(FedRun):
             return
         self._upstream = self._intake
         self._intake.upstream = subscription
-        self._valve.enter(self)  # type: ignore[arg-type]
+        self._valve.enter(self)
         self.start()
         if self._valve.closed:
             self.close()
@@ -236,7 +236,7 @@ class _StraightRun(FedRun):
         super()._finish(error)
 
     def _let_go(self) -> Subscriber[Any]:
-        self._valve.leave(self)  # type: ignore[arg-type]
+        self._valve.leave(self)
         return super()._let_go()
 
 
