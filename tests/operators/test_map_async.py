@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from penstock import Stream
+from penstock import Dropped, Stream
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.testing import Form, ManualPublisher, Probe, check_joint, subscribed
 from tests.operators.subjects import each_form, failure_of, notes, over, place
@@ -288,6 +288,104 @@ def test_a_failure_of_upstream_comes_after_the_results_before_it(ordered: bool) 
         assert repr(probe.error) == "KeyError('lost')"
 
     on_a_loop(test)
+
+
+# What fails where no subscriber is left to be told goes to the hook: nothing is swallowed.
+
+WORKED: dict[str, Callable[[Stream[int], Work], Stream[int]]] = {
+    "map_async": lambda stream, work: stream.map_async(work, concurrency=3),
+    "map_async as they finish": lambda stream, work: stream.map_async(work, concurrency=3, ordered=False),
+    "map_async by a key": lambda stream, work: stream.map_async(work, concurrency=3, key=str),
+    "filter": lambda stream, work: stream.filter(work, concurrency=3),
+    "for_each": lambda stream, work: stream.for_each(work, concurrency=3),
+}
+each_work = pytest.mark.parametrize("name", WORKED)
+
+
+@each_work
+def test_a_failure_of_upstream_that_waits_is_told_where_the_work_is_cancelled(
+    name: str, dropped: list[Dropped]
+) -> None:
+    async def test(work: Work) -> None:
+        upstream: ManualPublisher[int] = ManualPublisher()
+        probe = subscribed(WORKED[name](Stream.from_publisher(upstream), work), 1)
+        upstream.next(1, 2)
+        await work.until(lambda: work.begun == [1, 2])
+        upstream.fail(KeyError("lost"))
+        probe.cancel()
+        await until(lambda: bool(dropped))
+
+    on_a_loop(test)
+    assert [repr(one.error) for one in dropped] == ["KeyError('lost')"]
+    dropped.clear()
+
+
+@each_work
+def test_a_failure_of_upstream_that_waits_is_told_where_the_work_fails(name: str, dropped: list[Dropped]) -> None:
+    async def test(work: Work) -> None:
+        upstream: ManualPublisher[int] = ManualPublisher()
+        probe = subscribed(WORKED[name](Stream.from_publisher(upstream), work), 1)
+        upstream.next(1, 2)
+        await work.until(lambda: work.begun == [1, 2])
+        upstream.fail(KeyError("lost"))
+        work.fail(1)
+        await ended(probe)
+        assert repr(probe.error) == "ValueError('failed 1')"
+
+    on_a_loop(test)
+    assert [repr(one.error) for one in dropped] == ["KeyError('lost')"]
+    dropped.clear()
+
+
+@each_work
+def test_what_fails_with_the_first_failure_is_told(name: str, dropped: list[Dropped]) -> None:
+    async def test(work: Work) -> None:
+        probe = subscribed(WORKED[name](Stream.range(3), work), 1)
+        await work.until(lambda: len(work.begun) == 3)
+        for n in range(3):
+            work.fail(n)
+        await ended(probe)
+        assert repr(probe.error) == "ValueError('failed 0')"
+
+    on_a_loop(test)
+    assert sorted(repr(one.error) for one in dropped) == ["ValueError('failed 1')", "ValueError('failed 2')"]
+    dropped.clear()
+
+
+@pytest.mark.parametrize("name", ["map_async", "map_async by a key", "filter", "for_each"])
+def test_a_failure_behind_what_is_under_way_is_told_where_that_is_cancelled(name: str, dropped: list[Dropped]) -> None:
+    async def test(work: Work) -> None:
+        probe = subscribed(WORKED[name](Stream.range(2), work), 1)
+        await work.until(lambda: len(work.begun) == 2)
+        work.fail(1)
+        await work.until(lambda: len(work._under_way) == 1)
+        probe.cancel()
+        await work.until(lambda: not work._under_way)
+
+    on_a_loop(test)
+    assert [repr(one.error) for one in dropped] == ["ValueError('failed 1')"]
+    dropped.clear()
+
+
+@each_work
+def test_what_a_function_raises_while_it_is_cancelled_is_told(name: str, dropped: list[Dropped]) -> None:
+    class Closing(Work):
+        async def __call__(self, n: int) -> int:
+            try:
+                return await super().__call__(n)
+            finally:
+                raise OSError(f"closing {n}")
+
+    async def main() -> None:
+        work = Closing()
+        probe = subscribed(WORKED[name](Stream.range(2), work), 1)
+        await work.until(lambda: len(work.begun) == 2)
+        probe.cancel()
+        await until(lambda: len(dropped) == 2)
+
+    asyncio.run(main())
+    assert sorted(repr(one.error) for one in dropped) == ["OSError('closing 0')", "OSError('closing 1')"]
+    dropped.clear()
 
 
 async def refuse(n: int) -> int:

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from penstock import Stream
+from penstock import Dropped, Stream
 from penstock.run.pouring import PourAsync
-from penstock.testing import Probe
-from tests.engine.watch import PATIENCE
+from penstock.testing import ManualPublisher, Probe
+from tests.engine.watch import PATIENCE, dropped
+
+__all__ = ["dropped"]
 
 
 class Stubborn:
@@ -59,7 +61,9 @@ class Stubborn:
     ],
     ids=str,
 )
-def test_a_basin_that_goes_on_behind_a_cancel_is_left_and_gives_nothing(source: Stream[int], waits_in: str) -> None:
+def test_a_basin_that_goes_on_behind_a_cancel_is_left_and_gives_nothing(
+    source: Stream[int], waits_in: str, dropped: list[Dropped]
+) -> None:
     basin = Stubborn(waits_in)
     probe: Probe[int] = Probe(1)
     Stream(source._chain.then(PourAsync(lambda: basin))).subscribe(probe)
@@ -68,6 +72,23 @@ def test_a_basin_that_goes_on_behind_a_cancel_is_left_and_gives_nothing(source: 
     assert basin.over.wait(PATIENCE)
     assert basin.calls[-2:] == ["goes on", "left"]
     assert probe.signals == []
+    assert all(repr(one.error) == "ValueError('no')" for one in dropped)  # it waits until the basin has begun
+    dropped.clear()
+
+
+def test_a_failure_that_waits_behind_an_element_is_told_where_the_basin_is_cancelled(dropped: list[Dropped]) -> None:
+    basin = Stubborn("put")
+    upstream: ManualPublisher[int] = ManualPublisher()
+    probe: Probe[int] = Probe(1)
+    Stream(Stream.from_publisher(upstream)._chain.then(PourAsync(lambda: basin))).subscribe(probe)
+    upstream.wait_for_request(1)
+    upstream.next(1)
+    assert basin.waiting.wait(PATIENCE)
+    upstream.fail(OSError("lost"))
+    probe.cancel()
+    assert basin.over.wait(PATIENCE)
+    assert [repr(one.error) for one in dropped] == ["OSError('lost')"]
+    dropped.clear()
 
 
 def test_an_asynchronous_source_that_goes_on_behind_a_cancel_gives_nothing_more() -> None:

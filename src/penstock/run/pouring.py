@@ -230,8 +230,7 @@ class _PourAsyncRun(AsyncRun):
             if inbox.error is None:
                 raise
             drop("a sink failed to pass a failure on", failure)
-        if inbox.error is not None:
-            raise inbox.error
+        inbox.over()  # which raises the failure, if there is one
         return count
 
     def _ask(self) -> None:
@@ -239,10 +238,10 @@ class _PourAsyncRun(AsyncRun):
 
     def _end(self, failure: Exception | None) -> None:
         super()._end(failure)
-        self.inbox.cancel()  # at once, while the task may have to wait until it ends
+        self.inbox.leave()  # at once, while the task may have to wait until it ends
 
     def _let_go(self) -> Subscriber[Any]:
-        self.inbox.cancel()
+        self.inbox.leave()
         self.inbox.on_loop(self._leave)
         return super()._let_go()
 

@@ -373,7 +373,7 @@ def test_an_error_of_a_function_is_raised_with_its_note(backend: str) -> None:
 
     async def main() -> list[str]:
         with pytest.raises(ValueError, match=r"^no 0\n") as failure:
-            async for _ in Stream.range(5).map_async(fail, concurrency=2):
+            async for _ in Stream.range(1).map_async(fail, concurrency=2):
                 pass
         return failure.value.__notes__
 
@@ -390,7 +390,7 @@ def test_a_group_of_tasks_may_fail_inside_of_a_function(backend: str) -> None:
 
     async def main() -> None:
         with pytest.raises(ExceptionGroup) as failure:
-            async for _ in Stream.range(5).map_async(fail, concurrency=2):
+            async for _ in Stream.range(1).map_async(fail, concurrency=2):
                 pass
         assert [repr(error) for error in failure.value.exceptions] == ["ValueError('no 0')"]
 

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from enum import Enum
 from typing import Any, Protocol
 
-from penstock.engine.grounds.cold_paths import interruption
+from penstock.engine.grounds.cold_paths import interruption, too_late
 from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.grounds.upstream import Queued
 from penstock.engine.places.errand import Errand
@@ -125,7 +125,8 @@ class AsyncWork(Queued):
             self._lease.call(Errand(self._admit, self._lost))
 
     def _lost(self) -> None:
-        self.outlet.fail_now(loop_ended())
+        failure, self._failure = self._failure, None  # a failure that waits is told instead
+        self.outlet.fail_now(failure or loop_ended())
 
     def requested(self, _: int, /) -> None:
         """Ask for the first elements when downstream asks for the first result."""
@@ -201,6 +202,7 @@ class AsyncWork(Queued):
             except Exception as error:  # noqa: BLE001  rule 1.4
                 job.error = blamed(error, self._step, fn)
             if self._stopped:
+                too_late(job.error)
                 return
             if by_key:
                 self._free_key(job.key)
@@ -249,9 +251,13 @@ class AsyncWork(Queued):
         self._admit()
 
     def _end_if_done(self) -> None:
-        if self._done and not self._unfinished and not self._arrivals and not self._stopped:
+        if not self._done or not (self._stopped or (not self._unfinished and not self._arrivals)):
+            return
+        failure, self._failure = self._failure, None  # rule 3.13: its frames know what follows
+        if self._stopped:
+            too_late(failure)
+        else:
             self._stopped = True
-            failure, self._failure = self._failure, None  # rule 3.13: its frames know what follows
             self.outlet.complete(failure)
 
     def _over(self, task: Task) -> None:
@@ -267,13 +273,16 @@ class AsyncWork(Queued):
         self._release_if_idle()
 
     def _stop(self) -> None:
-        """Start nothing more and cancel what is under way."""
+        """Start nothing more and cancel what is under way; failures that wait behind other results go to the hook."""
         self._stopped = True
         self.cancel()
+        for job in self._line:
+            too_late(job.error)
         for task in list(self._tasks):
             task.cancel()
         for jobs in (self._arrivals, self._ready, self._line, self._waiting):
             jobs.clear()
+        self._end_if_done()
 
     def _release_if_idle(self) -> None:
         if self._left and not self._tasks:
