@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import suppress
 from itertools import count
 from typing import Any
@@ -16,6 +16,7 @@ import trio
 
 from penstock import Completed, Dropped, Pipeline, Run, RunCancelledError, Sink, Stream, thread
 from penstock.bridges.asyncio import from_queue
+from penstock.run.block import RunBlock
 from tests.engine.watch import PATIENCE, dropped, no_thread_is_left
 
 __all__ = ["dropped", "no_thread_is_left"]
@@ -306,6 +307,15 @@ async def left_by_a_cancel_and_others(pipeline: Pipeline[int]) -> None:
             scope.cancel()
 
 
+async def left_by_cancels_where_it_was_awaited(pipeline: Pipeline[int]) -> None:
+    run = pipeline.run()
+    with anyio.CancelScope() as scope:
+        while not run.done and not run.now().rows_in:
+            await anyio.lowlevel.checkpoint()
+        scope.cancel()
+        await run
+
+
 async def awaited(pipeline: Pipeline[int]) -> None:
     await pipeline.run()
 
@@ -314,6 +324,7 @@ LEFT: dict[str, tuple[Callable[[Pipeline[int]], Awaitable[None]], Callable[[Stre
     "by an error": (left_by_an_error, lambda stream: stream),
     "by a stop": (left_by_a_stop, lambda stream: stream),
     "by a cancel and others": (left_by_a_cancel_and_others, lambda stream: stream),
+    "by cancels where it was awaited": (left_by_cancels_where_it_was_awaited, lambda stream: stream),
     "when it was awaited": (awaited, lambda stream: stream.take(3)),
     "when it was awaited, behind a joint": (awaited, lambda stream: stream.merge(Stream.never()).take(3)),
 }
@@ -330,6 +341,61 @@ def test_a_source_that_waits_while_it_closes_is_closed_when_the_run_is_left(how:
         assert closed == [0]
 
     RUNNERS[library](main)
+
+
+def test_to_cancel_the_task_that_awaits_does_not_wait_for_a_thread_that_is_busy() -> None:
+    begun, let_go = threading.Event(), threading.Event()
+
+    def busy() -> int:
+        begun.set()
+        let_go.wait(PATIENCE)
+        return 1
+
+    async def main() -> None:
+        run = (Stream.from_callable(busy) | Sink.count()).run()
+        awaiting = asyncio.create_task(waits(run))
+        while not begun.is_set():
+            await asyncio.sleep(0)
+        awaiting.cancel()
+        await asyncio.wait([awaiting])
+        assert not run.done
+        let_go.set()
+        await run.ended()
+
+    on_loop(main)
+
+
+async def waits(run: Run[int]) -> None:
+    await run
+
+
+async def inside_of_a_block(begin: Callable[[], Run[int]]) -> None:
+    async with RunBlock(begin):
+        await asyncio.sleep(0)
+
+
+async def at_the_end_of_a_block(begin: Callable[[], Run[int]]) -> None:
+    async with RunBlock(begin):
+        pass
+
+
+async def where_it_is_awaited(begin: Callable[[], Run[int]]) -> None:
+    await begin()
+
+
+@pytest.mark.parametrize("place", [inside_of_a_block, at_the_end_of_a_block, where_it_is_awaited])
+def test_a_coroutine_that_is_closed_cancels_its_run_and_waits_for_nothing(
+    place: Callable[[Callable[[], Run[int]]], Coroutine[Any, Any, None]],
+) -> None:
+    async def main() -> None:
+        run = (Stream.never() | Sink.count()).run()
+        coroutine = place(lambda: run)
+        coroutine.send(None)
+        coroutine.close()
+        await run.ended()
+        assert isinstance(run.failure, RunCancelledError)
+
+    on_loop(main)
 
 
 @each_library

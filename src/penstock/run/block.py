@@ -46,12 +46,16 @@ class RunBlock(Generic[R]):
         assert run is not None  # it was entered
         if kind is not None:
             run.cancel()
-            await run.ended()
+            if not issubclass(kind, GeneratorExit):  # where the coroutine is closed, nothing can be awaited any more
+                await run.ended()
             return
         ended = False
         try:
             await run
             ended = True
+        except GeneratorExit:
+            ended = True
+            raise
         finally:
             if not ended:
                 await run.ended()

@@ -17,6 +17,7 @@ from penstock.engine.places.bell import Bell
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, seconds_of
 from penstock.engine.places.event_loops import (
     AnyLoop,
+    Task,
     at_home,
     home_here,
     loop_here,
@@ -97,6 +98,8 @@ class Run(Generic[R]):
         self._begun = False
         self._context = copy_context()
         self._home = home_here()
+        self._guard: Task | None = None
+        """What hears on the loop that it was begun on whether that ends before it."""
         tell_watchers(self)
         if self._home is None or self._home.ours:
             self._begin(self._home)
@@ -158,14 +161,18 @@ class Run(Generic[R]):
     def __await__(self) -> Generator[Any, None, R]:
         bell = Bell("run")
         self.on_done(bell.ring)
-        ended = False
+        ended = closed = False
         try:
             yield from bell.__await__()
             ended = True
-            yield from self._tasks_ended().__await__()  # no task of the run is left behind
+        except GeneratorExit:  # the coroutine that awaits it was closed, and can wait for nothing any more
+            closed = True
+            raise
         finally:
             if not ended:
                 self.cancel()  # the task that awaits it was cancelled
+            if not closed:
+                yield from self._tasks_ended().__await__()  # no task of the run is left behind
         return self._outcome()
 
     async def ended(self) -> None:
@@ -280,7 +287,8 @@ class Run(Generic[R]):
         if begun:
             return
         if home is not None and not home.ours:  # one of ours lasts as long as what the run has there
-            home.loop.spawn(self._over(home.loop)).add_done_callback(partial(self._unguarded, home))
+            self._guard = home.loop.spawn(self._over(home.loop))
+            self._guard.add_done_callback(partial(self._unguarded, home))
         self._context.run(at_home, home)
         Thread(target=self._context.run, args=(self._work,), name="penstock-run", daemon=True).start()
 
@@ -300,8 +308,11 @@ class Run(Generic[R]):
         await self._tasks_ended()
 
     async def _tasks_ended(self) -> None:
+        """Wait until no task of it is left on the loop that it was begun on, once its outcome is known."""
         home = self._home
         if home is not None and home.loop.current:
+            if self._guard is not None:
+                self._guard.cancel()  # a thread of the run may be busy for long
             await home.loop.ended(home.tasks)
 
     def _unguarded(self, home: HomeLoop, _: object) -> None:
