@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ from penstock import (
     Subscription,
     flow,
     inline,
+    observe,
     processor,
     set_on_dropped,
     subscriber,
@@ -67,6 +70,80 @@ def test_a_source_that_fails_to_close(form: str, way: str, dropped: list[Any]) -
     assert [(entry.what, repr(entry.error)) for entry in dropped] == expected
     dropped.clear()
     assert items.closed == 1
+
+
+def left_in_a_block(stream: Stream[int]) -> int:
+    with stream.open() as elements:
+        return next(iter(elements))
+
+
+async def left_in_an_async_block(stream: Stream[int]) -> int:
+    async with stream.open() as elements:
+        return await anext(aiter(elements))
+
+
+async def first_awaited(stream: Stream[int]) -> int:
+    return await stream.first()
+
+
+LEFT: dict[str, Callable[[Stream[int]], int]] = {
+    "take": lambda stream: sum(stream.take(1)),
+    "take_while": lambda stream: sum(stream.take_while(lambda n: n < 1)),
+    "take, before what follows": lambda stream: sum(stream.take(1).end_with(0)),
+    "take, of several for each": lambda stream: sum(stream.flat_map(lambda n: [n, n]).take(1)),
+    "first": lambda stream: stream.first().get(),
+    "a loop": lambda stream: next(iter(stream)),
+    "a block": left_in_a_block,
+    "an async block": lambda stream: asyncio.run(left_in_an_async_block(stream)),
+    "await": lambda stream: asyncio.run(first_awaited(stream)),
+}
+
+
+@pytest.mark.parametrize("seen", [False, True], ids=["unseen", "seen"])
+@pytest.mark.parametrize("how", LEFT)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_source_that_fails_to_close_where_it_is_left(form: str, how: str, seen: bool, dropped: list[Any]) -> None:
+    items = Items(close=OSError("stuck"))
+    with observe(Recorder()) if seen else nullcontext():
+        assert LEFT[how](FORMS[form](items)) == 0
+    assert items.was_closed.wait(PATIENCE)
+    join_loops()
+    assert [(entry.what, repr(entry.error)) for entry in dropped] == [
+        ("the source failed to close", "OSError('stuck')")
+    ]
+    dropped.clear()
+    assert items.closed == 1
+
+
+def fails_inside(elements: Iterator[int]) -> None:
+    for n in elements:
+        raise LookupError(f"inside, at {n}")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_source_that_fails_to_close_replaces_no_error_of_a_block(form: str, dropped: list[Any]) -> None:
+    items = Items(close=OSError("stuck"))
+    with pytest.raises(LookupError, match=r"^inside, at 0$"), FORMS[form](items).open() as elements:
+        fails_inside(elements)
+    join_loops()
+    assert [repr(entry.error) for entry in dropped] == ["OSError('stuck')"]
+    dropped.clear()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_source_that_fails_to_close_replaces_no_cancel(form: str, dropped: list[Any]) -> None:
+    items = Items(close=OSError("stuck"))
+
+    async def main() -> None:
+        async with asyncio.timeout(None) as limit, FORMS[form](items).open() as elements:
+            async for _ in elements:
+                limit.reschedule(0)
+                await asyncio.Event().wait()
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(main())
+    assert [repr(entry.error) for entry in dropped] == ["OSError('stuck')"]
+    dropped.clear()
 
 
 def join_loops() -> None:

@@ -72,7 +72,7 @@ class Witness:
 
 LOOP = """\
 def run(open_source, gate, where, c3_initial, c0_fn, c1_predicate, c2_fn, c3_fn):
-    source = None
+    source, stopped = None, False
     try:
         s3_result = c3_initial
         source = open_source(gate)
@@ -95,8 +95,11 @@ def run(open_source, gate, where, c3_initial, c0_fn, c1_predicate, c2_fn, c3_fn)
     except Exception as error:
         failed, source = source, None
         raise fail(failed, where, error)
+    except BaseException:
+        stopped = True
+        raise
     finally:
-        if source is not None: close(source)"""
+        if source is not None: (leave if stopped else close)(source)"""
 
 
 def test_a_loop_that_nobody_sees_has_not_a_word_more() -> None:

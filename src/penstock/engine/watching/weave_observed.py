@@ -197,15 +197,14 @@ class ObservedWeaver(_CountingWeaver):
         """Say that everything has come."""
         self.line("meter.whole = True")
 
-    def leaves(self) -> None:
-        """Say that the loop is over, and with which error."""
-        wait = "await " if self.form == "async" else ""
-        self.line("except Exception as error:")
-        self.line("    failed, source = source, None")
-        self.line(f"    raise meter.failed({wait}fail(failed, where, error), error, where)")
-        self.line("finally:")
+    def blamed(self, error: str) -> str:
+        """Note the error of the loop."""
+        return f"meter.failed({error}, error, where)"
+
+    def closes(self, closing: str) -> None:
+        """Say that the loop is over."""
         self.line("    try:")
-        self.line(f"        if source is not None: {wait}close(source)")
+        self.line(f"        {closing}")
         self.line("    finally:")
         self.line("        meter.end()")
 

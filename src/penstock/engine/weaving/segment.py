@@ -51,7 +51,7 @@ def close(source: object) -> None:
 
 
 def close_quietly(source: object) -> None:
-    """Close an iterator while another error is on its way; its own error goes to the hook."""
+    """Close an iterator while another error is on its way, or when its run is over; its own error goes to the hook."""
     attempt("the source failed to close", close, source)
 
 
@@ -66,19 +66,23 @@ async def _close_async(source: object) -> None:
         await closing()
 
 
-async def _fail_async(source: object, where: Where, error: Exception) -> Exception:
+async def _leave_async(source: object) -> None:
     try:
         await _close_async(source)
-    except Exception as failure:  # noqa: BLE001  the first error is the one to deliver
-        drop("the source failed to close", failure)
+    except Exception as error:  # noqa: BLE001  another error is on its way, or the run is over
+        drop("the source failed to close", error)
+
+
+async def _fail_async(source: object, where: Where, error: Exception) -> Exception:
+    await _leave_async(source)
     return blame(error, where)
 
 
 _SYNC: dict[str, Any] = {
     "close": close, "close_inner": close_quietly, "deque": deque, "fail": _fail, "items_of": items_of,
-    "no_element": no_element, "plain": PLAIN, "starved": STARVED,
+    "leave": close_quietly, "no_element": no_element, "plain": PLAIN, "starved": STARVED,
 }  # fmt: skip
-_ASYNC: dict[str, Any] = {**_SYNC, "close": _close_async, "fail": _fail_async}
+_ASYNC: dict[str, Any] = {**_SYNC, "close": _close_async, "fail": _fail_async, "leave": _leave_async}
 
 
 Trace = Callable[[Exception, int], None]

@@ -3,7 +3,7 @@
 The text is a generator function. Its shape, for `map(f)`, `filter(p)`, `take(2)` over an iterable:
 
     def run(open_source, gate, where, c2_count, c0_fn, c1_predicate):
-        source = None
+        source, stopped = None, False
         try:
             s2_left = c2_count
             source = open_source(gate)
@@ -16,10 +16,12 @@ The text is a generator function. Its shape, for `map(f)`, `filter(p)`, `take(2)
                 if s2_left == 0:
                     place.finished()          # lets the drain loop complete with this very element
                     yield v
+                    stopped = True
                     break
                 yield v
         except Exception as error: ...         # names the stage and the function by the line it happened in
-        finally: close(source)                 # on completion, on error and on cancel
+        except BaseException: stopped = True   # on cancel
+        finally: (leave if stopped else close)(source)  # on completion, on error and on cancel
 
 Five forms come from the same bodies. `sync` iterates; `free` does too, for callers that end a run by closing it and
 need no gate; `async` iterates asynchronously; `fed` iterates over a queue that says STARVED when it is empty: the loop
@@ -102,7 +104,7 @@ class Weaver:
     def leave(self, ends: list[str], owner: int) -> None:
         """Go on with the next element, or leave the loop where a stage has ended or the run was cancelled."""
         if ends:
-            self.line(f"if {' or '.join(ends)}: break", owner)
+            self.line(f"if {' or '.join(ends)}: stopped = True; break", owner)
         if self.gated:
             closing = "".join(f"close_inner({inner}); " for inner in reversed(self.inner))
             self.line(f"if gate.over: {closing}return", owner)
@@ -126,7 +128,8 @@ class Weaver:
         self.depth = start
 
     def stops(self, owner: int) -> None:
-        """Leave the loop."""
+        """Leave the loop, and with it the source, which may have more."""
+        self.line("stopped = True", owner)
         self.line("break", owner)
 
     def left_out(self, index: int) -> None:
@@ -196,7 +199,7 @@ class Weaver:
             self.depth += 1
             self.last_follows()
             self.line("yield v")
-            self.line("break")
+            self.stops(-1)
             self.depth -= 1
         self.emit()
 
@@ -219,7 +222,7 @@ class Weaver:
             self.line("gate.leave()")
         elif any(body.tail is not None for body in self.bodies) and self.ends(0):
             self.line("behind, source = source, None")
-            self.line(f"if behind is not None: {wait}close(behind)")
+            self.line(f"if behind is not None: {wait}(leave if stopped else close)(behind)")
 
     def heads(self) -> None:
         """Write what comes before upstream is opened: that of the last stage is the first to be emitted."""
@@ -279,19 +282,34 @@ class Weaver:
         """Write what comes when everything has come."""
 
     def leaves(self) -> None:
-        """Write how the function is left: with an error that says where, and with the source closed."""
+        """Write how the function is left: with an error that says where, and with the source closed.
+
+        What closing raises fails a run whose source is used up. One that was left, by a stage or by who iterates, is
+        over already, and what leaves it is not replaced: the hook is told.
+        """
         wait = "await " if self.form == "async" else ""
         self.line("except Exception as error:")
         self.line(f"{_STEP_IN}failed, source = source, None")
-        self.line(f"{_STEP_IN}raise {wait}fail(failed, where, error)")
+        self.line(f"{_STEP_IN}raise {self.blamed(f'{wait}fail(failed, where, error)')}")
+        self.line("except BaseException:")
+        self.line(f"{_STEP_IN}stopped = True")
+        self.line(f"{_STEP_IN}raise")
         self.line("finally:")
-        self.line(f"{_STEP_IN}if source is not None: {wait}close(source)")
+        self.closes(f"if source is not None: {wait}(leave if stopped else close)(source)")
+
+    def blamed(self, error: str) -> str:
+        """Return what to raise for an error that says where it was raised."""
+        return error
+
+    def closes(self, closing: str) -> None:
+        """Write what is done behind everything else."""
+        self.line(f"{_STEP_IN}{closing}")
 
     def write(self) -> str:
         """Write the whole function and return its text."""
         self.line("")  # the signature, once the fields are known
         self.depth = 1
-        self.line("source = None")
+        self.line("source, stopped = None, False")
         self.line("try:")
         self.depth += 1
         place = len(self.lines)
