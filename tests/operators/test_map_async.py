@@ -290,6 +290,50 @@ def test_a_failure_of_upstream_comes_after_the_results_before_it(ordered: bool) 
     on_a_loop(test)
 
 
+@pytest.mark.parametrize("arguments", [{}, {"ordered": False}, {"key": lambda n: n % 2}], ids=str)
+@pytest.mark.parametrize("late", [False, True])
+def test_nothing_behind_a_failure_is_begun(late: bool, arguments: dict[str, Any]) -> None:
+    begun: list[int] = []
+
+    async def fail_at_one(n: int) -> int:
+        begun.append(n)
+        if late:
+            await asyncio.sleep(0)
+        return 1 // (n - 1)
+
+    error = failure_of(Stream.range(9).map_async(fail_at_one, concurrency=1, **arguments))
+    assert isinstance(error, ZeroDivisionError)
+    assert begun == [0, 1]
+
+
+def test_nothing_behind_a_key_that_fails_is_begun() -> None:
+    begun: list[int] = []
+
+    async def note(n: int) -> int:
+        begun.append(n)
+        return n
+
+    error = failure_of(Stream.range(9).map_async(note, concurrency=9, key=lambda n: 1 // (n - 2)))
+    assert isinstance(error, ZeroDivisionError)
+    assert begun == [0, 1]
+
+
+def test_before_a_failure_all_work_is_done_that_waits_for_its_key() -> None:
+    async def test(work: Work) -> None:
+        probe = subscribed(Stream.just(1, 3, 2, 5).map_async(work, concurrency=4, key=lambda n: n % 2), 9)
+        await work.until(lambda: work.begun == [1, 2])
+        work.fail(2)
+        work.finish(1)
+        await work.until(lambda: work.begun == [1, 2, 3])
+        work.finish(3)
+        await ended(probe)
+        assert probe.elements == [10, 30]
+        assert repr(probe.error) == "ValueError('failed 2')"
+        assert work.begun == [1, 2, 3]
+
+    on_a_loop(test)
+
+
 # What fails where no subscriber is left to be told goes to the hook: nothing is swallowed.
 
 WORKED: dict[str, Callable[[Stream[int], Work], Stream[int]]] = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
 from enum import Enum
+from itertools import takewhile
 from typing import Any, Protocol
 
 from penstock.engine.grounds.cold_paths import interruption, too_late
@@ -49,12 +50,14 @@ class Working(Protocol):
 class _Job:
     """An element on its way to a result."""
 
-    __slots__ = ("done", "element", "error", "key", "result")
+    __slots__ = ("done", "element", "error", "futile", "key", "result")
 
     def __init__(self, element: Any) -> None:
         self.element = element
         self.key: Hashable = None
         self.done = False
+        self.futile = False
+        """Whether nothing can come of it any more, since one before it has failed."""
         self.result: Any = None
         self.error: Exception | None = None
 
@@ -95,6 +98,8 @@ class AsyncWork(Queued):
         """Whether upstream has ended."""
         self._failure: Exception | None = None
         """What it failed with."""
+        self._failed = False
+        """Whether work has failed, so that nothing behind it is begun."""
         self._stopped = False
         self._left = False
         self._admitting = False
@@ -141,7 +146,7 @@ class AsyncWork(Queued):
         key = self._key
         while self._arrivals:
             job = self._arrivals.popleft()
-            if self._stopped:
+            if self._stopped or self._failed:
                 continue
             self._unfinished += 1
             if self._ordered:
@@ -185,6 +190,8 @@ class AsyncWork(Queued):
         passed_on = self._passed_on
         while ready and not self._stopped:
             job = ready.popleft()
+            if self._failed and (job.futile or not self._ordered):
+                continue
             try:
                 awaitable = fn(job.element)
                 if not hasattr(awaitable, "__await__"):
@@ -220,6 +227,10 @@ class AsyncWork(Queued):
         job.done = True
         if not self._ordered:
             self._line.append(job)
+        if job.error is not None:
+            self._failed = True
+            for behind in takewhile(lambda other: other is not job, reversed(self._line)):
+                behind.futile = True
         if not self._flushing:
             self._flushing = True
             self._lease.call(self._flush)
