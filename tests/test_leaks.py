@@ -422,4 +422,4 @@ def test_a_loop_that_is_closed_under_a_run_takes_it_along() -> None:
 
     asyncio.run(main())
     assert items.closed == 1
-    assert [repr(error) for error in errors] == ["RuntimeError('the event loop ended before the stream did')"]
+    assert [repr(error) for error in errors] == ["CutOffError('the event loop ended before the stream did')"]

@@ -27,6 +27,10 @@ class InterruptionError(PenstockError):
     """The error of a stream that a KeyboardInterrupt or its like passed through; it is neither resumed nor retried."""
 
 
+class CutOffError(PenstockError, RuntimeError):
+    """The error of a stream whose event loop or executor ended before it did, or whose work was cancelled there."""
+
+
 class EmptyError(PenstockError):
     """The error of a stream that was asked for one value and completed without any."""
 

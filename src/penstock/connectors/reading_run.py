@@ -27,6 +27,7 @@ from penstock.engine.weaving.segment import no_element
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import chunks_of
+from penstock.errors import CutOffError
 from penstock.operators.resumable import positioned
 from penstock.spec.interfaces import Subscriber
 
@@ -163,8 +164,8 @@ class ReadingRun:
         if outlet is not None and not outlet.closed:
             outlet.fail_now(self._loop_ended())
 
-    def _loop_ended(self) -> RuntimeError:
-        return RuntimeError(f"{self._name}: the event loop ended before the stream did")
+    def _loop_ended(self) -> CutOffError:
+        return CutOffError(f"{self._name}: the event loop ended before the stream did")
 
     def _cancelled(self) -> None:
         self._call(self._interrupt)

@@ -16,7 +16,7 @@ import pytest
 import trio
 import trio.testing
 
-from penstock import LoopClock, Overflow, Sink, Stream, inline, loop, subscriber, thread
+from penstock import Dropped, LoopClock, Overflow, Sink, Stream, inline, loop, subscriber, thread
 from penstock.engine.places.event_loops import lease_loop, loop_here, running
 from penstock.engine.places.noting import Tasks, spawning
 from penstock.testing import Probe
@@ -742,7 +742,26 @@ def test_a_request_after_the_end_of_the_loop_fails_the_stream(name: str, backend
     anyio.run(main, backend=backend)
     probe.request(1)
     probe.wait_for_end()
-    assert repr(probe.error) == "RuntimeError('the event loop ended before the stream did')"
+    assert repr(probe.error) == "CutOffError('the event loop ended before the stream did')"
+
+
+@each_stream
+def test_a_program_that_ends_with_a_task_on_a_stream_has_nothing_to_report(name: str, dropped: list[Dropped]) -> None:
+    async def main(turns: int) -> None:
+        tasks.append(asyncio.create_task(taken(STREAMS[name]())))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+
+    tasks: list[asyncio.Task[None]] = []
+    for turns in range(12):
+        asyncio.run(main(turns))
+        assert tasks.pop().done()
+    assert dropped == []
+
+
+async def taken(stream: Stream[int]) -> None:
+    async for _ in stream:
+        await asyncio.sleep(0)
 
 
 def test_items_of_an_asynchronous_iterable_are_closed_once() -> None:

@@ -19,6 +19,7 @@ from penstock.engine.places.errand import Errand
 from penstock.engine.places.event_loops import AnyLoop, Task, lease_loop, loop_ended
 from penstock.engine.places.noting import on_its_own
 from penstock.engine.weaving.blame import blamed, describe, function_name, no_stop, note_on, operator_name, place_of
+from penstock.errors import CutOffError
 from penstock.spec.interfaces import Subscriber
 
 CONCURRENCY = 16
@@ -276,7 +277,7 @@ class AsyncWork(Queued):
         failure = None if task.cancelled() else task.exception()
         if not self._stopped and (task.cancelled() or failure is not None):
             self._stop()
-            cancelled = RuntimeError(f"{describe(self._step)}: the work under way was cancelled")
+            cancelled = CutOffError(f"{describe(self._step)}: the work under way was cancelled")
             if failure is not None or not self.outlet.closed:  # else the subscriber has cancelled, too
                 self.outlet.complete(cancelled if failure is None else interruption(failure))
         elif not self._stopped and self._ready:

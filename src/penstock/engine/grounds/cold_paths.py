@@ -11,7 +11,7 @@ from typing import Any
 
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import Part
-from penstock.errors import InterruptionError
+from penstock.errors import CutOffError, InterruptionError
 from penstock.spec.interfaces import Subscriber, Subscription
 
 
@@ -35,8 +35,12 @@ def rejected(signal: str, error: Exception) -> None:
 
 
 def too_late(error: Exception | None) -> None:
-    """Hand an error to the hook, since no subscriber is left to be told of it."""
-    if error is not None and not isinstance(error, InterruptionError):  # which passes on its own way
+    """Hand an error to the hook, since no subscriber is left to be told of it.
+
+    An interruption passes on its own way, and that a stream was cut off is no news once it was left: a loop that ends
+    cancels all that is on it.
+    """
+    if error is not None and not isinstance(error, (InterruptionError, CutOffError)):
         drop("an error came after the end or the cancel", error)
 
 

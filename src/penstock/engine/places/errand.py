@@ -17,6 +17,7 @@ from weakref import ref
 
 from penstock.engine.places.threads import started
 from penstock.engine.words.dropped import attempt
+from penstock.errors import CutOffError
 
 if TYPE_CHECKING:
     import asyncio
@@ -86,9 +87,9 @@ def _call_off(errand: ref[Errand], timer: ref[asyncio.TimerHandle]) -> None:
         waits.cancel()
 
 
-def place_ended() -> RuntimeError:
+def place_ended() -> CutOffError:
     """Return what to tell those who wait for a task that was let go of."""
-    return RuntimeError("the event loop or executor that a stream runs on let go of a task and ended before the stream")
+    return CutOffError("the event loop or executor that a stream runs on let go of a task and ended before the stream")
 
 
 __all__ = ["Errand", "place_ended", "put_to", "send", "watched"]

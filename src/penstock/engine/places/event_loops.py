@@ -32,6 +32,7 @@ from penstock.engine.places.noting import (
 )
 from penstock.engine.places.threads import started
 from penstock.engine.words.trampoline import aside
+from penstock.errors import CutOffError
 
 if TYPE_CHECKING:
     import asyncio
@@ -63,9 +64,9 @@ class blocking(aside):  # noqa: N801  reads as a word: `with blocking():`
         super().__exit__(*exc)
 
 
-def loop_ended() -> RuntimeError:
+def loop_ended() -> CutOffError:
     """Return what to tell those who wait for something on a loop that has ended."""
-    return RuntimeError("the event loop ended before the stream did")
+    return CutOffError("the event loop ended before the stream did")
 
 
 class Future(Protocol):
