@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -106,6 +107,64 @@ def test_a_subscription_that_comes_twice_fails_the_stream() -> None:
     error = failure_of(Stream.from_publisher(publisher))
     assert repr(error) == "ProtocolError('rule 2.12: the publisher sent its subscription twice')"
     assert publisher.cancelled
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt("stop"), GeneratorExit(), asyncio.CancelledError()], ids=repr)
+def test_an_interruption_that_a_publisher_signals_is_no_error_of_the_stream(error: Any) -> None:
+    upstream: ManualPublisher[int] = ManualPublisher()
+    probe = subscribed(Stream.from_publisher(upstream))
+    upstream.fail(error)
+    assert repr(probe.error) == f"InterruptionError({f'the stream was interrupted by {error!r}'!r})"
+
+
+class Answers:
+    """A publisher that answers with something else than a subscription."""
+
+    def __init__(self, subscription: object) -> None:
+        self.subscription = subscription
+
+    def subscribe(self, subscriber: Any, /) -> None:
+        subscriber.on_subscribe(self.subscription)
+
+
+@pytest.mark.parametrize("later", ["", "concat", "merge", "on_error_resume"])
+def test_what_is_no_subscription_fails_the_stream(later: str, dropped: list[Dropped]) -> None:
+    stream: Stream[int] = Stream.from_publisher(Answers(5))
+    over = {
+        "": lambda: stream,
+        "concat": lambda: Stream.empty().concat(stream),
+        "merge": lambda: stream.merge(Stream.never()),
+        "on_error_resume": lambda: Stream.error(KeyError()).on_error_resume(lambda _: stream),
+    }[later]()
+    probe = subscribed(over, 1)
+    assert str(probe.error).startswith("rule 3.16: the publisher's request raised AttributeError(")
+    assert [one.what for one in dropped] == ["rule 3.15: the publisher's cancel raised"]
+    dropped.clear()
+
+
+def test_a_publisher_that_raises_behind_its_subscription_is_cancelled() -> None:
+    upstream: ManualPublisher[int] = ManualPublisher()
+
+    class Raises:
+        def subscribe(self, subscriber: Any, /) -> None:
+            upstream.subscribe(subscriber)
+            raise KeyError("no")
+
+    probe = subscribed(Stream.from_publisher(Raises()), 1)
+    assert repr(probe.error) == "KeyError('no')"
+    assert upstream.cancelled
+
+
+def test_elements_without_a_subscription_fail_a_stream_that_waits_for_them(dropped: list[Dropped]) -> None:
+    class Hasty:
+        def subscribe(self, subscriber: Any, /) -> None:
+            subscriber.on_next(1)
+
+    probe = subscribed(Stream.just(0).concat(Stream.from_publisher(Hasty())), 9)
+    assert probe.elements == [0]
+    assert str(probe.error) == "rule 1.1: the publisher sent an element that was not requested"
+    assert [one.element for one in dropped] == [1]
+    dropped.clear()
 
 
 def test_a_publisher_that_raises_in_subscribe_fails_the_stream() -> None:

@@ -69,6 +69,7 @@ class _Entering(Subscriber):  # type: ignore[misc]
                 if subscription is not None and self._subscription is None:  # a publisher of the C++ text
                     self.on_subscribe(subscription)
         except Exception as error:  # noqa: BLE001  rule 1.9
+            self._there(self._cancel_there)  # it may have subscribed before
             self._end(error)
         finally:
             self._subscribing = False

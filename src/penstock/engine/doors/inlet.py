@@ -9,9 +9,9 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from penstock.engine.grounds.beside import Beside
 from penstock.engine.grounds.bystander import Bystander
-from penstock.engine.grounds.foreign import ForeignRelay
+from penstock.engine.grounds.foreign import ForeignRelay, cancel
 from penstock.engine.grounds.outlet import element_or_raise
-from penstock.engine.grounds.relay import Leg, Relay
+from penstock.engine.grounds.relay import Leg
 from penstock.engine.places.bell import Bell
 from penstock.engine.places.event_loops import running
 from penstock.engine.runs.wiring import refuse
@@ -42,15 +42,14 @@ class Inlet(Generic[A, B]):
     What upstream signals before the chain is subscribed is kept, and told when it is.
     """
 
-    __slots__ = ("_early", "_lock", "_over", "_relay", "_subscribed", "_upstream", "_wire")
+    __slots__ = ("_early", "_leg", "_lock", "_subscribed", "_upstream", "_wire")
 
     def __init__(self, wire: Callable[[Source[Any], Subscriber[Any]], None]) -> None:
         self._wire = wire
         self._lock = Lock()
         self._subscribed = False
-        self._over = False
         self._upstream: Subscription | None = None
-        self._relay: Relay[Any] | None = None
+        self._leg: Leg | None = None
         self._early: list[Callable[[Leg], None]] = []
 
     def __reduce__(self) -> NoReturn:
@@ -69,58 +68,66 @@ class Inlet(Generic[A, B]):
         self._wire(_InletSource(self._enter), _Exit(subscriber, self._left))
 
     def _left(self) -> None:
-        """Cancel the upstream if the run ended before the chain had subscribed to it."""
-        with self._lock:
-            self._over = True
-            upstream = None if self._relay is not None else self._upstream
-        if upstream is not None:
-            upstream.cancel()
+        """Let go of what comes where the run ended before the chain had subscribed."""
+        if self._leg is None:
+            relay = ForeignRelay(self)
+            leg = relay.entrance
+            relay.cancel()
+            self._begin(leg)
 
     def _enter(self, front: Subscriber[Any]) -> None:
         relay = ForeignRelay(front)
-        with self._lock:
-            self._relay = relay
-            early, self._early = self._early, []
-            upstream = self._upstream
+        leg = relay.entrance
         relay.start()
-        told = [self._tell(signal) for signal in early]
-        if told == [False] and upstream is not None:
-            upstream.cancel()  # rule 2.6: the subscriber left inside on_subscribe, before the chain had its upstream
+        self._begin(leg)
 
-    def _tell(self, signal: Callable[[Leg], None]) -> bool:
-        """Pass a signal into the chain, or keep it until there is one; tell whether the chain is not over."""
+    def _begin(self, leg: Leg) -> None:
+        """Pass on what was kept, and all that comes from now on."""
         with self._lock:
-            relay = self._relay
-            if relay is None:
-                self._early.append(signal)
-                return True
-        leg = relay.leg
-        if leg is not None:
+            if self._leg is not None:
+                return
+            self._leg = leg
+            upstream, early, self._early = self._upstream, self._early, []
+        if upstream is not None and not (early and leg.relay.over):  # else it has ended, and is not cancelled
+            leg.on_subscribe(upstream)
+        for signal in early:
             signal(leg)
-        return leg is not None
+
+    def _tell(self, signal: Callable[[Leg], None]) -> None:
+        """Pass a signal into the chain, or keep it until there is one."""
+        with self._lock:
+            leg = self._leg
+            if leg is None:
+                self._early.append(signal)
+                return
+        signal(leg)
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         """Take the one upstream."""
-        element_or_raise(subscription, "on_subscribe")
+        if self._leg is None:
+            element_or_raise(subscription, "on_subscribe")
         with self._lock:
-            unwanted = self._upstream is not None or (self._over and self._relay is None)
-            if not unwanted:
+            leg, kept = self._leg, self._upstream
+            if kept is None:
                 self._upstream = subscription
-        if unwanted or not self._tell(lambda leg: leg.on_subscribe(subscription)):
-            subscription.cancel()  # rule 2.5, or the chain was cancelled before it came to this
+        if leg is not None or kept is subscription:
+            self._tell(lambda leg: leg.on_subscribe(subscription))
+        elif kept is not None:
+            cancel(subscription)  # rule 2.5
 
     def on_next(self, element: A, /) -> None:
         """Pass an element into the chain."""
-        element_or_raise(element, "on_next")
-        relay = self._relay
-        if relay is None:
-            drop("rule 1.1: the publisher sent an element that was not requested", None, element)
-        elif (leg := relay.leg) is not None:  # which a cancel on another thread takes away
+        leg = self._leg
+        if leg is not None:
             leg.on_next(element)
+        else:
+            element_or_raise(element, "on_next")
+            drop("rule 1.1: the publisher sent an element that was not requested", None, element)
 
     def on_error(self, error: Exception, /) -> None:
         """Pass a failure into the chain."""
-        element_or_raise(error, "on_error")
+        if self._leg is None:
+            element_or_raise(error, "on_error")
         self._tell(lambda leg: leg.on_error(error))
 
     def on_complete(self) -> None:

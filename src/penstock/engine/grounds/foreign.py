@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import methodcaller
 from threading import Lock
 from typing import Any
 
@@ -23,7 +24,7 @@ def subscribe_to(publisher: Publisher[Any], subscriber: Subscriber[Any]) -> None
     try:
         found = publisher.subscribe(leg)  # type: ignore[func-returns-value]
     except Exception as error:  # noqa: BLE001  rule 1.9: a foreign subscribe that raises is a failure
-        relay.end(error)
+        relay.end(error, cancel=True)
     if found is not None and leg.subscription is None:
         subscription = returned(found)
         if subscription is not None:  # a publisher of the C++ text, which calls no on_subscribe
@@ -87,4 +88,4 @@ class _OneAtATime:
 
 def cancel(subscription: Subscription) -> None:
     """Cancel; what a publisher raises then goes to the hook."""
-    attempt("rule 3.15: the publisher's cancel raised", subscription.cancel)
+    attempt("rule 3.15: the publisher's cancel raised", methodcaller("cancel"), subscription)  # it may have none

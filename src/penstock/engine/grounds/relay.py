@@ -66,8 +66,12 @@ class Leg(Part):
         """Pass a failure to the relay."""
         if error is None:
             self._refuse_none("on_error")
-        if not isinstance(error, BaseException):
-            error = ProtocolError("1.4", f"the publisher failed with {error!r}, which is not an exception")
+        if not isinstance(error, Exception):
+            error = (
+                interruption(error)
+                if isinstance(error, BaseException)
+                else ProtocolError("1.4", f"the publisher failed with {error!r}, which is not an exception")
+            )
         if self.relay.leg is not self:
             too_late(error)
         elif isinstance(error, InterruptionError):
@@ -239,7 +243,7 @@ class Relay(Part, Generic[T]):
         with self._lock:
             if self.over or leg is not self.leg:
                 return  # rule 2.8
-            excess = self._demand < count
+            excess = self._demand < count or self._upstream is None  # which it has not been asked for either
             if not excess:
                 if self._demand < UNBOUNDED:
                     self._demand -= count
