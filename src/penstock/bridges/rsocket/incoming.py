@@ -32,6 +32,7 @@ class _Decoding:
         self._downstream = downstream
         self._codec = codec
         self.refuse: Callable[[Exception], None] = lambda _: None
+        self.heard = True
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         self._downstream.on_subscribe(subscription)
@@ -49,7 +50,8 @@ class _Decoding:
         self._downstream.on_next(element)
 
     def on_error(self, error: Exception, /) -> None:
-        self._downstream.on_error(error)
+        if self.heard:
+            self._downstream.on_error(error)
 
     def on_complete(self) -> None:
         self._downstream.on_complete()
@@ -62,6 +64,7 @@ class Incoming:
         decoding = _Decoding(downstream, settings.codec)
         self.outlet: Outlet[Any] = Outlet(decoding, submit)
         decoding.refuse = self.outlet.fail_now
+        self._decoding = decoding
         self.request: Callable[[int], None] | None = None
         """Asks the other side, as soon as there is one; called on the I/O thread."""
         self._call = call
@@ -80,6 +83,10 @@ class Incoming:
     def ended(self) -> bool:
         """Tell whether the other side has ended it."""
         return self._ended
+
+    def unheard(self) -> None:
+        """Keep a failure to itself: its subscriber was cancelled before it could hear of one."""
+        self._decoding.heard = False
 
     # On any thread.
 

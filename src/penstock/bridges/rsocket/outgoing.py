@@ -52,6 +52,8 @@ class Outgoing:
         self._error: Exception | None = None
         self._flushing = False
         self._asking = False
+        self.came_late = False
+        """Whether the subscription came when nothing was to be sent any more."""
 
     # What the publisher says, on any thread.
 
@@ -63,6 +65,7 @@ class Outgoing:
             if not refused:
                 self._subscription = subscription
         if refused:
+            self.came_late = self._subscription is None
             subscription.cancel()  # rule 2.5
         else:
             self._worker.submit(self._ask)

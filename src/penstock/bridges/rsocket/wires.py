@@ -89,7 +89,7 @@ class TcpWire:
             return await self._reader.readexactly(size)
         except asyncio.IncompleteReadError as error:
             if error.partial or error.expected != 3:
-                raise FrameError("a frame that ends in the middle") from error
+                raise ConnectionResetError("it ended in the middle of a frame") from error
             return None
 
     async def send(self, frames: list[bytes], /) -> None:
