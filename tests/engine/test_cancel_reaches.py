@@ -117,6 +117,22 @@ def test_from_inside_the_function_that_rejects(form: str, behind: str) -> None:
         assert items.taken <= 1009  # a boundary before the filter may have asked for eight more
 
 
+@pytest.mark.parametrize("form", ["sync", "fed", "chunked", "nested"])
+def test_from_inside_the_function_that_rejects_what_is_added_at_the_end(form: str) -> None:
+    subscriber, seen = Plain(1), 0
+
+    def reject(_: int) -> bool:
+        nonlocal seen
+        seen += 1
+        assert subscriber.subscription is not None
+        subscriber.subscription.cancel()
+        return False
+
+    FORMS[form](Items(9)).take_last(9).filter(reject).subscribe(subscriber)
+    assert subscriber.signals == []
+    assert seen == 1
+
+
 def test_a_cancelled_run_closes_the_inner_iterator_as_well() -> None:
     inner = Items()
     check_that_cancel_stops(Stream.just(1).flat_map(lambda _: inner).filter(never), inner, 1)

@@ -110,6 +110,28 @@ def test_what_is_left_when_the_source_ends_waits_for_demand() -> None:
     assert probe.completed
 
 
+ENOUGH: dict[str, Callable[[Stream[Any]], Stream[Any]]] = {
+    "all": lambda stream: stream.all(lambda _: False),
+    "any": lambda stream: stream.any(lambda _: True),
+    "contains": lambda stream: stream.contains(0, equal=lambda *_: True),
+    "is_empty": lambda stream: stream.is_empty(),
+    "first": lambda stream: stream.first(),
+    "element_at": lambda stream: stream.element_at(1),
+    "take": lambda stream: stream.take(2),
+    "take_while": lambda stream: stream.take_while(lambda _: False),
+}
+
+
+@pytest.mark.parametrize("enough", ENOUGH)
+@pytest.mark.parametrize("form", FORMS)
+def test_who_has_enough_of_what_is_added_at_the_end_hides_no_end(form: str, enough: str) -> None:
+    """What is left of it is read no more, so a result of one value comes with the end."""
+    probe = subscribed(ENOUGH[enough](FORMS[form](Items(3)).take_last(3)).count(), 1)
+    probe.wait_for_end()
+    assert len(probe.elements) == 1
+    assert probe.completed
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_one_value_comes_with_the_end(form: str) -> None:
     probe = subscribed(FORMS[form](Items(5)).count(), 1)

@@ -13,7 +13,7 @@ import pytest
 from penstock import Stream, VirtualClock
 from penstock.engine.grounds.sequence import Sequence
 from penstock.testing import subscribed
-from tests.engine.parts import Items, noop
+from tests.engine.parts import FORMS, Items, noop
 
 CLOCK = VirtualClock()
 FLAT = 300
@@ -72,6 +72,13 @@ GATHERING: dict[str, Step] = {
     "element_at": lambda stream: stream.skip(2).filter(lambda n: n % 2 > 0).element_at(2),
     "single": lambda stream: stream.filter(lambda n: n > 5).single(),
 }
+# Stages that add three elements of their own once upstream has completed.
+ADDING: dict[str, Step] = {
+    "take_last": lambda stream: stream.take_last(3),
+    "buffer that overlaps": lambda stream: stream.buffer(5, 1),
+    "end_with": lambda stream: stream.skip(3).end_with(0, 1, 2),
+    "default_if_empty": lambda stream: stream.skip(3).default_if_empty(0, 1, 2),
+}
 
 
 def stack() -> int:
@@ -121,6 +128,17 @@ def test_stages_behind_a_joint_read_what_the_loop_reads(name: str, requests: tup
     loop.cancel()
     signals.cancel()
     assert [items.opened for items in sources] == [items.closed for items in sources]
+
+
+@pytest.mark.parametrize("form", ["sync", "fed", "chunked", "nested"])
+@pytest.mark.parametrize("name", ADDING)
+def test_what_is_added_at_the_end_is_worked_on_as_it_is_asked_for(name: str, form: str) -> None:
+    seen: list[Any] = []
+    probe = subscribed(ADDING[name](FORMS[form](Items(3))).tap(seen.append))
+    for asked in (1, 2, 3):
+        probe.request(1)
+        assert len(seen) == len(probe.elements) == asked
+    assert probe.completed
 
 
 @pytest.mark.parametrize("name", [name for name in JOINTS if name != "delay"])

@@ -16,6 +16,7 @@ from penstock.engine.runs.pushed_run import PushRun
 from penstock.engine.weaving.segment import Segment
 from penstock.engine.words.demand import UNBOUNDED, add, legal
 from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.stage import LoopGate
 
 MOST_STAGES = 100
 
@@ -187,9 +188,9 @@ class _Tail(DrainRun):
 
     __slots__ = ()
 
-    def __init__(self, tails: Callable[[], Iterator[Any]], subscriber: Subscriber[Any], demand: int) -> None:
+    def __init__(self, tails: Callable[[LoopGate], Iterator[Any]], subscriber: Subscriber[Any], demand: int) -> None:
         super().__init__(_ALONE, lambda _: iter(()), 0, subscriber)  # so that its end is looked for without demand
-        self._iterator = self._loop = tails()  # a loop itself, so no other is needed around it
+        self._iterator = self._loop = tails(self._gate)  # a loop itself, so no other is needed around it
         self._demand = demand
 
     def begin(self) -> None:

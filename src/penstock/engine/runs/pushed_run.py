@@ -21,6 +21,11 @@ from penstock.engine.words.demand import UNBOUNDED, legal
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import Part, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.stage import LoopGate
+
+
+def _nothing(_: LoopGate) -> Iterator[Any]:
+    return iter(())
 
 
 class PushRun(Part):
@@ -59,7 +64,7 @@ class PushRun(Part):
         """A loop over elements that come together, where nothing comes of them before the end."""
         self._folded: list[Any] = []
         """The elements that it reads; it is emptied to end it."""
-        self._tails: Callable[[], Iterator[Any]] = tuple  # type: ignore[assignment]
+        self._tails: Callable[[LoopGate], Iterator[Any]] = _nothing
         self._stands: Callable[[], dict[int, int]] = dict
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
@@ -238,7 +243,7 @@ class PushRun(Part):
         self._subscriber = self._upstream = None
         self.deliver = self._push = self.push_many = nobody
         self.fold, self._folded = None, []
-        self._tails, self._stands = tuple, dict  # type: ignore[assignment]
+        self._tails, self._stands = _nothing, dict
         assert subscriber is not None
         return subscriber
 

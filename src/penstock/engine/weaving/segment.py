@@ -104,7 +104,7 @@ class Delivers(Protocol):
         ...
 
 
-Pushed = tuple[Callable[[Any], Any], Callable[[], Iterator[Any]], Callable[[], dict[int, int]]]
+Pushed = tuple[Callable[[Any], Any], Callable[[LoopGate], Iterator[Any]], Callable[[], dict[int, int]]]
 
 
 class Segment:

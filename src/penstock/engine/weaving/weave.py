@@ -51,7 +51,7 @@ MOST_LOOPS = 8  # CPython refuses more than 20 nested blocks
 MOST_PLANS = 2000
 MOST_TAILS = 4  # each tail, and each head, repeats the text of all stages after it
 
-_STEP_IN = "    "
+STEP_IN = "    "
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class Weaver:
         self.depth = 0
 
     def line(self, text: str, owner: int = -1) -> None:
-        self.lines.append(_STEP_IN * self.depth + text)
+        self.lines.append(STEP_IN * self.depth + text)
         self.owners.append(owner)
 
     def name(self, index: int, field: str) -> str:
@@ -190,8 +190,8 @@ class Weaver:
                 self.depth -= 1
                 # An iterator that is exhausted has closed itself; on an error or a cancel the loop has to close it.
                 self.line("except BaseException:", index)
-                self.line(f"{_STEP_IN}close_inner({inner})", index)
-                self.line(f"{_STEP_IN}raise", index)
+                self.line(f"{STEP_IN}close_inner({inner})", index)
+                self.line(f"{STEP_IN}raise", index)
                 self.leave(ends, index)
                 return
         if ends:
@@ -244,10 +244,13 @@ class Weaver:
             self.line(f"if not ({' or '.join(ends)}):", index)
             self.depth += 1
         filled = self.fill(index, items)
-        if self.gated:
-            self.line(f"items = {self.slot()} = iter({filled})", index)
+        slot = self.slot() if self.gated else None
+        if slot:
+            self.line(f"items = {slot} = iter({filled})", index)
             filled = "items"
         self.loop(filled, index, index + 1)
+        if slot and ends:  # a stage that has enough leaves what is left of them
+            self.line(f"{slot} = None", index)
         self.depth -= 1 if ends else 0
 
     def begin(self) -> None:
@@ -275,8 +278,8 @@ class Weaver:
         """Pass the word of an empty queue on."""
         if self.form == "fed":
             self.line("if v is starved:")
-            self.line(f"{_STEP_IN}yield v")
-            self.line(f"{_STEP_IN}continue")
+            self.line(f"{STEP_IN}yield v")
+            self.line(f"{STEP_IN}continue")
 
     def end(self) -> None:
         """Write what comes when everything has come."""
@@ -289,11 +292,11 @@ class Weaver:
         """
         wait = "await " if self.form == "async" else ""
         self.line("except Exception as error:")
-        self.line(f"{_STEP_IN}failed, source = source, None")
-        self.line(f"{_STEP_IN}raise {self.blamed(f'{wait}fail(failed, where, error)')}")
+        self.line(f"{STEP_IN}failed, source = source, None")
+        self.line(f"{STEP_IN}raise {self.blamed(f'{wait}fail(failed, where, error)')}")
         self.line("except BaseException:")
-        self.line(f"{_STEP_IN}stopped = True")
-        self.line(f"{_STEP_IN}raise")
+        self.line(f"{STEP_IN}stopped = True")
+        self.line(f"{STEP_IN}raise")
         self.line("finally:")
         self.closes(f"if source is not None: {wait}(leave if stopped else close)(source)")
 
@@ -303,7 +306,7 @@ class Weaver:
 
     def closes(self, closing: str) -> None:
         """Write what is done behind everything else."""
-        self.line(f"{_STEP_IN}{closing}")
+        self.line(f"{STEP_IN}{closing}")
 
     def write(self) -> str:
         """Write the whole function and return its text."""
@@ -337,7 +340,7 @@ class Weaver:
         self.depth = 1
         self.leaves()
         if self.placed:
-            self.lines[place] = f"{2 * _STEP_IN}place = gate.place({self.slots})"
+            self.lines[place] = f"{2 * STEP_IN}place = gate.place({self.slots})"
         names = "".join(f", {name}" for name in self.fields.values())
         start = "async def" if self.form == "async" else "def"
         self.lines[0] = f"{start} run({self.arguments}{names}):"

@@ -14,7 +14,7 @@ can be pushed through a function. For `map(f)`, `filter(p)`, `take(2)`:
                 if s2_left == 0: last()           # nothing more is read of upstream
                 return v
             except Exception as error: ...        # names the stage and the function by the line it happened in
-        def tails(): ...                          # a generator of what follows when nothing more is read
+        def tails(gate): ...                      # a generator of what follows when nothing more is read
         def stands(): return {2: s2_left}         # how many elements each stage still takes, or lacks for its next one
         return push, tails, stands
 
@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from penstock.engine.weaving.weave import Form, Weaver
+from penstock.engine.weaving.weave import STEP_IN, Form, Weaver
 from penstock.stage import Body
 
 
@@ -47,6 +47,11 @@ class PushWeaver(Weaver):
         """Whether a function of elements that come is being written, and not the generator of what follows."""
         self.next_one = self.no_more = "return starved"
         """How that function is done with an element that nothing comes of, and with the last one that is read."""
+
+    @property
+    def gated(self) -> bool:
+        """Whether there is a gate: what follows is iterated over."""
+        return not self.pushing
 
     def leave(self, ends: list[str], owner: int) -> None:
         """Say that nothing comes of this element, or go on with the next one of a tail."""
@@ -112,8 +117,11 @@ class PushWeaver(Weaver):
 
     def tails(self) -> None:
         """Write what follows when nothing more is read."""
+        self.line("")  # the place, once its loops are known
+        place = len(self.lines) - 1
         super().tails()
         self.line("yield from ()")
+        self.lines[place] = f"{STEP_IN * self.depth}place = gate.place({self.slots})"
 
     def write(self) -> str:
         """Write the whole function and return its text."""
@@ -130,7 +138,7 @@ class PushWeaver(Weaver):
         self.fails()
         self.begin()
         self.functions()
-        self.function("tails", "", [], self.tails)
+        self.function("tails", "gate", [], self.tails)
         self.line(f"return push, tails, {self.stands()}")
         names = "".join(f", {name}" for name in self.fields.values())
         self.lines[0] = f"def run({self.arguments}{names}):"

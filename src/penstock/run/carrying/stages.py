@@ -29,7 +29,7 @@ from penstock.run.carrying.functions import Flattened
 from penstock.run.carrying.marks import Carried, MarkBook, Positions, SourceMark, SourceMarks, each_once, joined_list
 from penstock.run.carrying.parts import source_marks
 from penstock.run.pieces.stepping import SteppingRun
-from penstock.stage import Body, Results, Sight, Stage
+from penstock.stage import Body, LoopGate, Results, Sight, Stage
 
 Stages = tuple[Stage[Any, Any], ...]
 
@@ -171,7 +171,7 @@ class _Passing:
 
     def tails(self) -> Iterator[Carried]:
         """Return what follows at the end, which comes of no element."""
-        return map(Carried, self._tails())
+        return map(Carried, self._tails(LoopGate()))
 
 
 class _HeldWeaver(PushWeaver):
@@ -325,7 +325,7 @@ class _Holding:
 
     def tails(self) -> Iterator[Carried]:
         """Return what the stage gives at the end, and be done with what it has."""
-        return _at_the_end(self._holder, self._tails())
+        return _at_the_end(self._holder, self._tails(LoopGate()))
 
 
 def _at_the_end(holder: _Holder, values: Iterable[Any]) -> Iterator[Carried]:
