@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from penstock import Dropped, ProtocolError, Stream, Subscriber
+from penstock import Dropped, Observation, ProtocolError, RunState, Stream, Subscriber
 from penstock.engine.runs.chain import Chain
 from penstock.stage import Source
 from penstock.testing import ManualPublisher, PlannedBreach, subscribed
+from tests.engine.parts import Plain
 
 
 def test_a_chain_in_order_passes_unchanged() -> None:
@@ -56,3 +57,52 @@ def test_a_stream_that_breaks_a_rule_fails_by_its_name(
     assert probe.error.rule == rule
     assert probe.breaches == []
     dropped.clear()
+
+
+class Told:
+    """Be a listener that keeps how runs have ended."""
+
+    def __init__(self) -> None:
+        self.states: list[RunState] = []
+
+    def started(self, run: Observation, /) -> None:
+        pass
+
+    def progressed(self, run: Observation, /) -> None:
+        pass
+
+    def ended(self, run: Observation, /) -> None:
+        self.states.append(run.state)
+
+
+def stumble(_: object) -> None:
+    raise ArithmeticError("subscriber")
+
+
+def interrupt(_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_listener_behind_it_is_told_of_a_subscriber_that_raises(dropped: list[Dropped]) -> None:
+    told = Told()
+    Stream.range(3).checked().observed(told).subscribe(Plain(3, stumble))
+    assert told.states == [RunState.CANCELLED]
+    assert [entry.what for entry in dropped] == ["rule 2.13: the subscriber raised in on_next"]
+    dropped.clear()
+
+
+@pytest.mark.parametrize("signals", [False, True])
+def test_those_behind_it_are_told_of_an_interruption(signals: bool) -> None:
+    upstream: ManualPublisher[int] = ManualPublisher()
+    stream = (Stream.from_publisher(upstream) if signals else Stream.range(3)).checked().share()
+    probe = subscribed(stream)
+    interrupted = Plain(0, interrupt)
+    stream.subscribe(interrupted)
+    assert interrupted.subscription is not None
+    if signals:
+        interrupted.subscription.request(1)
+    with pytest.raises(KeyboardInterrupt):
+        upstream.next(0) if signals else interrupted.subscription.request(1)
+    probe.request(1)
+    assert probe.elements == [0]
+    assert repr(probe.error) == "InterruptionError('the stream was interrupted by KeyboardInterrupt()')"
