@@ -38,7 +38,7 @@ REMEMBERS = {
 """What goes on otherwise when it begins in the middle, so that results may be lost that were never had."""
 WIDE = 1000
 """How many elements may be uncommitted where that is more than a chain has."""
-STOOD_STILL = ("as many as may be are uncommitted", "may be uncommitted, so that no other can come")
+STOOD_STILL = "as many as may be are uncommitted"
 
 
 @dataclass
@@ -144,7 +144,7 @@ def own_sources(chain: Chain) -> frozenset[int]:
 
 def stood_still(error: Exception | None) -> bool:
     """Tell whether a run was refused because steps kept all elements that may be uncommitted."""
-    return error is not None and any(words in str(error) for words in STOOD_STILL)
+    return error is not None and STOOD_STILL in str(error)
 
 
 class _BrokenOffError(Exception):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from penstock import Recorder, Sink, Stream, branch, flow, thread
+from penstock import Recorder, Sink, Stream, VirtualClock, branch, flow, thread
 from penstock.run.carrying.standstill import ways_of
 from tests.run.carrying.ledger import WAIT, Ledger
 
@@ -56,6 +56,35 @@ def test_what_is_kept_until_another_source_gives_is_not_refused() -> None:
     merged = few.stream(window=8).filter(is_first).merge(more.stream().subscribe_on(thread("more")))
     assert (merged.buffer(2) | Sink.count()).run().wait(WAIT) == 51
     assert (few.last, more.last) == (40, 100)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda numbers, clock: numbers.window(seconds=1, clock=clock).flat_map(Stream.to_list, concurrency=1),
+        lambda numbers, clock: numbers.window(gap=1, clock=clock).flat_map(Stream.to_list, concurrency=1),
+        lambda numbers, clock: numbers.window(until=Stream.interval(1, clock=clock)).concat_map(Stream.to_list),
+        lambda numbers, clock: numbers.take_until(Stream.timer(1, clock=clock)).skip_last(10),
+        lambda numbers, clock: Stream.timer(1, clock=clock).merge(numbers).buffer(9),
+    ],
+    ids=["time", "silence", "signs", "an end", "another source"],
+)
+def test_what_is_kept_until_something_else_comes_is_not_refused(
+    use: Callable[[Stream[int], VirtualClock], Stream[Any]],
+) -> None:
+    full = threading.Event()
+
+    def seen(number: int) -> int:
+        if number == 8:
+            full.set()
+        return number
+
+    source, clock = Ledger(8), VirtualClock()
+    run = (use(source.stream(window=8).map(seen), clock) | Sink.for_each(str)).run()
+    assert full.wait(WAIT)
+    clock.advance(1)
+    run.wait(WAIT)
+    assert source.last == 8
 
 
 @pytest.mark.parametrize(

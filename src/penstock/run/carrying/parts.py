@@ -274,17 +274,4 @@ class PartExit(Stage[Any, Any]):
         return self.part.end()
 
 
-def source_marks(marks: Iterable[SourceMark]) -> list[SourceMark]:
-    """Return the marks of sources that marks of parts stand for."""
-    found: list[SourceMark] = []
-    waiting = list(marks)[::-1]
-    while waiting:
-        mark = waiting.pop()
-        if isinstance(mark, PartMark):
-            waiting.extend(reversed(mark.position))
-        else:
-            found.append(mark)
-    return found
-
-
-__all__ = ["PartExit", "PartMark", "PartMarks", "source_marks"]
+__all__ = ["PartExit", "PartMark", "PartMarks"]

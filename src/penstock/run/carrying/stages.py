@@ -19,15 +19,14 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.given import Items
 from penstock.engine.runs.one_result import said_by_steps
 from penstock.engine.runs.wiring import pull
-from penstock.engine.weaving.blame import describe, note_on, place_of
+from penstock.engine.weaving.blame import describe, place_of
 from penstock.engine.weaving.segment import STARVED, Segment
 from penstock.engine.weaving.weave import pieces
 from penstock.engine.weaving.weave_push import PushWeaver
 from penstock.operators.buffer import Buffer
 from penstock.operators.flat_map import FlatMap
 from penstock.run.carrying.functions import Flattened
-from penstock.run.carrying.marks import Carried, MarkBook, Positions, SourceMark, SourceMarks, each_once, joined_list
-from penstock.run.carrying.parts import source_marks
+from penstock.run.carrying.marks import Carried, Positions, SourceMark, each_once, joined_list
 from penstock.run.pieces.stepping import SteppingRun
 from penstock.stage import Body, LoopGate, Results, Sight, Stage
 
@@ -233,7 +232,6 @@ class _Holder:
     """The marks of the elements that a stage has had and is not done with, oldest first."""
 
     def __init__(self, step: CarriedStage) -> None:
-        self._step = step
         self._stage = step.stages[0]
         self._had: deque[tuple[SourceMark, ...]] = deque()
         self._all = is_fold(self._stage)
@@ -275,26 +273,6 @@ class _Holder:
             for mark in had[-1]:
                 mark.book.hold(mark, self._name)
         self._coming = False
-        if len(had) > 1 and had[-1]:
-            self._check_room(source_marks(had[-1][:1])[0].book)
-
-    def _check_room(self, book: MarkBook) -> None:
-        """Refuse to keep all elements that may be uncommitted: no other would come that lets them go."""
-        assert isinstance(book, SourceMarks)
-        window = book.window
-        if window is None or len(self._had) < window or len(book) < window:
-            return
-        if len({id(mark) for marks in self._had for mark in source_marks(marks) if mark.book is book}) < window:
-            return  # several of them come of one
-        name = describe(self._stage)
-        error = RuntimeError(
-            f"{name} keeps {len(self._had)} elements, and {window} may be uncommitted, so that no other can come; "
-            "say window=n with a greater n where the source is made"
-        )
-        note_on(error, f"in {name}, step {self._step.first + 1} of {self._step.total}")
-        if book.on_failure is None:
-            raise error
-        book.on_failure(error)  # past the steps, one of which might handle it and go on
 
     def let_go_of_all(self) -> None:
         """Be done with everything."""
