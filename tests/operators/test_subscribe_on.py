@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import strategies as st
 
-from penstock import Stream, inline, loop, pool, thread
+from penstock import Stream, Subscriber, inline, loop, pool, thread
 from penstock.testing import ManualPublisher, Tracked, check_joint, subscribed
 
 EXECUTORS = {"inline": inline(), "thread": thread(), "pool": pool(2), "loop": loop()}
@@ -88,3 +88,39 @@ def test_a_cancel_before_anything_was_subscribed() -> None:
     upstream.wait_for_subscriber()
     probe.cancel()
     upstream.wait_for_cancel()
+
+
+def test_a_request_that_waits_for_the_worker_is_not_made_after_the_end() -> None:
+    tasks: list[Callable[[], None]] = []
+    asked: list[int] = []
+
+    class Later:
+        submit = staticmethod(tasks.append)
+        worker = close = lambda self: self
+
+    probe = subscribed(Stream.from_publisher(Asked(asked)).subscribe_on(Later()))  # type: ignore[arg-type]
+    tasks.pop()()
+    probe.request(1)
+    probe.request(2)
+    tasks.pop(0)()
+    assert probe.completed
+    tasks.pop(0)()
+    assert asked == [1]
+
+
+class Asked:
+    """A publisher that completes with the first request, and writes down what is asked."""
+
+    def __init__(self, asked: list[int]) -> None:
+        self.asked = asked
+
+    def subscribe(self, subscriber: Subscriber[int], /) -> None:
+        self.subscriber = subscriber
+        subscriber.on_subscribe(self)
+
+    def request(self, n: int, /) -> None:
+        self.asked.append(n)
+        if len(self.asked) == 1:
+            self.subscriber.on_complete()
+
+    def cancel(self) -> None: ...

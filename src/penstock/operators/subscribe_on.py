@@ -134,9 +134,13 @@ class _Requests:
             self._subscription.request(n)
             return
         try:
-            send(self._place.worker.submit, partial(self._subscription.request, n), self._lost)
+            send(self._place.worker.submit, partial(self._ask, n), self._lost)
         except Exception as error:  # noqa: BLE001  an executor of the user's, or one without a thread
             self._fail(error)
+
+    def _ask(self, n: int) -> None:
+        if not self._place.over:  # the end may have come while the request waited (rule 2.4)
+            self._subscription.request(n)
 
     def _lost(self) -> None:
         self._fail(place_ended())
