@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import json
 import pickle
+import re
 import socket
 import threading
 from collections.abc import Callable
@@ -94,6 +95,38 @@ def test_a_secret_in_a_header_is_sent_and_not_shown() -> None:
         assert stream.take(1).get() == 0
         assert server.requests[0].headers["authorization"] == "bearer hidden"
         assert "hidden" not in repr(stream)
+
+
+_NOT_TO_BE_SENT = (
+    "the header 'authorization' must be ASCII without a line end, and without spaces around it, which strip() takes off"
+)
+
+
+@pytest.mark.parametrize("of", [http.pages, http.events, http.websocket, http.to_websocket])
+@pytest.mark.parametrize(
+    ("headers", "error", "message"),
+    [
+        (
+            {"authorization": "Bearer hidden\n"},
+            ValueError,
+            _NOT_TO_BE_SENT,
+        ),
+        (
+            {"authorization": "hiddén"},
+            ValueError,
+            _NOT_TO_BE_SENT,
+        ),
+        ({"authorization": b"hidden"}, TypeError, "the header 'authorization' must be a text, got bytes"),
+        ({"a b": "hidden"}, ValueError, "the name of a header has letters, digits and hyphens, got 'a b'"),
+    ],
+)
+def test_a_header_that_cannot_be_sent_is_refused_and_not_shown(
+    of: Callable[..., object], headers: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    address = "http://localhost" if of in (http.pages, http.events) else "ws://localhost"
+    with pytest.raises(error, match=rf"^{of.__name__}: {re.escape(message)}$"):
+        of(address, headers=headers)
+    of(address, headers={"x-none": "", "x-all": "a\tb c~"})
 
 
 @pytest.mark.parametrize("query", ["key=hidden", "page=2&key=it's hidden", "hidden", "key=a=hidden&more"])

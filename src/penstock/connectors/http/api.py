@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,8 @@ from penstock.stream import Stream
 RETRY = Tries()
 BY_LINK = ByLink()
 NO_HEADERS: Mapping[str, str] = {}
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE = re.compile(r"(?:[!-~](?:[\t -~]*[!-~])?)?")
 
 
 def pages(
@@ -55,8 +58,8 @@ def pages(
         window: How many elements of a run may not be done at a time.
 
     Raises:
-        TypeError: `next` or `client` is not callable, or `first` is no text.
-        ValueError: `first` is no address, or a number is too small.
+        TypeError: `next` or `client` is not callable, or `first` or a header is no text.
+        ValueError: `first` is no address, a header cannot be sent, or a number is too small.
     """
     _address("pages", "first", first, ("http", "https"))
     function_given("pages", "next", next)
@@ -90,8 +93,8 @@ def events(
         window: How many elements of a run may not be done at a time.
 
     Raises:
-        TypeError: `client` is not callable, or `url` is no text.
-        ValueError: `url` is no address, or a number is too small.
+        TypeError: `client` is not callable, or `url` or a header is no text.
+        ValueError: `url` is no address, a header cannot be sent, or a number is too small.
     """
     _address("events", "url", url, ("http", "https"))
     return reading(OpenEvents(url, _caller("events", headers, retry, timeout, client)), window=window, notes=False)
@@ -122,8 +125,8 @@ def websocket(
         connect: Connects in the place of `websockets.asyncio.client.connect`, with the same arguments.
 
     Raises:
-        TypeError: `connect` is not callable, or `url` is no text.
-        ValueError: `url` is no address, or a number is too small.
+        TypeError: `connect` is not callable, or `url` or a header is no text.
+        ValueError: `url` is no address, a header cannot be sent, or a number is too small.
     """
     dial = _dial("websocket", url, headers, largest, timeout, connect)
     return feeding(OpenSocket(dial, tuple(greeting), retry))
@@ -152,8 +155,8 @@ def to_websocket(
         connect: Connects in the place of `websockets.asyncio.client.connect`, with the same arguments.
 
     Raises:
-        TypeError: `connect` is not callable, or `url` is no text.
-        ValueError: `url` is no address, or a number is too small.
+        TypeError: `connect` is not callable, or `url` or a header is no text.
+        ValueError: `url` is no address, a header cannot be sent, or a number is too small.
     """
     count_given("to_websocket", "batch", batch, 1)
     dial = _dial("to_websocket", url, headers, 1024 * 1024, timeout, connect)
@@ -166,7 +169,7 @@ def _caller(
     _seconds(function, timeout)
     if client is not None:
         function_given(function, "client", client)
-    return HttpCaller(tuple(headers.items()), retry, timeout, client)
+    return HttpCaller(_headers(function, headers), retry, timeout, client)
 
 
 def _dial(function: str, url: str, headers: Mapping[str, str], largest: int, timeout: float, connect: Any) -> Dial:
@@ -175,7 +178,22 @@ def _dial(function: str, url: str, headers: Mapping[str, str], largest: int, tim
     count_given(function, "largest", largest, 1)
     if connect is not None:
         function_given(function, "connect", connect)
-    return Dial(url, tuple(headers.items()), largest, timeout, connect)
+    return Dial(url, _headers(function, headers), largest, timeout, connect)
+
+
+def _headers(function: str, given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return what can be sent, and refuse the rest here: what refuses it later would show the value."""
+    for name, value in given.items():
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise ValueError(f"{function}: the name of a header has letters, digits and hyphens, got {name!r}")
+        if not isinstance(value, str):
+            raise TypeError(f"{function}: the header {name!r} must be a text, got {type(value).__name__}")
+        if not _VALUE.fullmatch(value):
+            raise ValueError(
+                f"{function}: the header {name!r} must be ASCII without a line end, and without spaces around it, "
+                "which strip() takes off"
+            )
+    return tuple(given.items())
 
 
 def _seconds(function: str, timeout: float) -> None:
