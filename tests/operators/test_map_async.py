@@ -290,7 +290,9 @@ def test_a_failure_of_upstream_comes_after_the_results_before_it(ordered: bool) 
     on_a_loop(test)
 
 
-@pytest.mark.parametrize("arguments", [{}, {"ordered": False}, {"key": lambda n: n % 2}], ids=str)
+@pytest.mark.parametrize(
+    "arguments", [{}, {"ordered": False}, {"key": lambda n: n % 2}], ids=["ordered", "unordered", "by_key"]
+)
 @pytest.mark.parametrize("late", [False, True])
 def test_nothing_behind_a_failure_is_begun(late: bool, arguments: dict[str, Any]) -> None:
     begun: list[int] = []
