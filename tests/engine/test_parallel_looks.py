@@ -123,7 +123,7 @@ def test_a_valve_that_is_closed_ends_what_another_thread_reads(name: str) -> Non
     with restless():
         for _ in range(ROUNDS):
             valve, read = Valve(), []
-            iterator = valve.watch(SOURCES[name]())
+            iterator = valve.watch(lambda _: SOURCES[name](), None)
 
             def go_through(iterator: Iterator[int] = iterator, read: list[int] = read) -> None:
                 read.append(sum(1 for _ in iterator))
