@@ -155,6 +155,21 @@ def test_a_publisher_that_raises_behind_its_subscription_is_cancelled() -> None:
     assert upstream.cancelled
 
 
+@pytest.mark.parametrize("end", ["on_error", "on_complete"])
+def test_what_a_publisher_raises_in_subscribe_behind_the_end_goes_to_the_hook(end: str, dropped: list[Dropped]) -> None:
+    first, second = KeyError("first"), KeyError("second")
+
+    class Raises:
+        def subscribe(self, subscriber: Any, /) -> None:
+            getattr(subscriber, end)(*[first][: end == "on_error"])
+            raise second
+
+    probe = subscribed(Stream.from_publisher(Raises()), 1)
+    assert probe.error is (first if end == "on_error" else None)
+    assert [one.error for one in dropped] == [second]
+    dropped.clear()
+
+
 def test_elements_without_a_subscription_fail_a_stream_that_waits_for_them(dropped: list[Dropped]) -> None:
     class Hasty:
         def subscribe(self, subscriber: Any, /) -> None:

@@ -24,7 +24,7 @@ def subscribe_to(publisher: Publisher[Any], subscriber: Subscriber[Any]) -> None
     try:
         found = publisher.subscribe(leg)  # type: ignore[func-returns-value]
     except Exception as error:  # noqa: BLE001  rule 1.9: a foreign subscribe that raises is a failure
-        relay.end(error, cancel=True)
+        relay.end(error, cancel=not relay.over)  # behind an end it goes to the hook
     if found is not None and leg.subscription is None:
         subscription = returned(found)
         if subscription is not None:  # a publisher of the C++ text, which calls no on_subscribe
