@@ -264,6 +264,14 @@ def test_an_error_that_does_not_pickle_reaches_another_process_by_name(between_p
         run.wait(PATIENCE)
 
 
+def test_an_element_that_does_not_pickle_fails_the_sink_and_is_not_lost(between_processes: Any) -> None:
+    filling = (Stream.just(1, threading.Lock(), 3) | to_queue(between_processes)).run()
+    with pytest.raises(TypeError, match=r"^cannot pickle '_thread.lock' object"):
+        filling.wait(PATIENCE)
+    with pytest.raises(TypeError, match=r"^cannot pickle '_thread.lock' object"):
+        list(from_queue(between_processes))
+
+
 def test_a_queue_of_asynchronous_elements_is_filled_from_a_thread() -> None:
     async def numbers() -> Any:
         for n in range(50):

@@ -14,6 +14,7 @@ from __future__ import annotations
 import inspect
 import pickle
 import queue as queues
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast, overload
@@ -218,15 +219,22 @@ def from_queue(queue: AnyQueue[Any], *, poll: float = POLL) -> Stream[Any]:
 class _QueueBasin:
     """A basin that puts elements into a queue, then the end."""
 
-    __slots__ = ("_end", "_local", "_waiting")
+    __slots__ = ("_check", "_end", "_local", "_waiting")
 
     def __init__(self, queue: AnyQueue[Any], poll: float, end: bool) -> None:
         self._waiting = _Waiting(queue, poll)
         self._local = isinstance(queue, queues.Queue | queues.SimpleQueue)
+        self._check = _check_for(queue)
         self._end = end
 
     def put(self, element: Any, /) -> bool:
-        return self._put(packed(element))
+        item = packed(element)
+        try:
+            self._check(item)
+        except Exception as error:
+            self.end(error)  # who takes is told as well
+            raise
+        return self._put(item)
 
     def end(self, error: Exception | None, /) -> None:
         if self._end:
@@ -242,8 +250,25 @@ class _QueueBasin:
         self._waiting.stop()
 
 
+def _nothing(_: Any) -> None:
+    """Check nothing."""
+
+
+def _check_for(queue: object) -> Callable[[Any], object]:
+    """Return what raises for an item that a queue of multiprocessing would lose: one that it cannot pickle.
+
+    Such a queue pickles on a thread of its own, behind `put`; what that raises there is printed, and the item is gone.
+    """
+    kind = getattr(sys.modules.get("multiprocessing.queues"), "Queue", None)
+    if not isinstance(kind, type) or not isinstance(queue, kind):
+        return _nothing
+    from multiprocessing.reduction import ForkingPickler  # noqa: PLC0415  the queue has brought it in
+
+    return ForkingPickler.dumps
+
+
 def _picklable(error: Exception) -> Exception:
-    """Return an error that reaches another process: multiprocessing loses in silence what it cannot pickle."""
+    """Return an error that reaches another process."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:  # noqa: BLE001  whatever an exception's own methods raise
@@ -257,7 +282,8 @@ def to_queue(queue: FilledQueue[T], *, end: bool = True, poll: float = POLL) -> 
     Asks for the next element when there is room, 16 ahead; a full queue makes a separate thread wait. Puts
     `Completed()` or `Failed(error)` behind the last element, unless `end` is false (several may fill one queue). Ends
     when the queue is shut down. Cancels at once with a `queue.Queue`, within `poll` seconds with others; no mark is put
-    then. An error that does not pickle reaches another process as a PenstockError with its name and message.
+    then. An element that a `multiprocessing.Queue` cannot pickle fails the sink. An error that does not pickle reaches
+    another process as a PenstockError with its name and message.
 
     >>> from queue import Queue
     >>> from penstock import Stream
