@@ -50,6 +50,32 @@ NESTED: dict[str, Callable[[Stream[int]], Stream[Any]]] = {
 }
 
 
+# What goes on when a stream has ended, which a loop that was left has not.
+AROUND: dict[str, Callable[[Stream[int]], Stream[Any]]] = {
+    "another loop": lambda stream: stream.flat_map(lambda n: [n]).take(3).default_if_empty(0).count(),
+    "concat": lambda stream: stream.concat(Stream.just(1)),
+    "end_with": lambda stream: stream.end_with(1, create=[lambda: 2]),
+    "switch_if_empty": lambda stream: stream.switch_if_empty(Stream.just(1)),
+    "repeat": lambda stream: stream.repeat(2).count(),
+    "repeat for ever": lambda stream: stream.repeat().default_if_empty(0),
+    "retry": lambda stream: stream.retry(2).count(),
+    "zip": lambda stream: stream.zip(Stream.range(5)).count(),
+    "combine_latest": lambda stream: stream.combine_latest(Stream.just(1)).count(),
+    "with_latest_from": lambda stream: stream.with_latest_from(Stream.just(1)).count(),
+    "interleave": lambda stream: stream.interleave(Stream.just(1)),
+    "merge_sorted": lambda stream: stream.merge_sorted(Stream.just(1)),
+    "join": lambda stream: stream.join(Stream.just(1), lambda n: n, how="outer"),
+    "sequence_equal": lambda stream: stream.sequence_equal(Stream.empty()),
+    "materialize": lambda stream: stream.materialize().count(),
+    "concat_map": lambda stream: Stream.just(0, 1).concat_map(lambda n: [1] if n else stream),
+    "defer": lambda stream: Stream.defer(lambda: stream).count(),
+    "using": lambda stream: Stream.using(object, lambda _: stream, noop).count(),
+    "with_context": lambda stream: stream.with_context({}).count(),
+    "on_error_resume": lambda stream: stream.on_error_resume(lambda _: Stream.just(1)).count(),
+    "parallel": lambda stream: stream.parallel(1, lambda rail: rail.filter(never), executor=inline()).count(),
+}
+
+
 def many(stream: Stream[Any], step: Callable[[Stream[Any]], Stream[Any]], times: int) -> Stream[Any]:
     for _ in range(times):
         stream = step(stream)
@@ -131,6 +157,36 @@ def test_from_inside_the_function_that_rejects_what_is_added_at_the_end(form: st
     FORMS[form](Items(9)).take_last(9).filter(reject).subscribe(subscriber)
     assert subscriber.signals == []
     assert seen == 1
+
+
+@pytest.mark.parametrize("form", ["sync", "fed", "chunked", "nested"])
+@pytest.mark.parametrize("around", AROUND)
+def test_a_loop_that_is_left_has_not_come_to_its_end(around: str, form: str) -> None:
+    items, subscriber = Items(9), Plain(9)
+    called: list[Any] = []
+
+    def reject(_: int) -> bool:
+        assert subscriber.subscription is not None
+        subscriber.subscription.cancel()
+        return False
+
+    AROUND[around](FORMS[form](items).filter(reject)).map(called.append).subscribe(subscriber)
+    assert subscriber.signals == []
+    assert called == []
+    assert items.opened == items.closed
+
+
+def test_a_stream_inside_a_loop_that_is_left_has_not_come_to_its_end() -> None:
+    subscriber = Plain(9)
+
+    def reject(_: int) -> bool:
+        assert subscriber.subscription is not None
+        subscriber.subscription.cancel()
+        return False
+
+    stream = Stream.range(9).filter(reject)
+    Stream.just(0, 1).flat_map(lambda n: [1] if n else stream).count().subscribe(subscriber)
+    assert subscriber.signals == []
 
 
 def test_a_cancelled_run_closes_the_inner_iterator_as_well() -> None:

@@ -53,11 +53,9 @@ def _signals(opener: Opener[Any], gate: LoopGate | None) -> Iterator[Signal[Any]
         end = Failed(error)
     finally:
         close_quietly(source)
-    if gate is None:
-        yield end
-    elif not gate.over:
+    if gate is not None:
         gate.finish()  # nothing follows, so the end may be looked for without demand
-        yield end
+    yield end
 
 
 class _MaterializeRun(Relay[Any]):

@@ -24,7 +24,7 @@ from penstock.engine.weaving.segment import Segment, close_quietly
 from penstock.engine.words.arguments import count_given
 from penstock.engine.words.part import Part, height_of
 from penstock.spec.interfaces import Subscriber, Subscription
-from penstock.stage import Joint, LoopGate, Sight, Stage, Step
+from penstock.stage import Joint, LeftLoop, LoopGate, Sight, Stage, Step
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -226,6 +226,8 @@ class _ParallelRun(Part):
                 if gate.over:
                     close_quietly(share.loop)
                     break
+            returned = True
+        except LeftLoop:
             returned = True
         except Exception as failure:  # noqa: BLE001  rule 1.4: the loop has said already who raised
             error = failure

@@ -19,7 +19,7 @@ from penstock.engine.weaving.iterators import left_in, open_inner
 from penstock.engine.weaving.segment import no_item
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import LoopGate, Opener, Source, Tie
+from penstock.stage import LeftLoop, LoopGate, Opener, Source, Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Repeat(Source[Any]):
                     yield element
             runs += 1
             if gate is not None and gate.over:
-                return  # a stream that is empty gives no other chance to stop
+                raise LeftLoop  # a stream that is empty gives no other chance to stop
 
     def goes_on(self) -> bool:
         """Ask whether there is to be another run."""

@@ -20,7 +20,7 @@ from penstock.engine.weaving.iterators import opened
 from penstock.engine.weaving.segment import no_item
 from penstock.engine.words.arguments import count_given, function_given
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import LoopGate, Opener, Results, Source, Tie
+from penstock.stage import LeftLoop, LoopGate, Opener, Results, Source, Tie
 
 _END = object()
 
@@ -55,8 +55,6 @@ class SequenceEqual(Source[bool]):
         with opened(openers, gate) as iterators:
             answer = self._compared(iterators, gate)
         if gate is not None:
-            if gate.over:
-                return
             gate.finish()  # completes with the answer
         yield answer
 
@@ -76,7 +74,7 @@ class SequenceEqual(Source[bool]):
             except Exception as error:  # noqa: BLE001  rule 1.4
                 raise self.blamed(error)  # noqa: B904  it is the same error, unless it was a stop
             if gate is not None and gate.over:
-                return False  # cancelled: the answer is not delivered
+                raise LeftLoop
         return True
 
     def _same(self, iterators: list[Iterator[Any]]) -> bool:

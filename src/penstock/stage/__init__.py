@@ -3,7 +3,7 @@
 from penstock.stage.again import Again, Gives
 from penstock.stage.body import Body
 from penstock.stage.dividing import Dividing, MakeDividing
-from penstock.stage.gate import SIZED, InnerGate, LoopGate, used_up
+from penstock.stage.gate import SIZED, InnerGate, LeftLoop, LoopGate, used_up
 from penstock.stage.results import Results
 from penstock.stage.sight import Sight, Tie
 from penstock.stage.step import AsyncOpener, Joint, Opener, Source, Stage, Step
@@ -19,6 +19,7 @@ __all__ = [
     "Holding",
     "InnerGate",
     "Joint",
+    "LeftLoop",
     "LoopGate",
     "MakeDividing",
     "MakeWaiting",

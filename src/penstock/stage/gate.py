@@ -17,6 +17,13 @@ SIZED: frozenset[type] = frozenset(
 )
 
 
+class LeftLoop(BaseException):
+    """What a loop raises that sees at its gate that the run is over.
+
+    The loops around it are left by it, too: to return would tell them that this one has come to its end.
+    """
+
+
 def _nothing() -> int:
     return 0
 

@@ -13,7 +13,7 @@ from penstock.engine.weaving.segment import Segment
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.dropped import drop
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import AsyncOpener
+from penstock.stage import AsyncOpener, LeftLoop
 
 
 class AsyncRun(DrainRun):
@@ -144,6 +144,8 @@ class AsyncRun(DrainRun):
                         todo = await self._take_demand()
                         if not todo:
                             break
+        except LeftLoop:
+            pass
         except GeneratorExit:
             if lease.closed:  # so nothing can be awaited any more; else a user's function has raised it
                 iterator = None

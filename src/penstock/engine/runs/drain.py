@@ -33,7 +33,7 @@ from penstock.engine.words.demand import UNBOUNDED, add, legal
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import Basket, Part, basket_of, chunks_of
 from penstock.spec.interfaces import Subscriber
-from penstock.stage import LoopGate, Opener
+from penstock.stage import LeftLoop, LoopGate, Opener
 
 BATCH = 1 << 20  # small integers count faster than 2**63
 
@@ -182,6 +182,8 @@ class DrainRun(Part):
                 todo -= 1
                 if gate.over or not todo:
                     return False
+        except LeftLoop:
+            return False
         except Exception as error:  # noqa: BLE001  rule 1.4: whatever it is, it is signalled
             self._finish(error)
             return True
@@ -211,6 +213,8 @@ class DrainRun(Part):
                     put(element)
                     if stop:
                         break
+            except LeftLoop:
+                element = _END
             except Exception as error:  # noqa: BLE001  rule 1.4: whatever it is, it is signalled
                 failure = error
             if room:
@@ -286,6 +290,8 @@ class DrainRun(Part):
         """Resume the loop once: it ends, or a stage's tail comes first and is held for later demand."""
         try:
             element = next(self._iterator or self._open(), _END)
+        except LeftLoop:
+            return False
         except Exception as error:  # noqa: BLE001  rule 1.4
             self._finish(error)
             return True

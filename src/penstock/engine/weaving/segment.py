@@ -13,7 +13,7 @@ from penstock.engine.weaving.weave_push import FoldWeaver, PushWeaver
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.dropped import attempt, drop
 from penstock.engine.words.several import PLAIN, items_of
-from penstock.stage import AsyncOpener, LoopGate, Opener, Stage
+from penstock.stage import AsyncOpener, LeftLoop, LoopGate, Opener, Stage
 
 _AT_FIRST: Mapping[int, int] = {}
 
@@ -80,7 +80,7 @@ async def _fail_async(source: object, where: Where, error: Exception) -> Excepti
 
 _SYNC: dict[str, Any] = {
     "close": close, "close_inner": close_quietly, "deque": deque, "fail": _fail, "items_of": items_of,
-    "leave": close_quietly, "no_element": no_element, "plain": PLAIN, "starved": STARVED,
+    "leave": close_quietly, "left_loop": LeftLoop, "no_element": no_element, "plain": PLAIN, "starved": STARVED,
 }  # fmt: skip
 _ASYNC: dict[str, Any] = {**_SYNC, "close": _close_async, "fail": _fail_async, "leave": _leave_async}
 

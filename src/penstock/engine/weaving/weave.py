@@ -10,7 +10,7 @@ The text is a generator function. Its shape, for `map(f)`, `filter(p)`, `take(2)
             for v in source:
                 v = c0_fn(v)
                 if not c1_predicate(v):
-                    if gate.over: return       # cancelled: a run that rejects everything must stop too
+                    if gate.over: raise left_loop  # cancelled: a run that rejects everything must stop too
                     continue
                 s2_left -= 1
                 if s2_left == 0:
@@ -106,8 +106,7 @@ class Weaver:
         if ends:
             self.line(f"if {' or '.join(ends)}: stopped = True; break", owner)
         if self.gated:
-            closing = "".join(f"close_inner({inner}); " for inner in reversed(self.inner))
-            self.line(f"if gate.over: {closing}return", owner)
+            self.line("if gate.over: raise left_loop", owner)
         self.line("continue", owner)
 
     def statements(self, index: int, ends: list[str]) -> None:
