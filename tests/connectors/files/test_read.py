@@ -211,6 +211,18 @@ def test_a_file_that_is_cut_off_is_named(tmp_path: Path, ending: str) -> None:
         list(files.read(path))
 
 
+def test_columns_of_a_parquet_file_with_one_name_are_refused_where_a_row_would_lose_one(tmp_path: Path) -> None:
+    path = tmp_path / "twice.parquet"
+    pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]), path)
+    message = (
+        f"files: the names of columns must differ, got 'a' 2 times in {path}; ParquetGroups() gives tables, which have "
+        "them all"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        list(files.read(path, files.Parquet()))
+    assert [table.num_columns for table in files.read(path, files.ParquetGroups())] == [2]
+
+
 def test_a_file_that_is_no_parquet_is_named(tmp_path: Path) -> None:
     path = tmp_path / "no.parquet"
     path.write_bytes(b"no")

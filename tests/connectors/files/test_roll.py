@@ -144,6 +144,8 @@ def test_a_cancel_removes_the_open_file(tmp_path: Path) -> None:
         (files.Lines(), ["a\nb"], r"files: a line is a text without line ends, got 'a\nb'; put map(str) before it"),
         (files.Csv(), [{"a": 1}, {"b": 1}], "files: a record must have the columns ['a'] of its file, got {'b': 1}"),
         (files.Csv(), [1], "files: a record is a dictionary, got 1"),
+        (files.Csv(), [{}], "files: a record of CSV must have a column, got {}"),
+        (files.Parquet(), [{}], "files: a row of Parquet must have a column, got {}"),
         (files.Parquet(), [{"a": 1}, {"b": 1}], "files: a row must have the columns ['a'] of its file, got {'b': 1}"),
         (files.Parquet(), [1], "files: a row of Parquet is a dictionary, got 1"),
     ],
@@ -262,3 +264,12 @@ def test_a_source_that_waits_for_its_elements_to_be_done_goes_on(tmp_path: Path)
     written = [int(line) for line in files.folder(tmp_path, pattern="out-*", follow=False)]
     assert written == list(range(250))
     assert len(names(tmp_path)) >= 3  # a file for each time that it had to wait
+
+
+def test_a_file_of_zstd_tells_what_was_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "1.txt.zst"
+    (Stream.just("a" * 100) | files.roll(tmp_path / "{number}.txt.zst", files.Lines())).run().wait()
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b"a", b"b", 1))
+    with pytest.raises(OSError, match=rf"^files: {path} is damaged behind line 0 \(byte 0 of what it holds\): "):
+        list(files.read(path))

@@ -94,7 +94,7 @@ def compressing(raw: IO[bytes], name: PurePath) -> BinaryIO:
     if name.suffix == ".gz":
         return cast("BinaryIO", gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0))
     if name.suffix == ".zst":
-        return cast("BinaryIO", _zstandard().ZstdCompressor().stream_writer(raw, closefd=False))
+        return cast("BinaryIO", _zstandard().ZstdCompressor(write_checksum=True).stream_writer(raw, closefd=False))
     return cast("BinaryIO", _Left(raw))
 
 

@@ -154,6 +154,8 @@ class _RecordSheet:
             if not isinstance(elements[0], dict):
                 raise TypeError(f"files: a record is a dictionary, got {elements[0]!r:.100}")
             self._columns = tuple(elements[0])
+        if not self._columns:
+            raise ValueError("files: a record of CSV must have a column, got {}")
         text = self._text(elements, csv.QUOTE_MINIMAL, named=named)
         if "\r" in text:  # which the writer of some versions leaves without quotes, and no reader gives back then
             text = self._text(elements, csv.QUOTE_ALL, named=named)

@@ -70,6 +70,7 @@ class _Groups(Generic[T]):
         self, path: Path, key: str, after: Place | None, columns: tuple[str, ...] | None, *, rows: bool
     ) -> None:
         self._key = key
+        self._path = path
         self._columns = None if columns is None else [*columns]
         try:
             self._file = _parquet().ParquetFile(path, memory_map=False, pre_buffer=False)
@@ -90,6 +91,7 @@ class _Groups(Generic[T]):
         for group in range(first, self._file.num_row_groups):
             row = 0
             for batch in self._file.iter_batches(ROWS, row_groups=[group], columns=self._columns):
+                self._check_names(batch.schema.names)
                 count = batch.num_rows
                 if row + count > skip:
                     elements = batch.slice(max(skip - row, 0)).to_pylist()
@@ -97,6 +99,15 @@ class _Groups(Generic[T]):
                     yield [([key, group, begin + n], element) for n, element in enumerate(elements)]
                 row += count
             skip = 0
+
+    def _check_names(self, names: Sequence[str]) -> None:
+        """Refuse names of columns of which two are the same: a row would lose a value."""
+        if len({*names}) < len(names):
+            name = next(each for each in names if names.count(each) > 1)
+            raise ValueError(
+                f"files: the names of columns must differ, got {name!r} {names.count(name)} times in {self._path}; "
+                "ParquetGroups() gives tables, which have them all"
+            )
 
     def _tables(self, first: int) -> Iterator[list[tuple[Place, Any]]]:
         for group in range(first, self._file.num_row_groups):
@@ -130,6 +141,8 @@ class _RowSheet:
             if not isinstance(element, dict):
                 raise TypeError(f"files: a row of Parquet is a dictionary, got {element!r:.100}")
         names = {*(elements[0] if schema is None else schema.names)}
+        if not names:
+            raise ValueError("files: a row of Parquet must have a column, got {}")
         for element in elements:  # Arrow would leave out what the schema does not name
             if not element.keys() <= names:
                 raise ValueError(
