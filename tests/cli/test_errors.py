@@ -56,6 +56,18 @@ def test_a_file_that_cannot_be_used_is_status_2_and_one_sentence(tmp_path, comma
     assert done.stderr == f"penstock {command}: {message.format(file=file)}\n"
 
 
+def test_a_result_that_cannot_be_shown_is_one_sentence(tmp_path):
+    text = (
+        "from penstock import Sink, Stream\n\n\nclass Mute:\n    def __repr__(self): raise ValueError('no words')\n\n\n"
+        "pipeline = Stream.just(1).map(lambda _: Mute()) | Sink.first()\n"
+    )
+    done = penstock("run", "--quiet", written(tmp_path, text))
+    assert (done.returncode, done.stdout) == (1, "")
+    said = "penstock run: the pipeline has ended, and its result cannot be shown: ValueError: no words"
+    assert done.stderr.startswith(said)
+    assert done.stderr.count("\n") == 1
+
+
 def test_a_command_that_is_broken_off_says_so(tmp_path):
     done = penstock("explain", written(tmp_path, "import os, signal\n\nos.kill(os.getpid(), signal.SIGINT)\n"))
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "penstock explain: broken off\n")

@@ -142,8 +142,19 @@ def _watched(pipeline: Pipeline[Any], spark: Spark | None, arguments: argparse.N
     if signals.count:
         print("penstock run: stopped", file=sys.stderr)
         return signals.status
-    if result is not None:
-        print(result)
+    return WELL if result is None else _printed(result, arguments)
+
+
+def _printed(result: object, arguments: argparse.Namespace) -> int:
+    """Print a result, or say why it cannot be shown."""
+    try:
+        text = str(result)
+    except Exception as error:  # noqa: BLE001  whatever the result's own method raises
+        if arguments.traceback:
+            traceback.print_exception(error)
+        print(f"penstock run: the pipeline has ended, and its result cannot be shown: {said(error)}", file=sys.stderr)
+        return FAILED
+    print(text)
     return WELL
 
 
