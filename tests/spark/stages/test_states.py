@@ -71,6 +71,7 @@ class Unset:
 
 
 ZONES = [ZoneInfo(name) for name in ("America/New_York", "Asia/Kolkata", "UTC")]
+OFFSETS = st.integers(-86_399, 86_399).map(lambda seconds: dt.timezone(dt.timedelta(seconds=seconds)))
 PLAIN = (
     st.none()
     | st.booleans()
@@ -81,6 +82,7 @@ PLAIN = (
     | st.datetimes()
     | st.datetimes(timezones=st.just(dt.UTC))
     | st.datetimes(timezones=st.sampled_from(ZONES))
+    | st.datetimes(timezones=OFFSETS)
     | st.dates()
     | st.times()
     | st.timedeltas()
@@ -111,7 +113,8 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, dict):
         return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
     if isinstance(one, dt.datetime):
-        return bool(one == other) and one.tzinfo is other.tzinfo and one.fold == other.fold
+        zones = one.tzinfo is other.tzinfo or (type(one.tzinfo) is dt.timezone and str(one.tzinfo) == str(other.tzinfo))
+        return bool(one == other) and zones and one.fold == other.fold
     return bool(one == other) and math.copysign(1, one if isinstance(one, float) else 1) == math.copysign(
         1, other if isinstance(other, float) else 1
     )
@@ -224,6 +227,13 @@ def test_what_its_fields_or_its_name_do_not_hold_comes_back_whole(value: Any) ->
     if isinstance(value, Flag | list | tuple):
         assert found == value
         assert list(found) == list(value)
+
+
+@pytest.mark.parametrize("distance", [dt.timedelta(0), dt.timedelta(hours=2), dt.timedelta(microseconds=1)])
+def test_a_time_zone_that_is_more_than_whole_seconds_comes_back_whole(distance: dt.timedelta) -> None:
+    zone = dt.timezone(distance) if distance.microseconds else dt.timezone(distance, "here")
+    found = read(written(dt.datetime(2024, 1, 1, tzinfo=zone), "scan"), "scan")
+    assert (found.utcoffset(), found.tzname()) == (distance, zone.tzname(None))
 
 
 def test_what_cannot_be_kept_or_read_is_named() -> None:

@@ -1,9 +1,10 @@
 """states: write the state of a key as bytes that name what they hold; pickle only for what has no other form.
 
 The first byte is the version of this format. Values follow, each with a letter for its type: None, booleans, whole
-numbers, floats, text, bytes, dates and moments (with the names of their time zones), decimals, UUIDs; lists, tuples,
-sets, dictionaries and deques of them; and members of enumerations, named tuples and dataclasses that can be imported,
-field by field, so that a class may gain a field that has a default. Lists of numbers are written as one block.
+numbers, floats, text, bytes, dates and moments (with the name of their time zone, or its distance from UTC), decimals,
+UUIDs; lists, tuples, sets, dictionaries and deques of them; and members of enumerations, named tuples and dataclasses
+that can be imported, field by field, so that a class may gain a field that has a default. Lists of numbers are written
+as one block.
 
 What none of these describes, and what holds one object twice (a copy would no longer be the same one), is pickled, and
 a warning of the logger `penstock.spark` says so, once for each type. `reading_states.py` reads a pickle only where one
@@ -232,7 +233,7 @@ class _Writer:
         if isinstance(zone, ZoneInfo) and _is_known(zone):
             self._label(b"Z", zone.key)
             value = value.replace(tzinfo=None)
-        elif zone not in {None, dt.UTC}:
+        elif zone is not None and not _is_offset(zone):
             raise _NoForm(f"a moment with the time zone {type(zone).__qualname__} has no other form")
         self._bytes(b"m", f"{type(value).__name__}:{value.isoformat()}:{getattr(value, 'fold', 0)}".encode())
 
@@ -268,6 +269,14 @@ def _is_known(zone: ZoneInfo) -> bool:
         return ZoneInfo(zone.key) is zone
     except (TypeError, ValueError, ZoneInfoNotFoundError):  # it was made of a file, perhaps without a name
         return False
+
+
+def _is_offset(zone: Any) -> bool:
+    """Tell whether a time zone is no more than its distance from UTC, which a moment that is written as text has."""
+    if type(zone) is not dt.timezone:
+        return False
+    distance = zone.utcoffset(None)
+    return not distance.microseconds and str(zone) == str(dt.timezone(distance))  # or else it has a name
 
 
 def _name_of(kind: type) -> str:
