@@ -85,6 +85,16 @@ def test_a_late_row_is_dropped_and_one_within_the_watermark_never_is() -> None:
     ] == [[], ["[1]"], ["[4]", "[2]"]]
 
 
+@pytest.mark.parametrize("behind", [0.1, 0.3, 1.1, 0.000_7, timedelta(microseconds=1)])
+def test_in_this_process_a_row_that_is_late_by_just_the_watermark_is_not_late(behind: float | timedelta) -> None:
+    counted = keyed_by(flow(lambda rows: rows.count()), "_1", time="_2", watermark=behind)
+    late = behind if isinstance(behind, timedelta) else timedelta(seconds=behind)
+    for milliseconds in range(0, 1000, 7):
+        newest = moment(1_729_987_200) + timedelta(milliseconds=milliseconds)
+        assert list(Stream.just((1, newest), (1, newest - late)) | counted) == [2]
+        assert list(Stream.just((1, newest), (1, newest - late - timedelta(microseconds=1))) | counted) == [1]
+
+
 def test_rows_before_1970_are_held_until_there_is_a_watermark() -> None:
     states: dict[Any, dict[Any, Any]] = {}
     old = [Moment(1, moment(-50), 0, 1), Moment(1, moment(-45), 1, 2), Moment(1, moment(0), 2, 3)]
@@ -188,6 +198,10 @@ def test_on_spark_a_row_that_is_late_by_just_the_watermark_is_not_late(spark: Sp
     step = spark.stage(keyed_by(each, "k", time="at", watermark=10), "flow long, number long, text string")
     live = spark.frame(Stream.from_iterable(rows), ROWS, capacity=1)
     assert sorted(row.text for row in spark.stream(live.transform(step))) == ["0", "1", "2", "3"]
+    finer = [Moment(1, moment(1000), 0, 0), Moment(1, moment(1000) - timedelta(microseconds=400), 1, 1)]
+    few = spark.stage(keyed_by(each, "k", time="at", watermark=0.0004), "flow long, number long, text string")
+    live = spark.frame(Stream.from_iterable(finer), ROWS, capacity=1)
+    assert sorted(row.text for row in spark.stream(live.transform(few))) == ["0", "1"]
     old = [Moment(1, moment(0), 0, 0), Moment(2, moment(-5), 1, 1)]
     live = spark.frame(Stream.from_iterable(old), ROWS)
     assert sorted(row.text for row in spark.stream(live.transform(step))) == ["0", "1"]

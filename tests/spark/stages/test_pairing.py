@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from datetime import timedelta
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -94,6 +95,16 @@ def test_rows_are_paired_as_two_streams_would_be_however_they_are_cut(name: str)
         for key, texts in found.items():
             pairs = [eval(text) for text in texts]
             assert (sorted(pairs) if name == "within" else pairs) == want[key]
+
+
+@pytest.mark.parametrize("apart", [0.1, 0.3, 1.1])
+def test_rows_that_are_just_so_far_apart_are_paired(apart: float) -> None:
+    near = pair_within(apart, lambda row: row[1], lambda row: row[0])
+    for milliseconds in range(0, 1000, 7):
+        first = moment(1_729_987_200) + timedelta(milliseconds=milliseconds)
+        just, farther = first + timedelta(seconds=apart), first + timedelta(seconds=apart, microseconds=1)
+        assert list(Stream.just((0, first), (1, just)) | near) == [((0, first), (1, just))]
+        assert list(Stream.just((0, first), (1, farther)) | near) == []
 
 
 def test_rows_that_no_later_one_can_meet_are_not_kept() -> None:

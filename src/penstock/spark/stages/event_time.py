@@ -177,7 +177,8 @@ class _TimesHere:
             known = self._known[name] = KeyByTime(self._flow)
         known.add([(at, tuple(rank(_instant(_field(row, column))) for column in self._order), row)])
         self._note(known)
-        self._watermark = max(self._watermark, at - self._behind)
+        # To the microsecond, as moments are: a row that is late by just that is not to be later by how floats subtract.
+        self._watermark = max(self._watermark, round(at - self._behind, 6))
         looked_at = dict[int, KeyByTime]()
         while self._dues and self._dues[0][0] <= self._watermark:
             due = heapq.heappop(self._dues)[2]

@@ -156,8 +156,9 @@ def _within(
     side: Callable[[Any], int], time: Callable[[Any], datetime], seconds: float, state: list[Any], row: Any
 ) -> tuple[list[Any], list[Any]]:
     mine, at = _side_of(side, row), time(row).timestamp()
-    held = [[one for one in some or () if at - one[0] <= seconds] for some in state]
-    near = [other for moment, other in held[1 - mine] if moment - at <= seconds]
+    # To the microsecond, as moments are, or else floats would take some that are just so far apart for farther.
+    held = [[one for one in some or () if round(at - one[0], 6) <= seconds] for some in state]
+    near = [other for moment, other in held[1 - mine] if round(moment - at, 6) <= seconds]
     held[mine].append((at, row))
     return held, [(row, other) if mine == LEFT else (other, row) for other in near]
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import chain
+from math import ceil
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -106,7 +107,7 @@ def keyed_stream(
     else:
         timed = EventKeeper(flow, carried, target, rows, order, time)
         pieces = df.mapInArrow(_together(carried, places, time), _TIMED)
-        pieces = pieces.withWatermark("at", f"{round(scope.watermark * 1000) + 1} milliseconds")
+        pieces = pieces.withWatermark("at", f"{ceil(round(scope.watermark * 1000, 3)) + 1} milliseconds")
         made = _kept(
             pieces, None if end is None else end.selectExpr("*", "CAST(NULL AS TIMESTAMP) AS at"), timed, "EventTime"
         )
