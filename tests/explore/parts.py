@@ -10,7 +10,7 @@ from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.places.clocks import SystemClock
 from penstock.engine.runs.chain import Chain
 from penstock.run.carrying.parts import PartMarks
-from penstock.run.valve import Valve, Valved
+from penstock.run.valves.valve import Valve, Valved
 from tests.explore import planted as faults
 from tests.explore import threads
 from tests.explore.bench import Bench, Boom, Taker

@@ -40,10 +40,9 @@ THREADS = frozenset({"_thread", "threading", "queue", "time"})
 """Modules for which `threads` stands."""
 MAKERS = frozenset({"deque", "list", "dict", "set"})
 PACKAGES = (
-    "penstock.engine", "penstock.operators", "penstock.stage", "penstock.run.valve", "penstock.run.carrying.entrance",
-    "penstock.run.carrying.marks", "penstock.run.carrying.parts", "penstock.connectors.reading_commits",
-    "penstock.connectors.reading_run",
-    "tests.explore.planted",
+    "penstock.engine", "penstock.operators", "penstock.stage", "penstock.run.valves.valve",
+    "penstock.run.carrying.entrance", "penstock.run.carrying.marks", "penstock.run.carrying.parts",
+    "penstock.connectors.reading_commits", "penstock.connectors.reading_run", "tests.explore.planted",
 )  # fmt: skip
 LEFT_OUT = ("penstock.engine.places.trio_loop",)
 

@@ -16,8 +16,8 @@ from penstock.run.carrying.hidden import made_first, refuse_what_is_hidden
 from penstock.run.explained import explained
 from penstock.run.progress import Progress
 from penstock.run.result import ResultSubscriber, Settle
-from penstock.run.stopping import valved
-from penstock.run.valve import Valve
+from penstock.run.valves.stopping import valved
+from penstock.run.valves.valve import Valve
 from penstock.stream import Stream
 
 

@@ -16,8 +16,8 @@ from penstock.operators.resumable import MadeWhenRead
 from penstock.run.carrying import committing, straight
 from penstock.run.carrying.committing import Committing
 from penstock.run.carrying.straight import _Intake, _StraightRun
-from penstock.run.stopping import valved
-from penstock.run.valve import Valve
+from penstock.run.valves.stopping import valved
+from penstock.run.valves.valve import Valve
 from penstock.testing import VerificationError, check_commits
 from tests.engine.watch import dropped, left_alive, loop_apart, no_thread_is_left
 from tests.operators.catalogue import ENTRIES

@@ -21,7 +21,7 @@ from penstock.run.carrying.entrance import SourceRun
 from penstock.run.carrying.lifting import Lifting, wants_commits
 from penstock.run.carrying.straight import StraightSource, is_straight
 from penstock.run.resumption import Resumption
-from penstock.run.valve import Valved
+from penstock.run.valves.valve import Valved
 from penstock.stage import Source
 from penstock.stream import Stream
 

@@ -17,7 +17,7 @@ from penstock.operators.defer import Defer
 from penstock.run.branches import Branches
 from penstock.run.carrying.functions import Called
 from penstock.run.carrying.lifting import NotCarriedError
-from penstock.run.valve import Valved
+from penstock.run.valves.valve import Valved
 
 
 def made_first(chain: Chain) -> Chain:

@@ -29,7 +29,7 @@ from penstock.run.carrying.joints import in_order
 from penstock.run.carrying.marks import Carried, Positions, finished, joined_tuple
 from penstock.run.carrying.parts import Divided, PartExit, PartMarks
 from penstock.run.carrying.walking import Walk, all_of
-from penstock.run.valve import Valved
+from penstock.run.valves.valve import Valved
 from penstock.stage import Source, Step
 
 LiftInner = Callable[[Chain], Walk[Chain]]

@@ -29,7 +29,7 @@ from penstock.operators.resumable import MadeWhenRead, Positioned, element_of, p
 from penstock.run.carrying.entrance import SourceRun
 from penstock.run.carrying.marks import OFTEN, SourceMarks
 from penstock.run.carrying.stages import keeps_elements
-from penstock.run.valve import Valve, Valved
+from penstock.run.valves.valve import Valve, Valved
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Source, Stage, Step
 

@@ -12,7 +12,7 @@ from penstock import Stream, inline
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.run import Valve, Valved
-from penstock.run.stopping import valved
+from penstock.run.valves.stopping import valved
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Source
 from penstock.testing import Probe, VirtualClock

@@ -37,7 +37,7 @@ from penstock.operators.with_context import WithContext
 from penstock.operators.with_latest_from import WithLatestFrom
 from penstock.operators.zip import Zip
 from penstock.run.branches import Branches
-from penstock.run.valve import Valve, Valved
+from penstock.run.valves.valve import Valve, Valved
 from penstock.stage import Joint, Source
 
 _END_WITH_THEIRS = (
