@@ -20,7 +20,8 @@ LISTED = Counter(
 )
 WHOLE = ("connectors", "extend", "otel", "pull", "spark", "tck", "testing")
 APART = {
-    "__init__", "__pycache__", "reading", "reading_commits", "reading_run", "shared", "telling", "turn", "writing",
+    "__init__", "__pycache__", "opened", "reading", "reading_commits", "reading_run", "shared", "telling", "turn",
+    "writing",
 }  # fmt: skip
 ROOMS = [
     f"{room}.{file.stem}"

@@ -442,3 +442,31 @@ def test_who_leaves_a_reader_that_others_share_does_not_wait_for_them() -> None:
 
     asyncio.run(asyncio.wait_for(main(), WAIT))
     assert server.closed.wait(WAIT)
+
+
+def plain(_: object) -> Any:
+    return 3
+
+
+async def reads_nothing(_: object) -> Any:
+    return 3
+
+
+@pytest.mark.parametrize(
+    ("open", "message"),
+    [
+        (plain, r"^reading: open must be a coroutine function, got 3 from it$"),
+        (reads_nothing, r"^reading: what open connects must have fetch and commit and close, got 3$"),
+    ],
+)
+def test_what_is_no_reader_is_refused(open: Any, message: str, dropped: list[Dropped]) -> None:
+    with pytest.raises(TypeError, match=message):
+        list(reading(open))
+
+
+def test_what_is_no_feed_is_refused(dropped: list[Dropped]) -> None:
+    async def feeds_nothing() -> Any:
+        return Server  # the class of connections, and not one of them
+
+    with pytest.raises(TypeError, match=r"^feeding: what open connects must have fetch and close, got <class "):
+        list(feeding(feeds_nothing))

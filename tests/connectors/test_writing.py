@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from penstock import Dropped, RunCancelledError, Stream, thread
-from penstock.connectors import writing
+from penstock.connectors import telling, writing
 from tests.connectors.server import WAIT
 from tests.engine.watch import dropped, loop_apart, no_thread_is_left
 from tests.run.carrying.ledger import Ledger
@@ -318,7 +318,10 @@ def test_it_works_on_the_loop_of_a_caller() -> None:
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"size": 0}, "writing: size must be >= 1, got 0"), ({"seconds": 0}, "writing: seconds must be > 0, got 0")],
+    [
+        ({"size": 0}, "writing: size must be >= 1, got 0"),
+        ({"seconds": 0}, "writing: seconds must be > 0 and finite, got 0"),
+    ],
 )
 def test_bad_arguments_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=f"^{words}$"):
@@ -355,3 +358,15 @@ def test_a_writer_that_keeps_a_cancel_to_itself_is_closed() -> None:
     assert waits.wait(WAIT)
     run.cancel()
     assert closed.wait(WAIT)
+
+
+async def writes_nothing() -> Any:
+    return 3
+
+
+def test_what_is_no_writer_is_refused(dropped: list[Dropped]) -> None:
+    with pytest.raises(TypeError, match=r"^writing: what open connects must have write and close, got 3$"):
+        (Stream.range(3) | writing(writes_nothing)).run().wait(WAIT)
+    told = Stream.resumable(lambda _: [(1, "a")], commit=lambda _: None)
+    with pytest.raises(TypeError, match=r"^telling: what open connects must have write_done and close, got 3$"):
+        (told | telling(writes_nothing)).run().wait(WAIT)

@@ -19,6 +19,7 @@ from itertools import takewhile
 from threading import Event
 from typing import Any, Protocol
 
+from penstock.connectors.opened import opened
 from penstock.connectors.reading_commits import ReadingCommits
 from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.places.errand import Errand
@@ -238,7 +239,8 @@ class ReadingRun:
         assert outlet is not None and lease is not None
         error: Exception | None = None
         try:
-            self._reader = self.commits.reader = await self._open()
+            methods = ("fetch", "commit", "close") if self._pairs else ("fetch", "close")
+            self._reader = self.commits.reader = await opened(self._name, self._open, *methods)
             if self._ceded and hasattr(self._reader, "ceded"):
                 self._reader.ceded()
             ahead = getattr(self._reader, "ahead", None)

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
+from penstock.connectors.opened import opened
 from penstock.connectors.turn import LoopTurn
 from penstock.engine.places.event_loops import AnyLoop, Task, loop_here
 from penstock.engine.words.dropped import drop
@@ -82,7 +83,7 @@ class TellingBasin:
         loop = self._loop = loop_here()
         assert loop is not None
         self._turn = LoopTurn(loop)
-        self._writer = await self._open()
+        self._writer = await opened("telling", self._open, "write_done", "close")
 
     async def put(self, elements: list[Any], /) -> int:
         """Take a batch, and write what is whole."""

@@ -11,8 +11,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
+from penstock.connectors.opened import opened
 from penstock.connectors.telling import TellingBasin, TellingWriter, WaitingElements, called_off, closed_quietly
 from penstock.connectors.turn import LoopTurn
+from penstock.engine.places.clocks import seconds_of
 from penstock.engine.places.event_loops import AnyLoop, Task, loop_here
 from penstock.engine.words.arguments import async_function_given, count_given
 from penstock.run.pouring import AsyncBasin
@@ -92,8 +94,8 @@ def writing(
     """
     async_function_given("writing", "open", open)
     count_given("writing", "size", size, 1)
-    if seconds is not None and not seconds > 0:
-        raise ValueError(f"writing: seconds must be > 0, got {seconds!r}")
+    if seconds is not None:
+        seconds_of("writing", "seconds", seconds, zero=False)
 
     def build(stream: Stream[T]) -> Stream[int]:
         batches = stream.buffer(size) if seconds is None else stream.buffer_timeout(size, seconds)
@@ -125,9 +127,7 @@ def telling(
     """
     async_function_given("telling", "open", open)
     count_given("telling", "size", size, 1)
-    if not seconds > 0:
-        raise ValueError(f"telling: seconds must be > 0, got {seconds!r}")
-    make = _MakeTellingBasin(open, seconds)
+    make = _MakeTellingBasin(open, seconds_of("telling", "seconds", seconds, zero=False))
     return Sink.of(lambda stream: poured_async(stream.buffer_timeout(size, seconds), make))
 
 
@@ -191,7 +191,7 @@ class _WritingBasin:
             loop = self._loop = loop_here()
             assert loop is not None
             self._turn = LoopTurn(loop)
-            self._writer = await self._open()
+            self._writer = await opened("writing", self._open, "write", "close")
         assert self._turn is not None and self._loop is not None
         async with self._turn:
             if self.failure is not None:

@@ -339,7 +339,7 @@ def test_elements_that_are_refused_are_set_aside(server: Server) -> None:
         ({"table": ""}, "upsert: table must not be empty"),
         ({"key": ()}, r"upsert: key must name at least one, got \(\)"),
         ({"size": 0}, "upsert: size must be >= 1, got 0"),
-        ({"seconds": 0}, "writing: seconds must be > 0, got 0"),
+        ({"seconds": 0}, "writing: seconds must be > 0 and finite, got 0"),
     ],
 )
 def test_wrong_options_are_refused_at_the_call(arguments: dict[str, Any], message: str) -> None:
