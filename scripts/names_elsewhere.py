@@ -74,15 +74,15 @@ def names() -> dict[str, str]:
                     if not hasattr(Stream, name):
                         libraries = found.setdefault(name, {}).setdefault(spoken(ours), [])
                         libraries.extend([library] if library not in libraries else [])
-    return {
-        name: "; ".join(_labelled(text, libraries, alone=len(said) == 1) for text, libraries in said.items())
-        for name, said in sorted(found.items())
-    }
+    return {name: _labelled(said) for name, said in sorted(found.items())}
 
 
-def _labelled(text: str, libraries: list[str], *, alone: bool) -> str:
+def _labelled(said: dict[str, list[str]]) -> str:
     """Return what is said, with the libraries that have the name; words that anybody may try need none."""
-    return text if alone and libraries == [PYTHON] else f"({', '.join(libraries)}); {text}"
+    if len(said) > 1:
+        return "; ".join(f"as in {', '.join(libraries)}: {text}" for text, libraries in said.items())
+    [(text, libraries)] = said.items()
+    return text if libraries == [PYTHON] else f"({', '.join(libraries)}); {text}"
 
 
 def text() -> str:

@@ -51,7 +51,7 @@ def test_a_name_that_is_like_no_other_is_only_refused(name: str) -> None:
     ("name", "said"),
     [
         ("of", " (reactivex); here it is just()"),
-        ("batch", " (Pekko Streams); here it is conflate(); (Python); here it is buffer()"),
+        ("batch", "; as in Pekko Streams: here it is conflate(); as in Python: here it is buffer()"),
         ("from_queue", "; here: from_queue of penstock.bridges.threads or of penstock.bridges.asyncio"),
         ("form_iterable", "; did you mean from_iterable()?"),
     ],

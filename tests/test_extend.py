@@ -253,3 +253,20 @@ def test_a_joint_that_hides_an_error_of_the_subscriber_still_fails_by_its_own() 
     probe = Raises(5)
     Stream.range(3).apply(Hiding()).subscribe(probe)
     assert repr(probe.error) == "KeyError('own')"
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing(Joint[int, int]):
+    """A joint that was begun and not finished."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nowhere(Source[int]):
+    """A source that was begun and not finished."""
+
+
+def test_what_was_not_finished_says_what_it_lacks() -> None:
+    with pytest.raises(NotImplementedError, match=r"^Nothing: a Joint must have open\(downstream\)$"):
+        list(Stream.range(3).apply(Nothing()))
+    with pytest.raises(NotImplementedError, match=r"^Nowhere: a Source must have opener, async_opener or connect$"):
+        list(Stream.from_source(Nowhere()))

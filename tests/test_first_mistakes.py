@@ -12,10 +12,29 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from penstock import PenstockError, Sink, Stream, flow, thread
+from penstock import (
+    Flow,
+    PenstockError,
+    Recorder,
+    Registry,
+    Sink,
+    Stream,
+    Subject,
+    VirtualClock,
+    flow,
+    set_on_dropped,
+    thread,
+)
+from penstock.extend import Stage
+from penstock.run.display import display
+from penstock.testing import Probe
+from tests.engine.parts import noop
 
 NUMBERS: Any = Stream.range(3)
 COUNT: Any = Sink.count()
+EMPTY: Any = Stream
+HAND: Any = Subject
+CONCURRENTLY = "; flat_map(fn, concurrency=1) takes an asynchronous one"
 A_FUNCTION = "call what makes one, as in Sink.to_list(), mark a function from stream to stream with @flow"
 
 
@@ -41,6 +60,10 @@ async def later(numbers: Any) -> Any:
 
 def each(numbers: Any) -> Iterator[Any]:
     yield from numbers
+
+
+class Bodiless(Stage[int, int]):
+    """A stage that was begun and not finished."""
 
 
 def closed(fn: Callable[[Any], object], coroutine: Coroutine[Any, Any, object]) -> object:
@@ -95,6 +118,40 @@ MISTAKES: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
         lambda: (NUMBERS | COUNT).run("local[2]"),
         ("got 'local[2]'; Spark(master=...) makes one, Spark(session=...) makes one of a session",),
     ),
+    "a function that subscribes": (
+        lambda: NUMBERS.subscribe(print),
+        (
+            "rule 1.9: ",
+            "; call a function with each",
+        ),
+    ),
+    "a sink that subscribes": (
+        lambda: NUMBERS.subscribe(COUNT),
+        (
+            "rule 1.9: ",
+            "; end the stream with a sink",
+        ),
+    ),
+    "a class that subscribes": (lambda: NUMBERS.subscribe(Probe), ("; that is a class: make one of it, as Probe(",)),
+    "a class for a clock": (lambda: Stream.timer(1, clock=VirtualClock), ("timer: clock", "as VirtualClock(...)")),  # type: ignore[arg-type]
+    "a class for a listener": (lambda: NUMBERS.observed(Recorder), ("observe: listener", "as Recorder(...)")),
+    "a class for a registry": (lambda: NUMBERS.metrics("n", registry=Registry), ("metrics: registry", "as Registry(")),
+    "a class for an error": (lambda: Stream.error(KeyError), ("error: error must be an Exception", "as KeyError(")),  # type: ignore[arg-type]
+    "a class for a failure": (lambda: Stream.subject().fail(KeyError), ("fail: error", "as KeyError(")),  # type: ignore[arg-type]
+    "a function to zip by": (lambda: NUMBERS.zip(NUMBERS, max), ("zip: each stream", "zip(...).starmap(fn)")),
+    "streams in a list": (lambda: Stream.merge([NUMBERS]), ("one by one: merge(*streams)",)),  # type: ignore[arg-type]
+    "a stream without a source": (lambda: EMPTY(), ("Stream: chain must be a Chain, got None; use Stream.just or",)),
+    "a subject by its class": (lambda: HAND(), ("Subject: chain", "; Stream.subject() makes a subject")),
+    "a sink by its class": (lambda: Sink(print), ("Sink: chain must be a Chain", "; Sink.for_each(fn) makes a sink")),  # type: ignore[arg-type]
+    "a flow by its class": (lambda: Flow(str), ("Flow: chain must be a Chain", "; @flow makes one of a function")),  # type: ignore[arg-type]
+    "a sink of a number": (lambda: Sink.of(3), ("Sink.of: fn must be a function from Stream to Stream, got 3",)),  # type: ignore[arg-type]
+    "a flow of elements": (lambda: flow(lambda n: 7), ("flow: '<lambda>' must", "; a function of elements goes into")),  # type: ignore[arg-type,return-value]
+    "a flow that runs": (lambda: flow(list), ("flow: this chain has no source yet", "and does not run it")),  # type: ignore[arg-type]
+    "a function that forgets to return": (lambda: NUMBERS.via(noop), ("via: 'noop' must return a Stream, got None",)),
+    "an asynchronous generator to flat_map": (lambda: list(NUMBERS.flat_map(lambda _: ticking())), (CONCURRENTLY,)),
+    "a hook that is no function": (lambda: set_on_dropped(3), ("set_on_dropped: hook must be callable, got 3",)),  # type: ignore[arg-type]
+    "a pipeline to be displayed": (lambda: display(NUMBERS | COUNT), ("display: run", "; pipeline.run() begins one")),
+    "a stage without a body": (lambda: list(NUMBERS.apply(Bodiless())), ("Bodiless: a Stage must have a Body",)),
     "None in a list": (lambda: list(Stream.from_iterable([1, None])), ("use a value that says what is missing",)),
     "a function that returns nothing": (lambda: list(NUMBERS.map(lambda _: None)), ("None is not an element", "[]")),
 }
@@ -109,6 +166,9 @@ def test_the_error_names_the_thing_and_the_cure(make: Callable[[], object], word
 
 
 SINK: Any = Sink
+SUBJECT: Any = Stream.subject()
+AWAITED = "Run has no awaitTermination; here it is wait()"
+EMITTERS = "Emitter has no on_completed; here it is complete()"
 FLOW: Any = flow(doubled)
 NAMES: dict[str, tuple[Callable[[], object], str]] = {
     "wait": (lambda: (NUMBERS | COUNT).wait(), "Pipeline has no wait; a run has it: pipeline.run().wait()"),
@@ -118,6 +178,12 @@ NAMES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: COUNT.run(),
         "Sink has no run; what has a source and a sink can run: (stream | flow | sink).run().wait()",
     ),
+    "result": (lambda: (NUMBERS | COUNT).run().result(), "Run has no result; here it is wait()"),
+    "a run's name of Spark": (lambda: (NUMBERS | COUNT).run().awaitTermination(), AWAITED),
+    "a run's typing": (lambda: (NUMBERS | COUNT).run().cancell(), "Run has no cancell; did you mean cancel()?"),
+    "a subject's": (lambda: SUBJECT.on_next(1), "Subject has no on_next; here it is emit()"),
+    "an emitter's": (lambda: list(Stream.create(lambda e: e.on_completed())), EMITTERS),  # type: ignore[attr-defined]
+    "an emitter's typing": (lambda: list(Stream.create(lambda e: e.emitt(1))), "Emitter has no emitt"),  # type: ignore[attr-defined]
     "print": (lambda: SINK.print, "Sink has no print; here it is for_each(print)"),
     "typing": (lambda: SINK.to_lst, "Sink has no to_lst; did you mean to_list()?"),
     "flow": (

@@ -166,7 +166,7 @@ def test_a_batch_whose_work_fails_fails_the_run() -> None:
     def refuse(batch: list[int]) -> None:
         raise Lost(str(batch))
 
-    with pytest.raises(Lost, match=r"^\[0, 1\]\nin tap"):
+    with pytest.raises(Lost, match=r"^\[0, 1\]\nin foreach_batch\("):
         (Stream.range(9) | Sink.foreach_batch(refuse, 2)).run().wait()
 
 

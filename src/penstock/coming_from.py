@@ -8,8 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-_PARTS = frozenset({"Flow", "Sink", "Pipeline"})
+from penstock.engine.many.emitter import ELSEWHERE
+
+_PARTS = frozenset({"Flow", "Sink", "Pipeline", "Run"})
 _OF_A_RUN = {"get": "wait", "result": "wait", "wait": "wait", "cancel": "cancel", "now": "now", "stop": "stop"}
+_RUNS = {
+    "awaitTermination": "wait()", "get": "wait()", "isActive": "done", "join": "wait()", "lastProgress": "now()",
+    "recentProgress": "progress", "result": "wait()", "status": "now()", "terminate": "cancel()",
+}  # fmt: skip
 _OF_A_PIPELINE = frozenset({"progress", "result", "run", "running", "wait"})
 _SINKS = {
     "collect": "to_list()", "list": "to_list()", "foreach": "for_each()", "foreachBatch": "foreach_batch()",
@@ -36,7 +42,7 @@ class NoSuchNameError(AttributeError):
         kind, wanted = self._owner.__name__, self._wanted
         if wanted.startswith("_"):
             return f"{kind!r} object has no attribute {wanted!r}"
-        said = _of_a_part(self._owner, wanted) if kind in _PARTS else _of_a_stream(wanted)
+        said = _of_a_part(self._owner, wanted) if kind in _PARTS else _of_a_stream(kind, wanted)
         if said is not None:
             return f"{kind} has no {wanted}{' ' if said.startswith('(') else '; '}{said}"
         close = close_name(self._owner, wanted)
@@ -78,7 +84,9 @@ class Follower(Named):
             raise TypeError(f"|: a {kind} can follow a stream or a flow, got {before!r}; {WRAP}")
 
 
-def _of_a_stream(wanted: str) -> str | None:
+def _of_a_stream(kind: str, wanted: str) -> str | None:
+    if kind == "Subject" and wanted in ELSEWHERE:
+        return f"here it is {ELSEWHERE[wanted]}()"
     said = names_elsewhere().get(wanted)
     if said is None and wanted in _OF_A_PIPELINE:
         return "end it with a Sink, and a pipeline can run: (stream | sink).run().wait()"
@@ -86,13 +94,15 @@ def _of_a_stream(wanted: str) -> str | None:
 
 
 def _of_a_part(owner: type, wanted: str) -> str | None:
-    """Return what is said of a name that a flow, a sink or a pipeline does not have."""
+    """Return what is said of a name that a flow, a sink, a pipeline or a run does not have."""
     kind = owner.__name__
     of_streams = hasattr(getattr(owner, "_before", object), wanted)
     if kind == "Pipeline":
         if wanted in _OF_A_RUN:
             return f"a run has it: pipeline.run().{_OF_A_RUN[wanted]}()"
         return f"put it before the sink: stream.{wanted}(...) | sink" if of_streams else None
+    if kind == "Run":
+        return f"here it is {_RUNS[wanted]}" if wanted in _RUNS else None
     if wanted in _OF_A_PIPELINE:
         return "what has a source and a sink can run: (stream | flow | sink).run().wait()"
     if kind == "Sink":

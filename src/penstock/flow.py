@@ -68,6 +68,10 @@ class Flow(Follower, Composed, Generic[A_contra, B_co]):
     _before: ClassVar[type] = Stream
     """The class whose methods are looked for here by mistake."""
 
+    def __post_init__(self) -> None:
+        if not isinstance(self._chain, Chain):
+            raise TypeError(f"Flow: chain must be a Chain, got {self._chain!r}; @flow makes one of a function")
+
     def __repr__(self) -> str:
         return f"Flow({self._chain})"
 
@@ -126,7 +130,7 @@ def flow(fn: Callable[[Stream[A]], Stream[B]]) -> Flow[A, B]:
     >>> flow(lambda lines: lines.map(str.strip))
     Flow(hole | map(str.strip))
     """
-    made = recorded(fn)
+    made = recorded("flow", fn)
     takes, gives = _annotated(fn)
     rest = list(made._parts[1:])
     if rest and made._parts[0]._chain != HOLE:

@@ -20,7 +20,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, TypeVarTuple, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, TypeVarTuple, overload
 
 from penstock.coming_from import Named
 from penstock.engine.doors.iterate import WINDOW, iterate, iterate_async, value, value_async
@@ -47,6 +47,7 @@ from penstock.engine.words.arguments import (
     elements_given,
     function_given,
     functions_given,
+    of_class,
 )
 from penstock.engine.words.ranked import key_given
 from penstock.engine.words.required import Required
@@ -207,12 +208,34 @@ NOTHING: Any = Missing.MISSING
 """What stands for the first stream where `Stream.concat` is called without any."""
 
 
+def _subscribing(given: object) -> str:
+    """Return how to subscribe with what is no subscriber, as the end of a sentence; empty if it is not known."""
+    if isinstance(given, type):
+        return of_class(given) if hasattr(given, "on_next") else ""
+    if isinstance(given, Named):
+        return "; end the stream with a sink and run it: (stream | sink).run().wait()"
+    return "; call a function with each element by stream.for_each(fn).get()" if callable(given) else ""
+
+
+_OF_TUPLES = frozenset({"zip", "combine_latest", "with_latest_from"})
+"""What gives a tuple of elements, to which other libraries apply a function themselves."""
+
+
+def _joining(operator: str, given: object) -> str:
+    """Return what to write in place of what is no publisher, as the end of a sentence."""
+    if isinstance(given, builtins.list | tuple) and given and all(map(is_publisher, given)):
+        return f"; give the streams one by one: {operator}(*streams)"
+    if operator in _OF_TUPLES and callable(given):
+        return f"; a function of their elements goes behind it: {operator}(...).starmap(fn)"
+    return "; wrap an iterable in Stream.from_iterable"
+
+
 def _chain_of(operator: str, given: object) -> Chain:
     """Return the chain of a stream, or of another publisher."""
     if isinstance(given, Stream):
         return given._chain
     if not is_publisher(given) or library_of(given) is not None:
-        cure = cure_for(given) or "; wrap an iterable in Stream.from_iterable"
+        cure = cure_for(given) or _joining(operator, given)
         raise TypeError(f"{operator}: each stream must be a Publisher, got {given!r}{cure}")
     return Chain(FromPublisher(given))
 
@@ -292,15 +315,18 @@ class Stream(Named, Composed, Iterated, Generic[T_co]):
     ['1', '3', '5', '7', '9']
     """
 
-    _chain: Chain
+    if TYPE_CHECKING:
+        _chain: Chain
+    else:
+        _chain: Chain = None  # so that `Stream()` is told what to write, too
     _parts: tuple[Any, ...] = field(default=(), compare=False, repr=False)
     """What it was composed of with `|`: a stream, then flows and steps; empty if it is of one piece."""
+    _cure: ClassVar[str] = "use Stream.just or Stream.from_iterable for elements"
+    """What to write in place of the class."""
 
     def __post_init__(self) -> None:
         if not isinstance(self._chain, Chain):
-            raise TypeError(
-                f"Stream: chain must be a Chain, got {self._chain!r}; use Stream.from_iterable for elements"
-            )
+            raise TypeError(f"{type(self).__name__}: chain must be a Chain, got {self._chain!r}; {self._cure}")
         if tracing.on:
             places = places_with(self._chain.places, 1 + len(self._chain.steps))
             object.__setattr__(self, "_chain", Chain(self._chain.source, self._chain.steps, places))
@@ -350,7 +376,7 @@ class Stream(Named, Composed, Iterated, Generic[T_co]):
         if missing_methods(subscriber, SUBSCRIBER_METHODS) or library_of(subscriber) == "py4j":
             raise TypeError(
                 f"rule 1.9: subscribe({subscriber!r}): a subscriber has on_subscribe, on_next, on_error and on_complete"
-                f"{cure_for(subscriber)}"
+                f"{cure_for(subscriber) or _subscribing(subscriber)}"
             )
         connect(observed(self._chain), subscriber)
 
@@ -435,7 +461,7 @@ class Stream(Named, Composed, Iterated, Generic[T_co]):
             flow: A Flow, a function from stream to stream, or a Processor.
 
         Raises:
-            TypeError: `flow` is none of these.
+            TypeError: `flow` is none of these, or a function that returns nothing.
 
         >>> Stream.range(3).via(lambda numbers: numbers.map(str)).to_list().get()
         ['0', '1', '2']
@@ -447,7 +473,10 @@ class Stream(Named, Composed, Iterated, Generic[T_co]):
                 f"via: flow must be a Flow, a function from Stream to Stream or a Processor, got {flow!r}"
                 f"{cure_for(flow)}"
             )
-        return flow(self)  # type: ignore[no-any-return]
+        made: Any = flow(self)
+        if made is None:
+            raise TypeError(f"via: {getattr(flow, '__name__', flow)!r} must return a Stream, got None")
+        return made  # type: ignore[no-any-return]
 
     def apply(self, step: Stage[T_co, U] | Joint[T_co, U]) -> Stream[U]:
         """Continue with an operator of the user: a Stage or a Joint, as `penstock.extend` has them.
@@ -3074,6 +3103,8 @@ class Connectable(Stream[T_co]):
 class Subject(Stream[T]):
     """A stream that a program feeds, from any thread; made by `Stream.subject`."""
 
+    _cure: ClassVar[str] = "Stream.subject() makes a subject"
+
     @property
     def _source(self) -> SubjectSource[T]:
         source = self._chain.source
@@ -3110,7 +3141,7 @@ class Subject(Stream[T]):
             error: The failure.
         """
         if not isinstance(error, Exception):
-            raise TypeError(f"fail: error must be an Exception, got {error!r}")
+            raise TypeError(f"fail: error must be an Exception, got {error!r}{of_class(error)}")
         return self._source.hot.end(error)
 
 

@@ -95,7 +95,7 @@ def test_a_function_that_raises_is_named(form: Form, concurrency: int | None) ->
 
 def test_what_is_not_iterable_is_refused() -> None:
     error = failure_of(Stream.just(1).flat_map(lambda n: n))
-    assert str(error) == "'int' object is not iterable"
+    assert str(error) == "an iterable or a stream must be given, got 1"
     error = failure_of(Stream.just(1).flat_map(lambda n: n, concurrency=1))
     assert str(error) == "flat_map: the function must return a Publisher or an iterable, got 1"
 

@@ -17,7 +17,7 @@ def test_laws() -> None:
 @each_form
 def test_what_is_not_iterable_fails_the_stream(form: Form) -> None:
     error = failure_of(over(form, [1], 2).flatten())
-    assert str(error) == "'int' object is not iterable"
+    assert str(error) == "an iterable or a stream must be given, got 2"
     assert notes(error) == ["in flatten, step 1 of 1"]
 
 

@@ -113,7 +113,10 @@ def test_is_a_value_that_can_be_extended_and_run_again() -> None:
         ),
         (
             lambda: StepVerifier(Stream.never(), timeout=0.01).expect(1),
-            "step 1 of 1, expect(1): expected next(1), got nothing within 0.01 seconds; all signals: nothing",
+            (
+                "step 1 of 1, expect(1): expected next(1), got nothing within 0.01 seconds; nothing was requested: say "
+                "request() before; all signals: nothing"
+            ),
         ),
     ],
 )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from penstock.engine.grounds.outlet import Outlet
+from penstock.engine.words.arguments import of_class
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Again, Results, Source
 
@@ -26,7 +27,7 @@ class Error(Source[Any]):
 
     def __post_init__(self) -> None:
         if not isinstance(self.error, Exception):
-            raise TypeError(f"error: error must be an Exception, got {self.error!r}")
+            raise TypeError(f"error: error must be an Exception, got {self.error!r}{of_class(self.error)}")
 
     @property
     def again(self) -> Again:

@@ -16,7 +16,7 @@ from penstock.engine.runs.wiring import connect, pull
 from penstock.engine.watching.registry import REGISTRY, Registry, Tally
 from penstock.engine.weaving.iterators import open_through
 from penstock.engine.weaving.segment import close
-from penstock.engine.words.arguments import name_given
+from penstock.engine.words.arguments import name_given, of_class
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Opener, Results, Source, Tie
 
@@ -40,7 +40,7 @@ class Metrics(Source[Any]):
     def __post_init__(self) -> None:
         name_given("metrics", self.name)
         if not isinstance(self.registry, Registry):
-            raise TypeError(f"metrics: registry must be a Registry, got {self.registry!r}")
+            raise TypeError(f"metrics: registry must be a Registry, got {self.registry!r}{of_class(self.registry)}")
 
     def opener(self) -> Opener[Any] | None:
         """Iterate, counting."""

@@ -31,7 +31,10 @@ class Hole(Source[Any]):
 
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Refuse to run without a source."""
-        raise TypeError("flow: this chain has no source yet; put one in front of it: stream | flow")
+        raise TypeError(
+            "flow: this chain has no source yet; put one in front of it: stream | flow. A function of a flow describes"
+            " the chain with operators, as stream.map(...), and does not run it"
+        )
 
 
 def fill(chain: Chain, start: Chain) -> Chain:

@@ -28,6 +28,9 @@ WIDE = 24
 
 def display(run: Run[Any], file: TextIO | None = None, *, every: float | None = None) -> None:
     """Show progress on stderr, or on another file, until the run has ended; a KeyboardInterrupt cancels the run."""
+    if not isinstance(run, Run):
+        cure = "; pipeline.run() begins one" if callable(getattr(run, "run", None)) else ""
+        raise TypeError(f"display: run must be a Run, got {run!r}{cure}")
     out = file or sys.stderr
     console = _console(out)
     reports = run.progress_every(every or (PANELS if console is not None else LINES if out.isatty() else LOG))

@@ -12,6 +12,7 @@ from functools import partial
 from threading import TIMEOUT_MAX, Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from penstock.coming_from import Named
 from penstock.engine.grounds.cold_paths import interruption
 from penstock.engine.places.bell import Bell
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, seconds_of
@@ -72,7 +73,7 @@ class Controls(Protocol):
         ...
 
 
-class Run(Generic[R]):
+class Run(Named, Generic[R]):
     """A pipeline that runs on its own thread, and asynchronous parts of it on the event loop on which it was begun.
 
     `wait()` blocks for the result and `await run` awaits it; a failure is raised there. `stop()` takes nothing more in

@@ -18,30 +18,30 @@ B = TypeVar("B")
 HOLE = Chain(Hole())
 
 
-def recorded(fn: Callable[[Stream[A]], Stream[B]]) -> Stream[B]:
-    """Return what the function makes of a stream that has no source yet."""
+def recorded(operator: str, fn: Callable[[Stream[A]], Stream[B]]) -> Stream[B]:
+    """Return what the function makes of a stream that has no source yet; `operator` begins the messages."""
     if not callable(fn):
-        raise TypeError(f"flow: fn must be a function from Stream to Stream, got {fn!r}")
+        raise TypeError(f"{operator}: fn must be a function from Stream to Stream, got {fn!r}")
+    name = getattr(fn, "__name__", fn)
     if iscoroutinefunction(fn) or isgeneratorfunction(fn):
-        raise TypeError(
-            f"flow: {getattr(fn, '__name__', fn)!r} must be a plain function that returns a Stream, without async"
-            " and yield"
-        )
+        raise TypeError(f"{operator}: {name!r} must be a plain function that returns a Stream, without async and yield")
     hole: Stream[A] = Stream(HOLE)
     try:
         signature(fn).bind(hole)
     except TypeError as error:
         raise TypeError(
-            f"flow: {getattr(fn, '__name__', fn)!r} must take one stream and nothing else: {error}; for a parameter,"
-            " write a function that returns the flow"
+            f"{operator}: {name!r} must take one stream and nothing else: {error}; for a parameter, write a function"
+            f" that returns the {operator.partition('.')[0].lower()}"
         ) from None
     except ValueError:  # it has no signature that Python knows
         pass
     made = fn(hole)
     if not isinstance(made, Stream):
-        raise TypeError(f"flow: {getattr(fn, '__name__', fn)!r} must return a Stream, got {made!r}")
+        raise TypeError(
+            f"{operator}: {name!r} must return a Stream, got {made!r}; a function of elements goes into map()"
+        )
     if not _has_hole(made._chain):
-        raise TypeError(f"flow: {getattr(fn, '__name__', fn)!r} must return a stream made from its argument")
+        raise TypeError(f"{operator}: {name!r} must return a stream made from its argument")
     return made
 
 

@@ -22,13 +22,14 @@ from penstock.engine.words.arguments import (
     function_given,
     initial_given,
 )
+from penstock.operators.for_each import ForEachAsync
 from penstock.plan import Plan
 from penstock.run.branches import fill
 from penstock.run.explained import INPUT, explained
 from penstock.run.recorded import pieces, recorded
-from penstock.sinks.batches import Lengths, Worked
 from penstock.sinks.new_file import Form, MakeNewFile
 from penstock.sinks.poured import poured
+from penstock.sinks.steps import Fold, ForeachBatch, Lengths
 from penstock.stream import Stream
 
 if TYPE_CHECKING:
@@ -54,6 +55,10 @@ class Sink(Follower, Composed, Generic[A_contra, R_co]):
     _chain: Chain
     _parts: tuple[Any, ...] = field(default=(), compare=False, repr=False)
     """What it was composed of with `|`; empty if it is of one piece."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self._chain, Chain):
+            raise TypeError(f"Sink: chain must be a Chain, got {self._chain!r}; Sink.for_each(fn) makes a sink")
 
     def __repr__(self) -> str:
         return f"Sink({self._chain})"
@@ -90,7 +95,7 @@ class Sink(Follower, Composed, Generic[A_contra, R_co]):
         >>> (Stream.range(5) | Sink.of(lambda numbers: numbers.reduce(max))).run().wait()
         4
         """
-        made = recorded(fn)
+        made = recorded("Sink.of", fn)
         if not one_result(made._chain):
             raise TypeError(
                 f"Sink.of: {getattr(fn, '__name__', fn)!r} must come down to one result, got {made._chain}; end it "
@@ -161,9 +166,9 @@ class Sink(Follower, Composed, Generic[A_contra, R_co]):
         def build(stream: Stream[X]) -> Stream[int]:
             batches = stream.buffer(size) if seconds is None else stream.buffer_timeout(size, seconds)
             if concurrency is None and not awaits(fn):
-                return batches.tap(fn).apply(Lengths())
-            sized = batches.map_async(Worked(fn), concurrency=1 if concurrency is None else concurrency)
-            return sized.apply(Lengths())
+                return batches.apply(ForeachBatch(fn))
+            worked = ForEachAsync(cast("Callable[[list[X]], Awaitable[object]]", fn), concurrency or 1)
+            return batches.apply(worked).apply(Lengths())
 
         return Sink.of(build)
 
@@ -307,9 +312,7 @@ class Sink(Follower, Composed, Generic[A_contra, R_co]):
         """
         function_given("fold", "fn", fn)
         initial_given("fold", "initial", initial, create)
-        if create is not None:
-            return Sink.of(lambda stream: stream.reduce(fn, initial, create=create))  # type: ignore[call-overload]
-        return Sink.of(lambda stream: stream.reduce(fn, initial))
+        return Sink.of(lambda stream: stream.apply(Fold(fn, initial, create)))
 
     @overload
     @staticmethod

@@ -55,7 +55,10 @@ class Stage(Generic[A_contra, B_co]):
     @property
     def body(self) -> Body:
         """Return what to do with one element."""
-        return self.loop
+        try:
+            return self.loop
+        except AttributeError:
+            raise TypeError(f"{type(self).__name__}: a Stage must have a Body, in `loop`") from None
 
     @property
     def steady(self) -> bool:
@@ -102,7 +105,7 @@ class Joint(Generic[A_contra, B_co]):
 
     def open(self, downstream: Subscriber[B_co], /) -> Subscriber[A_contra]:
         """Return the subscriber that stands in front of `downstream` for one run."""
-        raise NotImplementedError(f"{type(self).__name__} cannot be opened")
+        raise NotImplementedError(f"{type(self).__name__}: a Joint must have open(downstream)")
 
 
 class Source(Generic[T]):
@@ -163,7 +166,7 @@ class Source(Generic[T]):
 
     def connect(self, downstream: Subscriber[T], /) -> None:
         """Start a run that signals `downstream`; only for sources that cannot be iterated."""
-        raise NotImplementedError(f"{type(self).__name__} cannot be connected")
+        raise NotImplementedError(f"{type(self).__name__}: a Source must have opener, async_opener or connect")
 
 
 Step = Stage[Any, Any] | Joint[Any, Any]

@@ -37,12 +37,16 @@ class _Course:
         try:
             self.probe.wait_until(lambda: len(self.probe.signals) > self.seen, what)
         except VerificationError:
-            raise VerificationError(f"expected {what}, got nothing{self._within()}") from None
+            unasked = what.startswith("next") and not self.probe.requested
+            raise VerificationError(f"expected {what}, got nothing{self._within()}{_ASK if unasked else ''}") from None
         self.seen += 1
         return self.probe.signals[self.seen - 1]
 
     def _within(self) -> str:
         return f" within {self.timeout} seconds" if self.timeout else ""
+
+
+_ASK = "; nothing was requested: say request() before"
 
 
 class StepVerifier:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.engine.grounds.seat import Seat
+from penstock.engine.words.arguments import of_class
 from penstock.engine.words.dropped import attempt, drop
 from penstock.errors import OverflowedError
 
@@ -33,6 +34,15 @@ class EmitResult(Enum):
     OVERFLOW = "overflow"
     CANCELLED = "cancelled"
     TERMINATED = "terminated"
+
+
+ELSEWHERE = {
+    "next": "emit", "on_next": "emit", "send": "emit", "push": "emit", "put": "emit", "offer": "emit",
+    "error": "fail", "on_error": "fail", "throw": "fail",
+    "completed": "complete", "on_completed": "complete", "on_complete": "complete", "close": "complete",
+    "end": "complete",
+}  # fmt: skip
+"""What the calls of an emitter or a subject are named in other libraries."""
 
 
 # To look a member up in its Enum costs as much as two calls.
@@ -62,6 +72,12 @@ class Emitter(Generic[T]):
         self._on_close: list[Callable[[], None]] = []
         seat.on_close = self._closed
         seat.chunk = 1  # what was taken out of the queue counts no more, so no more than one is
+
+    if not TYPE_CHECKING:  # a checker would take every name for known
+
+        def __getattr__(self, name: str) -> Any:
+            here = f"; here it is {ELSEWHERE[name]}()" if name in ELSEWHERE else ""
+            raise AttributeError(f"Emitter has no {name}{here}", name=name)
 
     @property
     def requested(self) -> int:
@@ -159,7 +175,7 @@ class Emitter(Generic[T]):
             error: The failure.
         """
         if not isinstance(error, Exception):
-            raise TypeError(f"fail: error must be an Exception, got {error!r}")
+            raise TypeError(f"fail: error must be an Exception, got {error!r}{of_class(error)}")
         return self.end(error)
 
     def end(self, error: Exception | None) -> EmitResult:

@@ -16,7 +16,7 @@ from typing import NoReturn, Protocol, runtime_checkable
 
 from penstock.engine.places.context import carried
 from penstock.engine.places.threads import started, work_off
-from penstock.engine.words.arguments import stays_here
+from penstock.engine.words.arguments import of_class, stays_here
 from penstock.engine.words.dropped import attempt
 
 Cancel = Callable[[], None]
@@ -57,8 +57,8 @@ def seconds_of(operator: str, name: str, duration: float | timedelta, *, zero: b
 
 def clock_given(operator: str, clock: object) -> None:
     """Refuse what does not tell the time."""
-    if clock is not SYSTEM_CLOCK and not isinstance(clock, Clock):
-        raise TypeError(f"{operator}: clock must be a Clock, got {clock!r}")
+    if clock is not SYSTEM_CLOCK and (isinstance(clock, type) or not isinstance(clock, Clock)):
+        raise TypeError(f"{operator}: clock must be a Clock, got {clock!r}{of_class(clock)}")
 
 
 class _Timers:

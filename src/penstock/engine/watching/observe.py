@@ -23,7 +23,9 @@ from penstock.engine.runs.chain import Chain, with_other_chains
 from penstock.engine.runs.one_result import one_result
 from penstock.engine.watching.chain_meter import Meter
 from penstock.engine.watching.watched_chain import ChainWatch
+from penstock.engine.words.arguments import of_class
 from penstock.engine.words.dropped import attempt
+from penstock.spec.predicates import missing_methods
 from penstock.stage import Joint, Source, Step
 
 MOST_NESTED = 32
@@ -265,9 +267,11 @@ class Observer:
     clock: Clock = SYSTEM_CLOCK
 
     def __post_init__(self) -> None:
-        for name in ("started", "progressed", "ended"):
-            if not callable(getattr(self.listener, name, None)):
-                raise TypeError(f"observe: listener must have started, progressed and ended, got {self.listener!r}")
+        if missing_methods(self.listener, ("started", "progressed", "ended")):
+            raise TypeError(
+                f"observe: listener must have started, progressed and ended, got {self.listener!r}"
+                f"{of_class(self.listener)}"
+            )
         seconds_of("observe", "every", self.every)
         clock_given("observe", self.clock)
 

@@ -64,6 +64,11 @@ def said_by(fn: object, name: str) -> object:
         return None
 
 
+def of_class(value: object) -> str:
+    """Return what to do with a class that stands where one of its objects is due, as the end of a sentence."""
+    return f"; that is a class: make one of it, as {value.__name__}(...)" if isinstance(value, type) else ""
+
+
 def async_function_given(operator: str, name: str, value: object) -> None:
     """Refuse what cannot be called."""
     if not callable(value):

@@ -10,6 +10,8 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from penstock.engine.words.arguments import function_given
+
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
@@ -39,6 +41,8 @@ _hook: Hook = log_dropped
 def set_on_dropped(hook: Hook | None) -> Hook:
     """Set the hook (None for the default, which logs) and return the one before."""
     global _hook  # noqa: PLW0603
+    if hook is not None:
+        function_given("set_on_dropped", "hook", hook)
     before = _hook
     _hook = log_dropped if hook is None else hook
     return before

@@ -65,7 +65,13 @@ def items_of(given: Any, gate: LoopGate | None, operator: str = "flat_map") -> t
     if type(given) is Made:
         return given.items, None
     if not callable(getattr(given, "subscribe", None)):
-        iterator = iter(given)
+        try:
+            iterator = iter(given)
+        except TypeError:
+            if hasattr(given, "__iter__"):
+                raise
+            cure = "; flat_map(fn, concurrency=1) takes an asynchronous one" if hasattr(given, "__aiter__") else ""
+            raise TypeError(f"an iterable or a stream must be given, got {given!r}{cure}") from None
         return _closed_when_used_up(iterator), iterator
     inner = None if gate is None else InnerGate(gate)
     iterator = given._pulled(inner) if isinstance(given, Iterated) else None

@@ -64,6 +64,8 @@ def started(
         raise SparkSetupError(
             "spark: this process is set to Spark Connect; close that session, or unset SPARK_REMOTE, or give remote="
         )
+    if not isinstance(master, str | None):
+        raise TypeError(f"spark: master must be a text, got {master!r}")
     if _SUBMITTED in os.environ:
         return _submitted(master, app, conf, on_close)
     app = APP if app is None else app
