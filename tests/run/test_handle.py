@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import re
+import subprocess
+import sys
 import threading
 from datetime import timedelta
 from typing import Any
@@ -257,3 +259,37 @@ def test_what_is_for_spark_is_refused_here() -> None:
     refused = f"run: spark must be a penstock.spark.Spark, got 5; {cure}"
     with pytest.raises(TypeError, match=f"^{re.escape(refused)}$"):
         pipeline.run(5)  # type: ignore[arg-type]
+
+
+LOSSES = """
+from threading import Event
+from penstock import Sink, Stream
+
+def ended(run):
+    over = Event()
+    run.on_done(over.set)
+    over.wait()
+    return run
+
+def broken(n):
+    raise LookupError(f"no {n}")
+
+unheard = ended((Stream.just(7).map(broken) | Sink.to_list()).run())
+heard = ended((Stream.just(8).map(broken) | Sink.to_list()).run())
+assert str(heard.failure) == "no 8"
+well = ended((Stream.just(9) | Sink.to_list()).run())
+cancelled = (Stream.never() | Sink.count()).run()
+cancelled.cancel()
+under_way = (Stream.never() | Sink.count()).run()
+"""
+
+
+def test_a_program_tells_at_its_end_what_its_runs_have_lost() -> None:
+    said = subprocess.run(
+        [sys.executable, "-c", LOSSES], check=True, capture_output=True, text=True, timeout=WAIT
+    ).stderr
+    lines = [line for line in said.splitlines() if line.startswith("run: ")]
+    assert sorted(lines) == [
+        "run: it failed, and no caller has asked for its result: LookupError('no 7')",
+        "run: the program ends before the run of never | count; say run.wait() to let it come to its end",
+    ]

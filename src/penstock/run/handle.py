@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib
+import logging
 import sys
 from collections.abc import Callable, Generator
 from contextvars import copy_context
@@ -11,6 +13,7 @@ from datetime import timedelta
 from functools import partial
 from threading import TIMEOUT_MAX, Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from weakref import WeakSet
 
 from penstock.coming_from import Named
 from penstock.engine.grounds.cold_paths import interruption
@@ -43,6 +46,15 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 _LOOK = 1.0  # seconds after which a thread that waits looks for signals
+_RUNS: WeakSet[Run[Any]] = WeakSet()
+_log = logging.getLogger("penstock")
+
+
+@atexit.register
+def _tell_what_is_lost() -> None:
+    """Tell at the end of the program which runs it cuts off, and of which failures no caller has heard."""
+    for run in tuple(_RUNS):
+        run._tell_what_is_lost()
 
 
 class Controls(Protocol):
@@ -91,6 +103,8 @@ class Run(Named, Generic[R]):
         self._done = Event()
         self._result: Any = None
         self._error: Exception | None = None
+        self._told = False
+        """Whether the failure has reached a caller."""
         self._on_done: list[Callable[[], None]] = []
         self._began = clock.now()
         self._last: Progress | None = None
@@ -101,6 +115,7 @@ class Run(Named, Generic[R]):
         self._home = home_here()
         self._guard: Task | None = None
         """What hears on the loop that it was begun on whether that ends before it."""
+        _RUNS.add(self)
         tell_watchers(self)
         if self._home is None or self._home.ours:
             self._begin(self._home)
@@ -115,7 +130,7 @@ class Run(Named, Generic[R]):
     def _repr_html_(self) -> str:
         from penstock.run.html import shown  # noqa: PLC0415  only a notebook shows it
 
-        return shown(self.now(), self._error, self.explain())
+        return shown(self.now(), self.failure, self.explain())
 
     def _ipython_display_(self) -> None:
         from penstock.run.notebook import show  # noqa: PLC0415  only a notebook shows it
@@ -221,6 +236,7 @@ class Run(Named, Generic[R]):
     @property
     def failure(self) -> Exception | None:
         """Return what it has failed with, which is a RunCancelledError if it was cancelled; else None."""
+        self._told = self._error is not None
         return self._error
 
     @property
@@ -323,8 +339,8 @@ class Run(Named, Generic[R]):
             self._controls.cancel()
 
     def _outcome(self) -> R:
-        if self._error is not None:
-            raise self._error
+        if self.failure is not None:
+            raise self.failure
         return self._result  # type: ignore[no-any-return]
 
     def _settle(self, result: Any, error: Exception | None) -> bool:
@@ -335,6 +351,13 @@ class Run(Named, Generic[R]):
             self._result, self._error = result, error
             self._settled.set()
             return True
+
+    def _tell_what_is_lost(self) -> None:
+        if not self._settled.is_set():
+            what = "a run" if self.chain is None else f"the run of {self.chain}"
+            _log.warning("run: the program ends before %s; say run.wait() to let it come to its end", what)
+        elif not (self._error is None or self._told or isinstance(self._error, RunCancelledError)):
+            drop("run: it failed, and no caller has asked for its result", self._error)
 
     def _work(self) -> None:
         enter(self)
