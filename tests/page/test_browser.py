@@ -171,6 +171,19 @@ def test_text_of_users_is_text_and_errors_come_with_their_notes(page: Page, tab:
     assert tab.evaluate("window.broken") is None
 
 
+def test_an_error_names_its_run_where_there_are_several(page: Page, tab: Tab, ending: Event) -> None:
+    def parse(_: int) -> None:
+        raise ValueError("no number")
+
+    with pytest.raises(ValueError, match="no number"):
+        (Stream.range(3).map(parse) | Sink.count()).run().wait()
+    tab.goto(page.address)
+    expect(tab.locator("#log .note")).to_have_count(1)
+    (endless(ending) | Sink.for_each(slow)).run()
+    expect(tab.locator("#log .note").last).to_contain_text("in the run range | map(")
+    expect(tab.locator('.tile[data-name="errors"]')).to_contain_text("0")
+
+
 def test_pause_keeps_a_moment_and_steps_go_through_the_last_ones(page: Page, tab: Tab, ending: Event) -> None:
     (endless(ending) | Sink.for_each(slow)).run()
     tab.goto(page.address)

@@ -83,9 +83,14 @@
     if (by("as-table").open) Tables.graph(by("table"), graph, run);
     charts.show(store.frames, run.key, at, store.troubles);
     showSpark(graph, run);
-    Tables.log(by("log"), by("log-count"), store.troubles);
+    Tables.log(by("log"), by("log-count"), store.troubles, frame.runs.length > 1 ? titleOf : () => "");
     document.body.dataset.frames = Number(document.body.dataset.frames || 0) + 1;
     document.body.dataset.number = frame.number;
+  }
+
+  function titleOf(key) {
+    const known = [...store.graphs.values()].reverse().find((graphs) => graphs.has(key));
+    return known ? known.get(key).title : "";
   }
 
   // Return the run that was chosen, else one that runs, the latest first.

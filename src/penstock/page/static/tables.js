@@ -71,14 +71,18 @@ const Tables = (() => {
       tell(room, "Queries of Spark", ["query", "batches", "last took", "rows", "rows/s", "state rows", "watermark"], rows);
     },
 
-    log(list, count, troubles) {
+    // Show the errors of all runs, the latest first, each with the title of its run where there is one.
+    log(list, count, troubles, titleOf) {
       Dom.text(count, troubles.length ? String(troubles.length) : "none");
-      while (list.children.length > troubles.length) list.lastChild.remove();
-      const known = list.firstChild ? Number(list.firstChild.dataset.number) : 0;
-      for (const each of troubles.filter((trouble) => trouble.number > known)) {
-        list.prepend(Dom.html("li", { "data-number": each.number }, Dom.html("time", {}, Figures.clock(each.at)),
-          Dom.html("strong", {}, each.what), ...each.notes.map((note) => Dom.html("span", { class: "note" }, note))));
-      }
+      const titles = troubles.map((each) => titleOf(each.run));
+      const shown = troubles.map((each, at) => each.number + titles[at]).join();
+      if (list.dataset.shown === shown) return;
+      list.dataset.shown = shown;
+      list.replaceChildren(...troubles.map((each, at) => {
+        const notes = titles[at] ? [...each.notes, `in the run ${titles[at]}`] : each.notes;
+        return Dom.html("li", { "data-number": each.number }, Dom.html("time", {}, Figures.clock(each.at)),
+          Dom.html("strong", {}, each.what), ...notes.map((note) => Dom.html("span", { class: "note" }, note)));
+      }).reverse());
     },
   };
 })();
