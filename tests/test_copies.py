@@ -8,7 +8,9 @@ import inspect
 import pickle
 import pkgutil
 import re
+from asyncio import AbstractEventLoop
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
@@ -20,6 +22,7 @@ from penstock import (
     Emitter,
     Recorder,
     Registry,
+    Sink,
     Slow,
     Stream,
     SystemClock,
@@ -138,7 +141,22 @@ def window() -> Stream[Any]:
 
 HANDED = "what is handed to one would not reach the other; make it where it is used"
 UNDER_WAY = "its elements come from a run that is under way; collect them"
-STAY: dict[str, tuple[Callable[[], Stream[Any]], str, str]] = {
+STAY: dict[str, tuple[Callable[[], Any], str, str]] = {
+    "lent executor": (
+        lambda: OVER.publish_on(ThreadPoolExecutor(1)),
+        "publish_on: an executor of yours",
+        "its threads are here; thread() and pool(size) can",
+    ),
+    "lent loop": (
+        lambda: OVER.publish_on(AbstractEventLoop()),
+        "publish_on: an event loop of yours",
+        "its thread is here; loop() can",
+    ),
+    "run": (
+        lambda: (OVER | Sink.count()).run(),
+        "run: a run",
+        "it is under way in this process; take the pipeline",
+    ),
     "subject": (Stream.subject, "subject: a subject", HANDED),
     "inside": (lambda: OVER.zip(Stream.subject().map(same)), "subject: a subject", HANDED),
     "from_iterable": (

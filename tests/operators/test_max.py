@@ -69,6 +69,15 @@ def test_a_function_that_raises_is_named(form: Form) -> None:
     assert notes(error) == [f"in max(inverse), step 1 of 1, {place(inverse)}"]
 
 
+def never_before(one: int, other: int) -> bool:
+    raise KeyError(one)
+
+
+def test_a_comparison_that_raises_is_named() -> None:
+    error = failure_of(Stream.just(1, 2).max(less=never_before))
+    assert notes(error) == [f"in max(never_before), step 1 of 1, {place(never_before)}"]
+
+
 @each_form
 def test_a_leaked_stop_iteration_is_an_error_not_an_end(form: Form) -> None:
     def leak(n: int) -> object:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from threading import TIMEOUT_MAX, Event, Lock, Thread
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar
 from weakref import WeakSet
 
 from penstock.coming_from import Named
@@ -30,6 +30,7 @@ from penstock.engine.places.event_loops import (
 from penstock.engine.places.home_loop import HomeLoop
 from penstock.engine.places.noting import Tasks, spawning
 from penstock.engine.runs.chain import Chain
+from penstock.engine.words.arguments import stays_here
 from penstock.engine.words.dropped import drop
 from penstock.errors import RunCancelledError
 from penstock.plan import Plan
@@ -126,6 +127,9 @@ class Run(Named, Generic[R]):
         if not self._done.is_set():
             return "Run(running)"
         return f"Run({self._result!r})" if self._error is None else f"Run(failed: {self._error!r})"
+
+    def __reduce__(self) -> NoReturn:
+        raise stays_here("run", "a run", "it is under way in this process; take the pipeline")
 
     def _repr_html_(self) -> str:
         from penstock.run.html import shown  # noqa: PLC0415  only a notebook shows it

@@ -9,11 +9,12 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from penstock.engine.places.errand import put_to
 from penstock.engine.places.executors import Executor, LoopWorker, SerialWorker, Task, Worker
 from penstock.engine.places.threads import started
+from penstock.engine.words.arguments import stays_here
 
 if TYPE_CHECKING:
     import asyncio
@@ -58,6 +59,9 @@ class Lent:
         """Return a worker that borrows a thread whenever it has something to do."""
         return SerialWorker(self._borrow)
 
+    def __reduce__(self) -> NoReturn:
+        raise stays_here("publish_on", "an executor of yours", "its threads are here; thread() and pool(size) can")
+
     def _borrow(self, work: Task) -> None:
         self.executor.submit(work).add_done_callback(partial(_resumed, work))
 
@@ -77,3 +81,6 @@ class GivenLoop:
     def worker(self) -> Worker:
         """Return a worker on this loop."""
         return LoopWorker(partial(put_to, self.loop), int)  # it stays its owner's to close
+
+    def __reduce__(self) -> NoReturn:
+        raise stays_here("publish_on", "an event loop of yours", "its thread is here; loop() can")

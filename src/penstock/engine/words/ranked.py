@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.engine.words.arguments import function_given
+from penstock.engine.words.arguments import code_of, function_given, said_by, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +14,16 @@ class By:
     """A key that compares elements by a function that tells whether one comes before another."""
 
     less: Callable[[Any, Any], object]
+
+    # Errors name the function that the user gave, and its line.
+
+    @property
+    def __name__(self) -> object:
+        return said_by(whole(self.less), "__qualname__")
+
+    @property
+    def __code__(self) -> object:
+        return code_of(self.less)
 
     def __call__(self, element: Any, /) -> Ranked:
         return Ranked(element, self.less)
