@@ -27,6 +27,7 @@ from penstock import (
 )
 from penstock.extend import Stage
 from penstock.run.display import display
+from penstock.spark import Spark
 from penstock.testing import Probe
 from tests.engine.parts import noop
 
@@ -118,6 +119,9 @@ MISTAKES: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
         lambda: (NUMBERS | COUNT).run("local[2]"),
         ("got 'local[2]'; Spark(master=...) makes one, Spark(session=...) makes one of a session",),
     ),
+    "the class of a Spark": (lambda: (NUMBERS | COUNT).run(Spark), ("run: spark must be a penstock.spark.Spark, got",)),
+    "a master that is no text": (lambda: Spark(master=3), ("spark: master must be a text, got 3",)),  # type: ignore[arg-type]
+    "a conf that is no mapping": (lambda: Spark(conf=[]), ("spark: conf must be a mapping of names to values",)),  # type: ignore[arg-type]
     "a function that subscribes": (
         lambda: NUMBERS.subscribe(print),
         (

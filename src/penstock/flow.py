@@ -331,7 +331,7 @@ class Pipeline(Named, Generic[R_co]):
 
     def _engine(self, given: Engine | None) -> Engine | None:
         """Return the engine that was given, or the one that a part needs, or None for this process."""
-        if given is not None and not isinstance(given, Engine):
+        if given is not None and (isinstance(given, type) or not isinstance(given, Engine)):
             raise TypeError(
                 f"run: spark must be a penstock.spark.Spark, got {given!r}; Spark(master=...) makes one,"
                 " Spark(session=...) makes one of a session"

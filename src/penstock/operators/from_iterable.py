@@ -52,7 +52,7 @@ class FromIterable(Source[T]):
         if _is_table(self.items):
             raise TypeError(
                 f"from_iterable: Python iterates a table by its columns, got a {type(self.items).__name__}; for its"
-                " rows use from_pandas, from_polars or from_arrow of penstock.bridges"
+                " rows use from_pandas, from_polars or from_arrow of penstock.bridges, or Spark(session=...).stream(df)"
             )
         if not isinstance(self.items, Iterable):
             raise TypeError(f"from_iterable: items must be an iterable, got {self.items!r}{_cure(self.items)}")

@@ -87,6 +87,8 @@ def test_bad_values_are_refused() -> None:
         entry(capacity=0)
     with refused(ValueError, "entry: capacity must be a whole number >= 1, got 1.5"):
         entry(capacity=1.5)  # type: ignore[arg-type]
+    with refused(ValueError, "entry: latency must be > 0 seconds, got '1'"):
+        entry(latency="1")  # type: ignore[arg-type]
     with refused(ValueError, "entry: latency must be > 0 seconds, got 0"):
         entry(latency=0)
     with refused(TypeError, "entry: dead_letter must be a Sink, got 5"):

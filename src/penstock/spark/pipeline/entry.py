@@ -60,7 +60,7 @@ def entry(
     """
     if type(capacity) is not int or capacity < 1:
         raise ValueError(f"entry: capacity must be a whole number >= 1, got {capacity!r}")
-    if not latency > 0:
+    if not isinstance(latency, int | float) or not latency > 0:
         raise ValueError(f"entry: latency must be > 0 seconds, got {latency!r}")
     if dead_letter is not None and not isinstance(dead_letter, Sink):
         raise TypeError(f"entry: dead_letter must be a Sink, got {dead_letter!r}")

@@ -48,6 +48,8 @@ class HeldSession:
         ]
         if len(given) > 1:
             raise TypeError(f"spark: one of master, session and remote must be given, got {' and '.join(given)}")
+        if not isinstance(conf, Mapping | None):
+            raise TypeError(f"spark: conf must be a mapping of names to values, got {conf!r}")
         self._lock = RLock()
         self._closing = ExitStack()
         self._closed = False
