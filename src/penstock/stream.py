@@ -1180,7 +1180,7 @@ class Stream(Named, Composed, Iterated, Generic[T_co]):
         return Stream(Chain(Materialize(self._chain)))
 
     def dematerialize(self: Stream[Signal[U]]) -> Stream[U]:
-        """Turn elements that stand for signals into these.
+        """Turn elements that stand for signals into signals again.
 
         Backpressures when downstream does.
 
@@ -1255,7 +1255,7 @@ class Stream(Named, Composed, Iterated, Generic[T_co]):
         return self._then(Scan(fn, initial, create))
 
     def stateful_map(self, fn: Callable[[S, T_co], tuple[S | None, U]], create: Callable[[], S]) -> Stream[U]:
-        """Change each element in the light of a state: from state and element to the next state and the result.
+        """Make one element of each by a state: from state and element to the next state and the result.
 
         Backpressures when downstream does.
 
@@ -1401,7 +1401,7 @@ class Stream(Named, Composed, Iterated, Generic[T_co]):
         return ended.concat(Stream.from_callable(made[0], *made[1:])) if made else ended
 
     def default_if_empty(self, *items: U) -> Stream[T_co | U]:
-        """Emit something where there is nothing.
+        """Emit the given elements if no other came.
 
         Backpressures when downstream does.
 
@@ -1840,7 +1840,7 @@ class Stream(Named, Composed, Iterated, Generic[T_co]):
     def merge_sorted(
         self, *others: Publisher[U], key: Callable[[T_co | U], Ordered] | None = None, prefetch: int = 32
     ) -> Stream[T_co | U]:
-        """Merge streams that are sorted into one that is.
+        """Merge sorted streams into one sorted stream.
 
         Backpressures when downstream does: at most `prefetch` elements of each stream are held.
 
@@ -2261,7 +2261,7 @@ class Stream(Named, Composed, Iterated, Generic[T_co]):
         return self._then(Timeout(seconds_of("timeout", "seconds", seconds, zero=False), clock))
 
     def debounce(self, seconds: float | timedelta, *, clock: Clock = SYSTEM_CLOCK) -> Stream[T_co]:
-        """Emit an element once things have been quiet for a while.
+        """Emit an element once no other has come for a while.
 
         Backpressures never: it asks for everything and holds, beyond what was asked for, the latest element alone; an
         element that was not asked for gives way to a newer one.
@@ -2839,7 +2839,7 @@ class Stream(Named, Composed, Iterated, Generic[T_co]):
     def average(
         self: Stream[Any], *, default: Any | Literal[Missing.MISSING] = Missing.MISSING, required: bool = False
     ) -> Stream[Any]:
-        """Emit what the elements are in the mean; without any the default, nothing, or a failure if `required`.
+        """Emit the mean of the elements; where there are none `default`, nothing, or a failure if `required`.
 
         Backpressures never: it asks for everything and holds the sum.
 

@@ -1,4 +1,4 @@
-"""average: say what the elements are in the mean.
+"""average: say what the mean of the elements is.
 
 Group: ask one thing of all
 Marble: a.average() over -1-2-3-4-|

@@ -1,4 +1,4 @@
-"""debounce: emit an element once things have been quiet for a while.
+"""debounce: emit an element once no other has come for a while.
 
 Group: mind the time
 Marble: a.debounce(2, clock=clock) over -1-2---3--4-|

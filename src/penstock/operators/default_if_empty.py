@@ -1,4 +1,4 @@
-"""default_if_empty: emit something where there is nothing.
+"""default_if_empty: emit given elements if no other came.
 
 Group: bring streams together
 Marble: a.default_if_empty(0) over -----|

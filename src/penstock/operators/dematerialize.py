@@ -1,4 +1,4 @@
-"""dematerialize: turn elements that stand for signals into these.
+"""dematerialize: turn elements that stand for signals into signals again.
 
 Group: change each element
 Marble: Stream.just(Next(1), Next(2), Completed(), Next(3)).dematerialize()

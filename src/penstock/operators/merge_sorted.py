@@ -1,4 +1,4 @@
-"""merge_sorted: merge streams that are sorted into one that is.
+"""merge_sorted: merge sorted streams into one sorted stream.
 
 Group: bring streams together
 Marble: a.merge_sorted(b) over -1---4---| and --2-3---5|

@@ -1,4 +1,4 @@
-"""stateful_map: change each element in the light of a state that the function hands on to itself.
+"""stateful_map: make one element of each by a state that the function hands on to itself.
 
 Group: change each element
 Marble: a.stateful_map(lambda last, n: (n, n - last), int) over -1-4-2-9-|
