@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 
+from penstock.cli import main
 from penstock.cli.signals import Signals
 from tests.cli.commands import WAIT, environment
 
@@ -197,3 +198,18 @@ def test_a_command_that_heard_late_of_its_end_is_not_ended_once_more(monkeypatch
     signals._ear = cast("Any", Ear())
     signals._serve()
     assert ends == []
+
+
+class Interrupted:
+    """A module that is being imported when a signal comes."""
+
+    def __getattr__(self, name: str) -> object:
+        raise KeyboardInterrupt
+
+
+def test_a_signal_while_the_modules_are_imported_breaks_the_command_off(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "penstock.cli.command", cast("Any", Interrupted()))
+    assert main(["doctor"]) == 130
+    assert capsys.readouterr().err == "penstock: broken off\n"
