@@ -101,6 +101,7 @@ def reading(
     """
     async_function_given("reading", "open", open)
     count_given("reading", "most", most, 1)
+    count_given("reading", "window", window, 1)
     return Stream(Chain(Resumable(_Reading(open, most, window), opens=True, window=window, notes=notes)))
 
 

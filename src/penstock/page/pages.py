@@ -34,7 +34,7 @@ class Page:
     def __init__(
         self, *, every: float = EVERY, port: int = 0, browser: bool = False, say: bool | TextIO = True
     ) -> None:
-        if not every > 0:
+        if not isinstance(every, int | float) or not every > 0:
             raise ValueError(f"page: every must be > 0, got {every!r}")
         self.history = History()
         self.watch = PageWatch(self.history)

@@ -310,6 +310,11 @@ def test_a_cancel_closes_the_connection() -> None:
         (lambda: http.pages("ftp://a"), "pages: first must begin with http:// or https://, got 'ftp://a'"),
         (lambda: http.pages(1), "pages: first must be a text, got 1"),
         (lambda: http.pages("http://a", next=1), "pages: next must be callable, got 1"),
+        (lambda: http.pages("http://a", timeout="1"), "pages: timeout must be > 0, got '1'"),
+        (
+            lambda: http.pages("http://a", next=http.ByLink),
+            f"pages: next must be a function, got {http.ByLink!r}; that is a class: make one of it, as ByLink(...)",
+        ),
         (lambda: http.pages("http://a", timeout=0), "pages: timeout must be > 0, got 0"),
         (lambda: http.Tries(count=0), "http: count must be >= 1, got 0"),
         (lambda: http.Tries(pause=0), "http: pause must be > 0 and most at least as long, got 0 and 60.0"),

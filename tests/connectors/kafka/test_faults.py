@@ -39,8 +39,16 @@ def gone() -> None:
         (lambda: kafka.source("t", servers=""), "kafka: servers must be 'host:port', or several of them, got ''"),
         (
             lambda: kafka.source("t", servers="s", group=""),
-            "kafka: group must not be empty; None reads without a group",
+            "kafka: group must be a name, or None to read without a group, got ''",
         ),
+        (
+            lambda: kafka.source("t", servers="s", group=3),  # type: ignore[arg-type]
+            "kafka: group must be a name, or None to read without a group, got 3",
+        ),
+        (lambda: kafka.source(3, servers="s"), "kafka: topics must be a name, or several, got 3"),  # type: ignore[arg-type]
+        (lambda: kafka.sink(3, servers="s"), "kafka: topic must be a name, got 3"),  # type: ignore[arg-type]
+        (lambda: kafka.sink("t", servers=3), "kafka: servers must be 'host:port', or several of them, got 3"),  # type: ignore[arg-type]
+        (lambda: kafka.sink("t", servers="s", timeout="1"), "kafka: timeout must be > 0 seconds, got '1'"),  # type: ignore[arg-type]
         (lambda: kafka.source("^t.*", servers="s"), "kafka: a pattern of topics needs a group, got '^t.*'"),
         (lambda: kafka.source("t", servers="s", most=0), "kafka: most must be >= 1, got 0"),
         (lambda: kafka.source("t", servers="s", held=0), "kafka: held must be >= 1, got 0"),
@@ -228,3 +236,12 @@ def _presenting(folder: Path, name: str) -> dict[str, object]:
         "ssl.certificate.location": str(folder / f"{name}.pem"),
         "ssl.key.location": str(folder / f"{name}.pem"),
     }
+
+
+def test_a_text_is_no_value_of_a_record() -> None:
+    with pytest.raises(
+        TypeError, match=r"^kafka: value must be bytes or None, got 'a'; encode\(\) makes bytes of a text$"
+    ):
+        kafka.Record.of("a")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^kafka: key must be bytes or None, got 3$"):
+        kafka.Record.of(b"a", key=3)  # type: ignore[arg-type]

@@ -242,6 +242,9 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"deliveries": 0}, ValueError, "deliveries must be >= 1, got 0"),
     ({"patience": 0}, ValueError, "patience must be > 0 seconds, got 0"),
     ({"servers": []}, ValueError, "servers must name at least one server, got none"),
+    ({"servers": 7}, TypeError, r"servers must be addresses such as 'nats://127\.0\.0\.1:4222', got 7"),
+    ({"patience": "1"}, ValueError, "patience must be > 0 seconds, got '1'"),
+    ({"ack_wait": "1"}, ValueError, "ack_wait must be > 0 seconds, got '1'"),
     ({"servers": [7]}, TypeError, r"servers must be addresses such as 'nats://127\.0\.0\.1:4222', got 7"),
     ({"dead_letters": "x"}, ValueError, "dead_letters needs durable, whose deliveries the server counts"),
 ]

@@ -149,9 +149,12 @@ def test_a_query_that_writes_is_refused(server: Server) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"conninfo": "hosts=here"}, 'query: conninfo is not one: invalid connection option "hosts"'),
-        ({"conninfo": "password=my secret"}, 'query: conninfo is not one: missing "=" after ...'),
-        ({"conninfo": "postgresql://u:se%cret@h"}, "query: conninfo is not one: invalid percent-encoded token: ..."),
+        ({"conninfo": "hosts=here"}, 'query: conninfo cannot be read: invalid connection option "hosts"'),
+        ({"conninfo": "password=my secret"}, 'query: conninfo cannot be read: missing "=" after ...'),
+        (
+            {"conninfo": "postgresql://u:se%cret@h"},
+            "query: conninfo cannot be read: invalid percent-encoded token: ...",
+        ),
         ({"query": ""}, "query: query must not be empty"),
         ({"key": []}, r"query: key must name at least one, got \[\]"),
         ({"most": 0}, "query: most must be >= 1, got 0"),

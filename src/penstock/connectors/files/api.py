@@ -282,7 +282,7 @@ def _word_given(function: str, name: str, value: str, words: tuple[str, ...]) ->
 
 
 def _seconds_given(function: str, name: str, value: float) -> None:
-    if not value > 0:
+    if not isinstance(value, int | float) or not value > 0:
         raise ValueError(f"{function}: {name} must be > 0, got {value!r}")
 
 

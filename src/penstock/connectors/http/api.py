@@ -16,7 +16,7 @@ from penstock.connectors.http.pages import OpenPages
 from penstock.connectors.http.sockets import Dial, OpenSending, OpenSocket
 from penstock.connectors.reading import feeding, reading
 from penstock.connectors.writing import writing
-from penstock.engine.words.arguments import count_given, function_given
+from penstock.engine.words.arguments import count_given, function_given, of_class
 from penstock.operators.resumable import UNCOMMITTED
 from penstock.sinks.sink import Sink
 from penstock.stream import Stream
@@ -63,6 +63,8 @@ def pages(
     """
     _address("pages", "first", first, ("http", "https"))
     function_given("pages", "next", next)
+    if isinstance(next, type):
+        raise TypeError(f"pages: next must be a function, got {next!r}{of_class(next)}")
     if items is not None and not isinstance(items, str):
         function_given("pages", "items", items)
     caller = _caller("pages", headers, retry, timeout, client)
@@ -197,7 +199,7 @@ def _headers(function: str, given: Mapping[str, str]) -> tuple[tuple[str, str], 
 
 
 def _seconds(function: str, timeout: float) -> None:
-    if not timeout > 0:
+    if not isinstance(timeout, int | float) or not timeout > 0:
         raise ValueError(f"{function}: timeout must be > 0, got {timeout!r}")
 
 

@@ -76,10 +76,11 @@ def sink(
         TypeError: A number is none.
         ValueError: A number is too small, a name is empty, or an option is set that an argument is for.
     """
-    if topic == "" or transactional_id == "":
-        raise ValueError("kafka: topic and transactional_id must not be empty")
+    for name, given in (("topic", topic), ("transactional_id", transactional_id)):
+        if given is not None and not (isinstance(given, str) and given):
+            raise ValueError(f"kafka: {name} must be a name, got {given!r}")
     count_given("kafka", "size", size, 1)
-    if not timeout > 0:
+    if not isinstance(timeout, int | float) or not timeout > 0:
         raise ValueError(f"kafka: timeout must be > 0 seconds, got {timeout!r}")
     if transactional_id is not None and not idempotent:
         raise ValueError("kafka: transactions need idempotent=True")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Event
 from typing import Any, Protocol
@@ -53,7 +53,7 @@ class BrokerLink:
     @staticmethod
     def of(servers: str | Sequence[str], options: Mapping[str, Any] | None, own: Mapping[str, str]) -> BrokerLink:
         """Make a link of what a user says, and refuse options that another argument is for."""
-        names = [servers] if isinstance(servers, str) else list(servers)
+        names = [servers] if isinstance(servers, str) else list(servers) if isinstance(servers, Iterable) else []
         if not names or not all(isinstance(name, str) and name for name in names):
             raise ValueError(f"kafka: servers must be 'host:port', or several of them, got {servers!r}")
         for name, cure in own.items():

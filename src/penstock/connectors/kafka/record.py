@@ -52,7 +52,8 @@ class Record:
         """
         for name, given in (("value", value), ("key", key)):
             if given is not None and not isinstance(given, bytes):
-                raise TypeError(f"kafka: {name} must be bytes or None, got {given!r:.100}")
+                cure = "; encode() makes bytes of a text" if isinstance(given, str) else ""
+                raise TypeError(f"kafka: {name} must be bytes or None, got {given!r:.100}{cure}")
         when = (TIMESTAMP_NOT_AVAILABLE, 0) if timestamp is None else (TIMESTAMP_CREATE_TIME, timestamp)
         return record_of(Message(topic, partition, -1, key, value, list(headers) or None, timestamp=when))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,7 +126,7 @@ def partition(
 
 def topics_given(topics: str | Sequence[str], group: str | None) -> tuple[str, ...]:
     """Check what a user says of topics."""
-    names = (topics,) if isinstance(topics, str) else tuple(topics)
+    names = (topics,) if isinstance(topics, str) else tuple(topics) if isinstance(topics, Iterable) else ()
     if not names or not all(isinstance(name, str) and name for name in names):
         raise ValueError(f"kafka: topics must be a name, or several, got {topics!r}")
     if group is None and any(name.startswith("^") for name in names):
@@ -149,8 +149,8 @@ def settled(
         count_given("kafka", name, given, 1)
     if start not in ("earliest", "latest"):
         raise ValueError(f"kafka: start must be 'earliest' or 'latest', got {start!r}")
-    if group == "":
-        raise ValueError("kafka: group must not be empty; None reads without a group")
+    if group is not None and not (isinstance(group, str) and group):
+        raise ValueError(f"kafka: group must be a name, or None to read without a group, got {group!r}")
     return ConsumerSettings(BrokerLink.of(servers, options, OWN), group, start, live, held, held_kbytes)
 
 

@@ -50,7 +50,7 @@ class Address:
                     "nats: servers must be addresses such as 'nats://127.0.0.1:4222', and the port of one is no number;"
                     " write signs such as / and @ in a password as %2F and %40"
                 ) from None
-        if not self.patience > 0:
+        if not isinstance(self.patience, int | float) or not self.patience > 0:
             raise ValueError(f"nats: patience must be > 0 seconds, got {self.patience!r}")
 
     @property

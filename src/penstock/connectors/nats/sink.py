@@ -253,7 +253,7 @@ def to_jetstream(
     The run fails with LookupError if no stream takes a subject, with RuntimeError if the server refuses a message, a
     full stream for one, and with PermissionError or ConnectionError as `from_jetstream` does.
     """
-    given = (servers,) if isinstance(servers, str) else tuple(servers)
+    given = tuple(servers) if isinstance(servers, Iterable) and not isinstance(servers, str) else (servers,)
     address = Address(given, options, domain, patience)
     return writing(OpenPublisher(address, subject, data, message_id, headers, stream), size=size, seconds=seconds)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +42,7 @@ class OpenJetStream:
                 continue
             if not isinstance(value, str) or not value or any(mark in value for mark in " .*>/\\\t\r\n"):
                 raise ValueError(f"nats: {name} must be a name without spaces and any of '.*>/\\', got {value!r}")
-        if not self.ack_wait > 0:
+        if not isinstance(self.ack_wait, int | float) or not self.ack_wait > 0:
             raise ValueError(f"nats: ack_wait must be > 0 seconds, got {self.ack_wait!r}")
         count_given("nats", "window", self.window, 1)
         count_given("nats", "deliveries", self.deliveries, 1)
@@ -196,7 +196,7 @@ def from_jetstream(
     The run fails with PermissionError if the login is refused, with ConnectionError if no server answers, and with
     LookupError if the stream or the consumer is not there, or not any more.
     """
-    given = (servers,) if isinstance(servers, str) else tuple(servers)
+    given = tuple(servers) if isinstance(servers, Iterable) and not isinstance(servers, str) else (servers,)
     address = Address(given, options, domain, patience)
     opened = OpenJetStream(address, stream, subject, durable, ack_wait, window, dead_letters, deliveries, after)
     return reading(opened, most=most, window=window, notes=durable is not None)

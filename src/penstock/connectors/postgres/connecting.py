@@ -33,7 +33,7 @@ def conninfo_given(function: str, value: object) -> None:
         reason = str(error).rstrip()
         if not reason.startswith("invalid connection option"):
             reason = _QUOTED.sub(r"\1...", reason)  # libpq quotes what it cannot read, which may be of a password
-        raise ValueError(f"{function}: conninfo is not one: {reason}") from None
+        raise ValueError(f"{function}: conninfo cannot be read: {reason}") from None
 
 
 def name_of(function: str, parameter: str, value: object) -> str:
