@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import strategies as st
 
 from penstock import (
     Flow,
@@ -22,13 +23,15 @@ from penstock import (
     Subject,
     VirtualClock,
     flow,
+    pull,
     set_on_dropped,
     thread,
 )
+from penstock.bridges.rsocket import serve
 from penstock.extend import Stage
 from penstock.run.display import display
 from penstock.spark import Spark
-from penstock.testing import Probe
+from penstock.testing import Probe, check_contract, check_joint, check_resumable, check_source
 from tests.engine.parts import noop
 
 NUMBERS: Any = Stream.range(3)
@@ -122,6 +125,16 @@ MISTAKES: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
     "the class of a Spark": (lambda: (NUMBERS | COUNT).run(Spark), ("run: spark must be a penstock.spark.Spark, got",)),
     "a master that is no text": (lambda: Spark(master=3), ("spark: master must be a text, got 3",)),  # type: ignore[arg-type]
     "a conf that is no mapping": (lambda: Spark(conf=[]), ("spark: conf must be a mapping of names to values",)),  # type: ignore[arg-type]
+    "a stream to be checked": (lambda: check_resumable(NUMBERS), ("check_resumable: make must be callable, got",)),
+    "a source to be checked": (lambda: check_source(NUMBERS, []), ("check_source: make must be callable, got",)),
+    "a number to be checked": (lambda: check_contract(3, list, st.integers()), ("check_contract: make must be",)),  # type: ignore[arg-type]
+    "a joint to be checked": (lambda: check_joint(3, list, st.integers()), ("check_joint: make must be",)),  # type: ignore[arg-type]
+    "what makes no stream": (
+        lambda: check_contract(lambda _: 3, list, st.integers()),  # type: ignore[arg-type,return-value]
+        ("check_contract: make must return a Stream, got 3",),
+    ),
+    "one stream to serve": (lambda: serve(NUMBERS), ("serve: streams must be a mapping of names, got",)),
+    "a stream to pull": (lambda: pull.pull(NUMBERS, pull.collect()), ("; from_publisher makes a source of it",)),
     "a function that subscribes": (
         lambda: NUMBERS.subscribe(print),
         (

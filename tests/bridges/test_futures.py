@@ -283,3 +283,19 @@ def test_those_who_wait_for_several_futures_are_told_of_a_cancel() -> None:
     future = to_future(Stream.never())
     assert future.cancel()
     assert wait([future], timeout=PATIENCE).done == {future}
+
+
+def divide(n: int) -> float:
+    return 1 / n
+
+
+def test_an_error_of_submitted_work_names_the_function_of_the_user() -> None:
+    with ThreadPoolExecutor(1) as executor, pytest.raises(ZeroDivisionError) as failure:
+        list(Stream.just(0) | submit(executor, divide))
+    assert failure.value.__notes__ == [f"in map_async(divide), test_futures.py:{divide.__code__.co_firstlineno}"]
+
+
+def test_a_line_of_penstock_is_not_told() -> None:
+    with pytest.raises(TypeError) as failure:
+        list(from_futures([3]))  # type: ignore[list-item]
+    assert failure.value.__notes__ == ["in map_async(_result_of)"]

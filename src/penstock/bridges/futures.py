@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, Future
+from dataclasses import dataclass
 from functools import partial
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from penstock.engine.places.bell import Bell
 from penstock.engine.words.arguments import count_given, function_given
+from penstock.engine.words.around import Around
 from penstock.errors import EmptyError
 from penstock.flow import Flow, flow
 from penstock.spec.dialects.strangers import publisher_given
@@ -84,10 +86,24 @@ def submit(executor: Executor, fn: Callable[[A], B], *, concurrency: int = 16, o
     function_given("submit", "fn", fn)
     count_given("submit", "concurrency", concurrency, 1)
 
-    async def work(element: A) -> B:
-        return await _result_of("submit", executor.submit(fn, element))
-
+    work = _Submitted(executor, fn)
     return flow(lambda stream: stream.map_async(work, concurrency=concurrency, ordered=ordered))
+
+
+@dataclass(frozen=True, slots=True)
+class _Submitted(Around, Generic[A, B]):
+    """A call on an executor for each element."""
+
+    executor: Executor
+    fn: Callable[[A], B]
+
+    @property
+    def inside(self) -> object:
+        """Return the function of the user's."""
+        return self.fn
+
+    async def __call__(self, element: A) -> B:
+        return await _result_of("submit", self.executor.submit(self.fn, element))
 
 
 class _Settling:

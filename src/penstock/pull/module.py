@@ -190,7 +190,8 @@ def _module(position: int, given: Any) -> Any:
     if isinstance(given, PullSource | PullThrough | PullSink) or _is_duplex(given):
         return given
     if not callable(given) or isinstance(given, type):
-        raise CompositionError(f"pull: module {position} must be a source, a through or a sink, got {given!r}")
+        cure = "; from_publisher makes a source of it" if callable(getattr(given, "subscribe", None)) else ""
+        raise CompositionError(f"pull: module {position} must be a source, a through or a sink, got {given!r}{cure}")
     name = getattr(given, "__name__", None) or type(given).__name__.lower()
     if _parameters(given) >= 2:
         return PullSource(flat(given), name)

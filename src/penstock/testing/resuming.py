@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from penstock.engine.words.arguments import function_given
 from penstock.run.resumption import Position, Resumption
 from penstock.stream import Stream
 from penstock.testing.signals import VerificationError
@@ -27,6 +28,7 @@ def check_resumable(make: Callable[[], Stream[Any]], *, most: int = MOST) -> Non
 
     >>> check_resumable(lambda: Stream.range(5).map(str))
     """
+    function_given("check_resumable", "make", make)
     found = _opened(make, None, most)
     more = len(found) < most  # what comes behind the last is known to be nothing
     plain = list(make().take(most))

@@ -83,6 +83,9 @@ def serve(
     ...     list(remote(server.address, "numbers", token=server.token))
     [0, 1, 2]
     """
+    for parameter, named in (("streams", streams), ("channels", channels)):
+        if not isinstance(named, Mapping | None):
+            raise TypeError(f"serve: {parameter} must be a mapping of names, got {named!r}")
     offered = {_name("serve", name): _maker(name, each) for name, each in (streams or {}).items()}
     through = {_name("serve", name): _flow(name, each) for name, each in (channels or {}).items()}
     if not offered and not through:

@@ -14,6 +14,8 @@ from penstock.engine.words.arguments import code_of, said_by, whole
 from penstock.stage import Source, Stage, Step
 
 _MARK = "in "
+_OURS = str(PurePath(__file__).parents[2])
+"""The folder of penstock, whose lines tell a user nothing."""
 _CAUSE: Any = vars(BaseException)["__cause__"]
 _TRACEBACK: Any = vars(BaseException)["__traceback__"]
 
@@ -27,9 +29,11 @@ def function_name(fn: object) -> str:
 
 
 def place_of(fn: object) -> str:
-    """Return `, file.py:12` for a function written in Python, else nothing."""
+    """Return `, file.py:12` for a function of a user's that is written in Python, else nothing."""
     code = code_of(fn)
-    return "" if code is None else f", {PurePath(code.co_filename).name}:{code.co_firstlineno}"
+    if code is None or code.co_filename.startswith(_OURS):
+        return ""
+    return f", {PurePath(code.co_filename).name}:{code.co_firstlineno}"
 
 
 def operator_name(step: Step | Source[Any]) -> str:

@@ -6,24 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.engine.words.arguments import code_of, function_given, said_by, whole
+from penstock.engine.words.arguments import function_given
+from penstock.engine.words.around import Around
 
 
 @dataclass(frozen=True, slots=True)
-class By:
+class By(Around):
     """A key that compares elements by a function that tells whether one comes before another."""
 
     less: Callable[[Any, Any], object]
 
-    # Errors name the function that the user gave, and its line.
-
     @property
-    def __name__(self) -> object:
-        return said_by(whole(self.less), "__qualname__")
-
-    @property
-    def __code__(self) -> object:
-        return code_of(self.less)
+    def inside(self) -> object:
+        """Return the function of the user's."""
+        return self.less
 
     def __call__(self, element: Any, /) -> Ranked:
         return Ranked(element, self.less)

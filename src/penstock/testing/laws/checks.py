@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from penstock.engine.words.arguments import function_given
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.stage import Sight, Stage
 from penstock.stream import Stream
@@ -63,6 +64,7 @@ def check_joint(
     >>> from hypothesis import strategies as st
     >>> check_joint(lambda stream: stream.timeout(60), lambda elements: elements, st.integers(), examples=3)
     """
+    function_given("check_joint", "make", make)
     with Laws("check_joint", model, ordered=ordered, patience=patience) as laws:
         _check(laws, make, elements, examples, fails=fails, forms=forms)
 
@@ -79,6 +81,7 @@ def check_source(
 
     >>> check_source(lambda: Stream.range(3), [0, 1, 2], examples=3)
     """
+    function_given("check_source", "make", make)
 
     def check(sizes: list[int], stop: int) -> None:
         for slices in (sizes, [1], [UNBOUNDED]):

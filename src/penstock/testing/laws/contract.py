@@ -8,6 +8,7 @@ from functools import reduce
 from random import Random
 from typing import Any
 
+from penstock.engine.words.arguments import function_given
 from penstock.stage import Stage
 from penstock.stream import Stream
 from penstock.testing.laws.case import BrokenError, Case
@@ -83,11 +84,13 @@ def check_contract(
     >>> from hypothesis import strategies as st
     >>> check_contract(lambda stream: stream.map(abs), lambda elements: [*map(abs, elements)], st.integers())
     """
+    function_given(call, "make", make)
+    function_given(call, "model", model)
     pool = differing(sampled(call, elements))
     if len(pool) < 2:
         raise ValueError(f"{call}: elements must have several values, got {pool!r}")
     if promise.reads is None:
-        promise = replace(promise, reads=_stated_by_stages(make))
+        promise = replace(promise, reads=_stated_by_stages(call, make))
     expected = Expected(model, promise, pool)
     broken: list[str] = []
     with Session(patience) as session:
@@ -100,9 +103,12 @@ def check_contract(
         raise VerificationError("\n".join(broken))
 
 
-def _stated_by_stages(make: Make) -> Callable[[int], int] | None:
+def _stated_by_stages(call: str, make: Make) -> Callable[[int], int] | None:
     """Return what the stages ask for when so many results are wanted, if there is nothing else and they say so."""
-    steps = make(Stream.empty())._chain.steps
+    made: object = make(Stream.empty())
+    if not isinstance(made, Stream):
+        raise TypeError(f"{call}: make must return a Stream, got {made!r}")
+    steps = made._chain.steps
     stages = [step for step in steps if isinstance(step, Stage) and type(step).demand is not Stage.demand]
     if not stages or not all(isinstance(step, Stage) for step in steps):
         return None
