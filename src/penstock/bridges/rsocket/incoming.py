@@ -32,7 +32,7 @@ class _Decoding:
         self._downstream = downstream
         self._codec = codec
         self.refuse: Callable[[Exception], None] = lambda _: None
-        self.heard = True
+        self.hears: Callable[[], bool] = lambda: True
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         self._downstream.on_subscribe(subscription)
@@ -50,7 +50,7 @@ class _Decoding:
         self._downstream.on_next(element)
 
     def on_error(self, error: Exception, /) -> None:
-        if self.heard:
+        if self.hears():
             self._downstream.on_error(error)
 
     def on_complete(self) -> None:
@@ -64,7 +64,9 @@ class Incoming:
         decoding = _Decoding(downstream, settings.codec)
         self.outlet: Outlet[Any] = Outlet(decoding, submit)
         decoding.refuse = self.outlet.fail_now
-        self._decoding = decoding
+        self.hears = True
+        """Whether its subscriber is told of a failure; not one that was cancelled before it could hear of it."""
+        decoding.hears = lambda: self.hears
         self.request: Callable[[int], None] | None = None
         """Asks the other side, as soon as there is one; called on the I/O thread."""
         self._call = call
@@ -83,10 +85,6 @@ class Incoming:
     def ended(self) -> bool:
         """Tell whether the other side has ended it."""
         return self._ended
-
-    def unheard(self) -> None:
-        """Keep a failure to itself: its subscriber was cancelled before it could hear of one."""
-        self._decoding.heard = False
 
     # On any thread.
 

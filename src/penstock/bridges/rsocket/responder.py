@@ -138,7 +138,7 @@ class ChannelAnswer:
         except Exception as error:  # noqa: BLE001  the flow is the user's
             self._outgoing.on_error(error)
         if self._outgoing.came_late:  # the consumer was lost before the flow began, and that was reported
-            self._incoming.unheard()
+            self._incoming.hears = False
         self._incoming.outlet.open()
 
     def _send(self, data: bytes) -> None:
