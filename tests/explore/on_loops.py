@@ -83,7 +83,7 @@ class Program:
 
     def ending(self) -> None:
         """Add the calls that end the loop or its tasks."""
-        self.bench.errors |= {"RuntimeError"}
+        self.bench.errors |= {"RuntimeError", "CutOffError"}
         self.bench.call("loop.ends", lambda: self.end(breaks=False), "loop")
         self.bench.call("loop.breaks", lambda: self.end(breaks=True), "loop")
         self.bench.call("tasks.cancel", self.cancel_tasks, "loop")
