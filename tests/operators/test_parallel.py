@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
 from hypothesis import strategies as st
 
-from penstock import Executor, Flow, Stream, flow, inline, loop, pool, thread
+from penstock import Dropped, Executor, Flow, Stream, flow, inline, loop, pool, set_on_dropped, thread
 from penstock.testing import Form, ManualPublisher, Probe, Tracked, check_joint, subscribed
 from tests.operators.subjects import each_form, failure_of, notes, over, place
 
@@ -171,6 +172,23 @@ def test_a_function_that_raises_fails_the_stream_after_what_came_before_and_is_n
     name = f"{test_a_function_that_raises_fails_the_stream_after_what_came_before_and_is_named.__name__}.bad"
     assert notes(probe.error) == [f"in map({name}), step 2 of 2, {place(bad)}"]
     items.wait_until_closed()
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_what_fails_beside_the_first_failure_goes_to_the_hook(ordered: bool, dropped: list[Dropped]) -> None:
+    together = threading.Barrier(3)
+    over: SimpleQueue[Dropped] = SimpleQueue()
+
+    def fail(n: int) -> int:
+        together.wait(5)
+        raise ValueError(f"failed {n}")
+
+    set_on_dropped(over.put)
+    probe = subscribed(Stream.range(3).parallel(3, flow(lambda each: each.map(fail)), ordered=ordered), 9)
+    probe.wait_for_end()
+    told = [str(probe.error), *(str(over.get(timeout=5).error) for _ in range(2))]
+    assert sorted(text.partition("\n")[0] for text in told) == ["failed 0", "failed 1", "failed 2"]
+    assert dropped == []
 
 
 def test_a_failure_of_upstream_follows_the_results() -> None:

@@ -239,6 +239,9 @@ class _ParallelRun(Part):
                 share.error = error
                 share.resting = error is None and len(results) == MOST_RESULTS
                 share.finished = not share.resting
+                late = gate.over
+            if late:
+                too_late(error)
             if not returned:
                 self._deliver()
 
@@ -272,7 +275,8 @@ class _ParallelRun(Part):
                 if results or share.finished:
                     self._ledger.append([len(results), share.size if share.finished else 0])
                 if share.error is not None:
-                    return share.error
+                    failure, share.error = share.error, None
+                    return failure
             if share.finished:
                 del line[place]
             elif self._step.ordered:
@@ -325,10 +329,12 @@ class _ParallelRun(Part):
                 return
             self._gate.over = True
             resting = [share.loop for share in self._line if share.resting or share in self._again]
+            untold = [share.error for share in self._line]
             for kept in (self._pile, self._line, self._again, self._ledger):
                 kept.clear()
             failure, self._failure = self._failure, None
-        too_late(failure)
+        for error in (*untold, failure):
+            too_late(error)
         for loop in resting:
             close_quietly(loop)
         if self._upstream is not None and not self._done:
