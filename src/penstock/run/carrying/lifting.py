@@ -12,7 +12,9 @@ from penstock.engine.weaving.blame import operator_name
 from penstock.errors import PenstockError
 from penstock.operators.buffer_timeout import BufferTimeout
 from penstock.operators.resumable import Resumable
+from penstock.operators.retry import Retry
 from penstock.run.branches import Branches, Hole
+from penstock.run.carrying.attempts import Attempts
 from penstock.run.carrying.cutting import Cut
 from penstock.run.carrying.entrance import MarkedSource, SourceRun
 from penstock.run.carrying.joints import JOINTS
@@ -99,6 +101,8 @@ class _Around:
     """The innermost of the parts that the chain is in."""
     shares: Shares | None = None
     """Those of the innermost branches that it is in."""
+    attempts: Attempts | None = None
+    """Those of the outermost stream around it that is opened again when it fails."""
     folds: bool = False
     """Whether a step behind it gives nothing before the end; nothing is done before it then."""
 
@@ -235,7 +239,13 @@ class Lifting:
             self._seen.append(source)
             run = self.begin(source, not around.folds)
             self.runs.append(run)
+            if around.attempts is not None:
+                run.marks.on_restart = around.attempts.begin
             return Chain(MarkedSource(run)), []
+        if isinstance(source, Retry) and around.attempts is None:
+            attempts = Attempts()
+            stream: Chain = yield self._alone(source.stream, replace(around, attempts=attempts))
+            return Chain(replace(source, stream=stream.then(Positions(attempts)))), []
         lift = SOURCES.get(type(source))
         if lift is None:
             raise _refused(source)

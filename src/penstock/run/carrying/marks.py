@@ -111,6 +111,10 @@ class SourceMarks:
         """What is called, with a step that keeps elements, when no element moves and none can come."""
         self.moves: Callable[[], bool] | None = None
         """What tells, before that, whether a sink that elements wait at can go on by itself."""
+        self.on_restart: Callable[[Callable[[], object]], None] | None = None
+        """What is called when the source is opened again, with what to call when all it gave before is done."""
+        self._again = False
+        """Whether something that it gave before is not done yet."""
         self.on_failure: Callable[[Exception], None] | None = None
         """What is called when the source fails to take note, or the run can go no further: it ends the run."""
 
@@ -203,6 +207,8 @@ class SourceMarks:
             return look(self._marks), self.reached
 
     def _clear(self) -> bool:
+        if self._again:
+            return False
         marks = self._marks
         last = marks[0]
         while marks and not marks[0].left:
@@ -269,12 +275,25 @@ class SourceMarks:
         return not self._telling  # looked at again behind `_asks`, so that one of the two threads goes on
 
     def restart(self) -> None:
-        """Forget the elements that are under way: the source, opened behind `reached`, gives them again."""
+        """Forget the elements that are under way: the source, opened behind `reached`, gives them again.
+
+        It is told nothing more before those that steps behind have already are done.
+        """
         with self._lock:
             for mark in self._marks:
                 mark.left = FORGOTTEN
             self._marks = deque()
             self._entered = self._settled = self._cleared = 0
+            self._again = self.on_restart is not None
+        if self.on_restart is not None:
+            self.on_restart(self._go_on)
+
+    def _go_on(self) -> None:
+        """Know that all that the source gave before it was opened again is done."""
+        with self._lock:
+            self._again = False
+            cleared = bool(self._marks) and not self._marks[0].left and self._clear()
+        self._dropped(cleared)
 
     def finish(self) -> None:
         """Tell the source the last position, wait for another thread that is telling it, and tell it no more."""
