@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import strategies as st
 
 from penstock import Stream, Subscriber, inline, loop, pool, thread
+from penstock.engine.runs.chain import Chain
+from penstock.extend import Source
 from penstock.testing import ManualPublisher, Tracked, check_joint, subscribed
 
 EXECUTORS = {"inline": inline(), "thread": thread(), "pool": pool(2), "loop": loop()}
@@ -98,7 +101,7 @@ def test_a_request_that_waits_for_the_worker_is_not_made_after_the_end() -> None
         submit = staticmethod(tasks.append)
         worker = close = lambda self: self
 
-    probe = subscribed(Stream.from_publisher(Asked(asked)).subscribe_on(Later()))  # type: ignore[arg-type]
+    probe = subscribed(Stream(Chain(Asked(asked))).subscribe_on(Later()))  # type: ignore[arg-type]
     tasks.pop()()
     probe.request(1)
     probe.request(2)
@@ -108,19 +111,23 @@ def test_a_request_that_waits_for_the_worker_is_not_made_after_the_end() -> None
     assert asked == [1]
 
 
-class Asked:
-    """A publisher that completes with the first request, and writes down what is asked."""
+@dataclass(frozen=True)
+class Asked(Source[int]):
+    """A source that completes with the first request, and writes down what is asked."""
 
-    def __init__(self, asked: list[int]) -> None:
-        self.asked = asked
+    asked: list[int]
 
-    def subscribe(self, subscriber: Subscriber[int], /) -> None:
-        self.subscriber = subscriber
-        subscriber.on_subscribe(self)
+    def connect(self, downstream: Subscriber[int], /) -> None:
+        downstream.on_subscribe(AskedRun(self.asked, downstream))
+
+
+class AskedRun:
+    def __init__(self, asked: list[int], downstream: Subscriber[int]) -> None:
+        self.asked, self.downstream = asked, downstream
 
     def request(self, n: int, /) -> None:
         self.asked.append(n)
         if len(self.asked) == 1:
-            self.subscriber.on_complete()
+            self.downstream.on_complete()
 
     def cancel(self) -> None: ...
