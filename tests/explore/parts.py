@@ -9,6 +9,7 @@ from penstock import Overflow, Slow, Stream, flow, inline, pool, processor, thre
 from penstock.engine.grounds.alarm import Alarm
 from penstock.engine.places.clocks import SystemClock
 from penstock.engine.runs.chain import Chain
+from penstock.engine.words.demand import UNBOUNDED
 from penstock.run.carrying.parts import PartMarks
 from penstock.run.valves.valve import Valve, Valved
 from tests.explore import planted as faults
@@ -16,6 +17,20 @@ from tests.explore import threads
 from tests.explore.bench import Bench, Boom, Taker
 from tests.explore.part import ASKED, BOTH, FRESH, FULL, OPEN, USED, Part, State, part
 from tests.explore.told import entered, read
+
+STRAIGHT: State = ("down.all", "a.next")
+"""One that takes everything, with nothing waiting, is served straight from its first element on."""
+
+
+def _take_later(bench: Bench, stream: Stream[Any], *, asks: bool = False) -> None:
+    """Add a second subscriber that comes with a call, and asks for everything by then if it `asks`."""
+    other = Taker(bench, "other")
+    if asks:
+        other.in_on_subscribe = lambda taker: taker.ask(UNBOUNDED)
+    bench.takers.append(other)
+    bench.taking(other)
+    bench.call("join", lambda: other.subscription is None and stream.subscribe(other), "join")
+
 
 # Streams that meet.
 
@@ -102,6 +117,13 @@ def partition_wait(bench: Bench) -> None:
     first, second = bench.feed("a").partition(lambda name: int(name[1:]) % 2, size=1, slow=Slow.WAIT)
     bench.take(first)
     bench.take(second, "other")
+
+
+@part(STRAIGHT)
+def partition_joined(bench: Bench) -> None:
+    first, second = bench.feed("a").partition(lambda name: int(name[1:]) % 2, size=4)
+    bench.take(first)
+    _take_later(bench, second, asks=True)
 
 
 # Streams made of elements.
@@ -487,14 +509,7 @@ def limit_rate(bench: Bench) -> None:
 
 def _take_twice(bench: Bench, stream: Stream[Any]) -> None:
     bench.take(stream)
-    other = Taker(bench, "other")
-    bench.takers.append(other)
-    bench.taking(other)
-    bench.call("join", lambda: other.subscription is None and stream.subscribe(other), "join")
-
-
-STRAIGHT: State = ("down.all", "a.next")
-"""One that takes everything, with nothing waiting, is served straight from its first element on."""
+    _take_later(bench, stream)
 
 
 @part(FRESH, OPEN, STRAIGHT, ("join", "down.ask", "other.ask"), ("join", "down.all", "other.all"))

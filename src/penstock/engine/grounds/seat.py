@@ -182,6 +182,8 @@ class Seat(Outlet[Any]):
         lease = self._lease
         if lease is not None and lease.give(element):
             return True
+        if not self.turn:  # looked at first: who sees a turn sees the subscriber, too, that has opened the seat
+            return False
         given = self.hand_on(self.pass_on, element)
         if given and self._clear:
             leased((self,))
