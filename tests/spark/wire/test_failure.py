@@ -22,3 +22,15 @@ def test_an_error_with_a_message_has_no_note(spark):
     java = spark.session._jvm.java
     told = java.lang.IllegalStateException("the query failed", java.io.EOFException("the planner has gone"))
     assert not hasattr(failure.original(CapturedException(origin=told)), "__notes__")
+
+
+class Unsayable(Exception):
+    """An error of a JVM that has gone, which would say what it says."""
+
+    def __str__(self):
+        raise ConnectionRefusedError
+
+
+def test_an_error_that_cannot_say_anything_arrives_as_it_is():
+    error = Unsayable()
+    assert failure.original(error) is error

@@ -9,6 +9,7 @@ from pyspark import SparkContext
 
 from penstock.engine.words.dropped import drop
 from penstock.spark.session.borrowed import SparkClosedError
+from penstock.spark.session.jvm_end import OUT_OF_MEMORY, exit_code_of_jvm, jvm_ends
 
 _GRACE = 1.0
 """Seconds between the stop of a query and the cancel of its jobs: one that Spark has not begun to stop would fail."""
@@ -49,12 +50,28 @@ def _is_stopped(context: Any) -> bool:
 
 
 def cause_of(context: Any, error: Exception) -> Exception:
-    """Return an error as it is, or, where Spark has failed because its session was stopped, the one that says so."""
-    if not type(error).__module__.startswith(("pyspark.", "py4j.")) or not _is_stopped(context):
-        return error
-    return SparkClosedError(
-        "spark: the session was stopped by its own stop() while a run or a stream still needed it; stop those first,"
-        " and make a new Spark()"
+    """Return an error as it is, or, where Spark has failed because its session has ended, the one that says so."""
+    of_spark = type(error).__module__.startswith(("pyspark.", "py4j.")) or isinstance(error, ConnectionError)
+    return SparkClosedError(_how_ended(context)) if of_spark and _is_stopped(context) else error
+
+
+def _how_ended(context: Any) -> str:
+    """Say what has ended a session, and what can be done about that."""
+    if context._jsc is None or not jvm_ends(context):
+        return (
+            "spark: the session was stopped by its own stop() while a run or a stream still needed it; stop those"
+            " first, and make a new Spark()"
+        )
+    code = exit_code_of_jvm()
+    if code == OUT_OF_MEMORY:
+        return (
+            "spark: the JVM of the session has ended for want of memory; make a new Spark() with more, such as"
+            " conf={'spark.driver.memory': '4g'}, or let its tasks have less at once"
+        )
+    said = "" if code is None else f" with exit code {code}"
+    return (
+        f"spark: the JVM of the session has ended{said} while a run or a stream still needed it; what it has printed"
+        " may say why; make a new Spark()"
     )
 
 

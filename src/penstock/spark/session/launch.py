@@ -23,6 +23,7 @@ from pyspark.sql.utils import is_remote
 from penstock.spark.session.class_archive import options
 from penstock.spark.session.interpreter import interpreter, search_path
 from penstock.spark.session.java import SparkSetupError, find_java
+from penstock.spark.session.jvm_end import stopped
 from penstock.spark.session.jvm_noise import end_noise, start_jvm
 from penstock.spark.session.jvm_options import quick_start
 
@@ -131,7 +132,7 @@ def _stop(session: SparkSession, whole: bool) -> None:
     if whole:
         with suppress(Exception):  # the JVM may have gone
             session.sparkContext.setLogLevel("OFF")
-    session.stop()
+    stopped(session)
 
 
 def _raised_only(on_close: ExitStack) -> None:

@@ -244,9 +244,12 @@ class Kept:
 
     def original(self, error: Exception) -> Exception:
         """Return the exception that Spark's exception stands for, or what can be read from its text."""
-        found = _KEPT.search(str(error))
-        kept = self._errors.get(found[1]) if found else None
-        return from_spark(error) if kept is None else kept
+        try:
+            found = _KEPT.search(str(error))
+            kept = self._errors.get(found[1]) if found else None
+            return from_spark(error) if kept is None else kept
+        except Exception:  # noqa: BLE001  the JVM has gone, which would say what its error says
+            return error
 
 
 KEPT = Kept()
