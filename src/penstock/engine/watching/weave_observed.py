@@ -98,31 +98,25 @@ class ObservedWeaver(_CountingWeaver):
         """Write the loop over the lane of a stage, or of the source, that takes the time of an element now and then."""
         lane, first, timed = f"lane{owner + 1}", owner + 1, self.timed
         pulled = len(self.bodies) + 2 + owner
-        self.line("while True:", owner)
-        self.depth += 1
-        self.line(f"for v in islice({lane}.feed, {lane}.pace()):", owner)
-        self.depth += 1
-        self.look(owner)
-        self.timed = False
-        self.elements(first, first_end)
-        self.depth -= 1
-        self.line("else:", owner)
-        self.depth += 1
-        self.line(f"t = {lane}.turn()", owner)
-        self.line("if t is None: break", owner)
-        self.line(f"v = next({lane}.feed, end)", owner)
-        self.line(f"spent[{pulled}] += clock() - t", owner)  # also what it takes to find the end
-        self.line("if v is end: break", owner)
-        self.line(f"timed[{pulled}] += 1", owner)
-        self.look(owner)
-        self.line("t = clock()", owner)
-        self.timed = True
-        self.elements(first, first_end)
-        self.timed = timed
-        self.line("continue", owner)
-        self.depth -= 1
-        self.line("break", owner)
-        self.depth -= 1
+        with self.under("while True:", owner):
+            with self.under(f"for v in islice({lane}.feed, {lane}.pace()):", owner):
+                self.looks(owner)
+                self.timed = False
+                self.elements(first, first_end)
+            with self.under("else:", owner):
+                self.line(f"t = {lane}.turn()", owner)
+                self.line("if t is None: break", owner)
+                self.line(f"v = next({lane}.feed, end)", owner)
+                self.line(f"spent[{pulled}] += clock() - t", owner)  # also what it takes to find the end
+                self.line("if v is end: break", owner)
+                self.line(f"timed[{pulled}] += 1", owner)
+                self.looks(owner)
+                self.line("t = clock()", owner)
+                self.timed = True
+                self.elements(first, first_end)
+                self.timed = timed
+                self.line("continue", owner)
+            self.line("break", owner)
 
     def emit(self) -> None:
         """Give an element to the code that iterates; where the clock is read, take the time until the next request."""
@@ -134,22 +128,11 @@ class ObservedWeaver(_CountingWeaver):
         self.line("yield v")
         self.line(f"if not gate.rested: {self.took(2 * len(self.bodies) + 2)}")
 
-    def look(self, owner: int) -> None:
-        """Look for None, in the source or in what a stage adds."""
-        if owner < 0:
-            self.looks()
-        else:
-            self.line("if v is None: raise no_element()", owner)
-
     def loop(self, items: str, index: int, first_end: int) -> None:
         """Write the loop over what a stage adds; inside a loop that is written as it is, so is this one."""
         self.nested += 1
         if self.inner and not self.timed:
-            self.line(f"for v in compress({items}, tally{index}):", index)
-            self.depth += 1
-            self.line("if v is None: raise no_element()", index)
-            self.elements(index + 1, first_end)
-            self.depth -= 1
+            super().loop(f"compress({items}, tally{index})", index, first_end)
         else:
             self.line("t = clock()", index)
             self.line(f"lane{index + 1} = meter.lane({index}, {items})", index)
@@ -163,30 +146,27 @@ class ObservedWeaver(_CountingWeaver):
             self.line("lane0 = meter.source(source)")
             self.both(0)
             return
+        if self.form == "async":
+            self.line("p = clock()")
+        super().source()
+
+    def came(self) -> None:
+        """Take the second way with one element now and then, where elements are counted down."""
+        super().came()
         waits = self.form == "async"
-        if waits:
-            self.line("p = clock()")
-        self.line("async for v in source:" if waits else "for v in source:")
-        self.depth += 1
-        self.starved()
         self.line("for _ in left: break")
-        self.line("else:")
-        self.depth += 1
-        self.line(f"left = meter.turn({'p' if waits else ''})")
-        if waits:
-            self.line("p = None")
-        self.line("if v is None: raise no_element()")
-        self.line("t = clock()")
-        self.timed = True
-        self.elements(0, 0)
-        self.timed = False
-        if waits:
-            self.line("p = clock()")
-        self.line("continue")
-        self.depth -= 1
-        self.line("if v is None: raise no_element()")
-        self.elements(0, 0)
-        self.depth -= 1
+        with self.under("else:"):
+            self.line(f"left = meter.turn({'p' if waits else ''})")
+            if waits:
+                self.line("p = None")
+            self.looks()
+            self.line("t = clock()")
+            self.timed = True
+            self.elements(0, 0)
+            self.timed = False
+            if waits:
+                self.line("p = clock()")
+            self.line("continue")
 
     def last_follows(self) -> None:
         """Say that it counts as whole from here on, even if the end is never looked for."""
@@ -203,10 +183,10 @@ class ObservedWeaver(_CountingWeaver):
 
     def closes(self, closing: str) -> None:
         """Say that the loop is over."""
-        self.line("    try:")
-        self.line(f"        {closing}")
-        self.line("    finally:")
-        self.line("        meter.end()")
+        with self.under("try:"):
+            self.line(closing)
+        with self.under("finally:"):
+            self.line("meter.end()")
 
 
 class CleanObservedWeaver(ObservedWeaver, CleanWeaver):
@@ -224,9 +204,9 @@ class ObservedPushWeaver(_CountingWeaver, PushWeaver):
         if self.timed:
             self.line("meter.dropped()", index)
 
-    def variables(self) -> list[str]:
+    def changed(self) -> list[str]:
         """Return what the functions may change."""
-        return ["left", *super().variables()]
+        return ["left", *super().changed()]
 
     def emit(self) -> None:
         """Know that the element whose time is taken is about to be delivered."""
@@ -236,15 +216,15 @@ class ObservedPushWeaver(_CountingWeaver, PushWeaver):
 
     def fails(self) -> None:
         """Note where it failed; one name stands for all that is needed, since every call takes its names along."""
-        self.line("    raise failed(error)")
+        self.line("raise failed(error)")
 
     def functions(self) -> None:
         """Write the function that keeps the time before the one that counts, and one for elements that are counted."""
         self.timed = True
-        self.function("push_timed", "v", ["left = meter.turn()", "t = clock()"], self.push)
+        self.inside("push_timed", "v", ["left = meter.turn()", "t = clock()"], self.push)
         self.timed = False
-        self.function("push", "v", ["for _ in left: break", "else: return push_timed(v)"], self.push)
-        self.function("push_many", "v", [], self.push)
+        self.inside("push", "v", ["for _ in left: break", "else: return push_timed(v)"], self.push)
+        self.inside("push_many", "v", [], self.push)
         self.line("meter.push_many = push_many")
 
     def loop(self, items: str, index: int, first_end: int) -> None:
@@ -263,4 +243,4 @@ class ObservedFoldWeaver(ObservedPushWeaver, FoldWeaver):
     def functions(self) -> None:
         """Write the functions of one element, and that of several."""
         super().functions()
-        self.function("fold", "chunk", [], self.fold)
+        self.inside("fold", "chunk", [], self.fold)

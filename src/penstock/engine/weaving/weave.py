@@ -36,7 +36,8 @@ from __future__ import annotations
 
 import linecache
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Literal
@@ -84,6 +85,18 @@ class Weaver:
     def line(self, text: str, owner: int = -1) -> None:
         self.lines.append(STEP_IN * self.depth + text)
         self.owners.append(owner)
+
+    @contextmanager
+    def under(self, text: str, owner: int = -1) -> Iterator[None]:
+        """Write a line, and under it what is written inside of the block."""
+        self.line(text, owner)
+        self.depth += 1
+        yield
+        self.depth -= 1
+
+    def unless(self, ends: list[str], owner: int = -1) -> AbstractContextManager[None]:
+        """Write what is written inside of the block for the case that no stage has ended yet."""
+        return self.under(f"if not ({' or '.join(ends)}):", owner) if ends else nullcontext()
 
     def name(self, index: int, field: str) -> str:
         if any(field == variable for variable, _ in self.bodies[index].state):
@@ -181,25 +194,21 @@ class Weaver:
                 else:
                     self.line(f"if type({inner}) not in plain: {inner} = items_of({inner}, gate)[0]", index)
                 self.passed(index)
-                self.line("try:", index)
-                self.depth += 1
-                self.inner.append(inner)
-                self.loop(inner, index, -1)
-                self.inner.pop()
-                self.depth -= 1
+                with self.under("try:", index):
+                    self.inner.append(inner)
+                    self.loop(inner, index, -1)
+                    self.inner.pop()
                 # An iterator that is exhausted has closed itself; on an error or a cancel the loop has to close it.
-                self.line("except BaseException:", index)
-                self.line(f"{STEP_IN}close_inner({inner})", index)
-                self.line(f"{STEP_IN}raise", index)
+                with self.under("except BaseException:", index):
+                    self.line(f"close_inner({inner})", index)
+                    self.line("raise", index)
                 self.leave(ends, index)
                 return
         if ends:
-            self.line(f"if {' or '.join(ends)}:")
-            self.depth += 1
-            self.last_follows()
-            self.line("yield v")
-            self.stops(-1)
-            self.depth -= 1
+            with self.under(f"if {' or '.join(ends)}:"):
+                self.last_follows()
+                self.line("yield v")
+                self.stops(-1)
         self.emit()
 
     def emit(self) -> None:
@@ -208,11 +217,9 @@ class Weaver:
 
     def loop(self, items: str, index: int, first_end: int) -> None:
         """Write the loop over items that stage `index` adds, from the next stage on."""
-        self.line(f"for v in {items}:", index)
-        self.depth += 1
-        self.line("if v is None: raise no_element()", index)
-        self.elements(index + 1, first_end)
-        self.depth -= 1
+        with self.under(f"for v in {items}:", index):
+            self.looks(index)
+            self.elements(index + 1, first_end)
 
     def behind(self) -> None:
         """Let go of the source, of which nothing more is read, before what follows it."""
@@ -239,18 +246,21 @@ class Weaver:
         if items is None:
             return
         ends = self.ends(index + 1)
-        if ends:
-            self.line(f"if not ({' or '.join(ends)}):", index)
-            self.depth += 1
-        filled = self.fill(index, items)
-        slot = self.slot() if self.gated else None
-        if slot:
-            self.line(f"items = {slot} = iter({filled})", index)
-            filled = "items"
-        self.loop(filled, index, index + 1)
-        if slot and ends:  # a stage that has enough leaves what is left of them
-            self.line(f"{slot} = None", index)
-        self.depth -= 1 if ends else 0
+        with self.unless(ends, index):
+            filled = self.fill(index, items)
+            slot = self.slot() if self.gated else None
+            if slot:
+                self.line(f"items = {slot} = iter({filled})", index)
+                filled = "items"
+            self.loop(filled, index, index + 1)
+            if slot and ends:  # a stage that has enough leaves what is left of them
+                self.line(f"{slot} = None", index)
+
+    def variables(self) -> None:
+        """Write what the variables of the stages begin with."""
+        for index, body in enumerate(self.bodies):
+            for variable, initial in body.state:
+                self.line(f"s{index}_{variable} = {self.fill(index, initial)}", index)
 
     def begin(self) -> None:
         """Write what comes before everything else, once the stages have their variables."""
@@ -262,23 +272,21 @@ class Weaver:
 
     def source(self) -> None:
         """Write the loop over the source."""
-        self.line("async for v in source:" if self.form == "async" else "for v in source:")
-        self.depth += 1
-        self.starved()
-        self.looks()
-        self.elements(0, 0)
-        self.depth -= 1
+        with self.under("async for v in source:" if self.form == "async" else "for v in source:"):
+            self.came()
+            self.looks()
+            self.elements(0, 0)
 
-    def looks(self) -> None:
-        """Look for None among the elements of the source."""
-        self.line("if v is None: raise no_element()")
+    def looks(self, owner: int = -1) -> None:
+        """Look for None, in the source or in what a stage adds."""
+        self.line("if v is None: raise no_element()", owner)
 
-    def starved(self) -> None:
-        """Pass the word of an empty queue on."""
+    def came(self) -> None:
+        """Write what is done first with what the source gives: the word of an empty queue is passed on."""
         if self.form == "fed":
-            self.line("if v is starved:")
-            self.line(f"{STEP_IN}yield v")
-            self.line(f"{STEP_IN}continue")
+            with self.under("if v is starved:"):
+                self.line("yield v")
+                self.line("continue")
 
     def end(self) -> None:
         """Write what comes when everything has come."""
@@ -290,14 +298,14 @@ class Weaver:
         over already, and what leaves it is not replaced: the hook is told.
         """
         wait = "await " if self.form == "async" else ""
-        self.line("except Exception as error:")
-        self.line(f"{STEP_IN}failed, source = source, None")
-        self.line(f"{STEP_IN}raise {self.blamed(f'{wait}fail(failed, where, error)')}")
-        self.line("except BaseException:")
-        self.line(f"{STEP_IN}stopped = True")
-        self.line(f"{STEP_IN}raise")
-        self.line("finally:")
-        self.closes(f"if source is not None: {wait}(leave if stopped else close)(source)")
+        with self.under("except Exception as error:"):
+            self.line("failed, source = source, None")
+            self.line(f"raise {self.blamed(f'{wait}fail(failed, where, error)')}")
+        with self.under("except BaseException:"):
+            self.line("stopped = True")
+            self.line("raise")
+        with self.under("finally:"):
+            self.closes(f"if source is not None: {wait}(leave if stopped else close)(source)")
 
     def blamed(self, error: str) -> str:
         """Return what to raise for an error that says where it was raised."""
@@ -305,41 +313,36 @@ class Weaver:
 
     def closes(self, closing: str) -> None:
         """Write what is done behind everything else."""
-        self.line(f"{STEP_IN}{closing}")
+        self.line(closing)
 
-    def write(self) -> str:
-        """Write the whole function and return its text."""
-        self.line("")  # the signature, once the fields are known
-        self.depth = 1
+    def function(self) -> None:
+        """Write what stands in the function."""
         self.line("source, stopped = None, False")
-        self.line("try:")
-        self.depth += 1
-        place = len(self.lines)
-        if self.placed:
-            self.line("")  # the place, once its loops are known
-        for index, body in enumerate(self.bodies):
-            for variable, initial in body.state:
-                self.line(f"s{index}_{variable} = {self.fill(index, initial)}", index)
-        if self.form == "fed" and any(body.room or body.lacks for body in self.bodies):
-            self.line(f"gate.stands.append((where[1].first, {self.stands()}))")
-        self.begin()
-        self.heads()
-        ends = self.ends(0)
-        if ends:
-            self.line(f"if not ({' or '.join(ends)}):")
-            self.depth += 1
-        self.line("source = open_source(gate)")
-        if self.gated:
-            self.line("gate.opened(source)")
-        self.source()
-        self.depth -= 1 if ends else 0
-        self.behind()
-        self.tails()
-        self.end()
-        self.depth = 1
+        with self.under("try:"):
+            place = len(self.lines)
+            if self.placed:
+                self.line("")  # the place, once its loops are known
+            self.variables()
+            if self.form == "fed" and any(body.room or body.lacks for body in self.bodies):
+                self.line(f"gate.stands.append((where[1].first, {self.stands()}))")
+            self.begin()
+            self.heads()
+            with self.unless(self.ends(0)):
+                self.line("source = open_source(gate)")
+                if self.gated:
+                    self.line("gate.opened(source)")
+                self.source()
+            self.behind()
+            self.tails()
+            self.end()
         self.leaves()
         if self.placed:
             self.lines[place] = f"{2 * STEP_IN}place = gate.place({self.slots})"
+
+    def write(self) -> str:
+        """Write the whole function and return its text."""
+        with self.under(""):  # the signature, once the fields are known
+            self.function()
         names = "".join(f", {name}" for name in self.fields.values())
         start = "async def" if self.form == "async" else "def"
         self.lines[0] = f"{start} run({self.arguments}{names}):"
@@ -349,8 +352,10 @@ class Weaver:
 class CleanWeaver(Weaver):
     """The writer of a loop over a source in which there is no None."""
 
-    def looks(self) -> None:
-        """Look for nothing."""
+    def looks(self, owner: int = -1) -> None:
+        """Look for None in what a stage adds alone."""
+        if owner >= 0:
+            super().looks(owner)
 
 
 _numbers = count()

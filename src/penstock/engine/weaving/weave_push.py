@@ -40,6 +40,7 @@ class PushWeaver(Weaver):
     """The writer of a segment as a function of one element."""
 
     arguments = "where, last"
+    returned = "push"
 
     def __init__(self, bodies: Sequence[Body], form: Form) -> None:
         super().__init__(bodies, form)
@@ -70,7 +71,7 @@ class PushWeaver(Weaver):
         self.line("last()", owner)
         self.line(self.no_more, owner)
 
-    def variables(self) -> list[str]:
+    def changed(self) -> list[str]:
         """Return what the functions may change."""
         return [f"s{index}_{name}" for index, body in enumerate(self.bodies) for name, _ in body.state]
 
@@ -92,28 +93,28 @@ class PushWeaver(Weaver):
 
     def fails(self) -> None:
         """Write what to raise in the place of an error."""
-        self.line("    raise fail(None, where, error)")
+        self.line("raise fail(None, where, error)")
 
-    def function(self, name: str, argument: str, before: Sequence[str], write: Callable[[], None]) -> None:
-        """Write a function that may change all variables, and whose errors say where they were raised."""
-        self.line(f"def {name}({argument}):")
-        self.depth = 2
-        variables = self.variables()
-        if variables:
-            self.line(f"nonlocal {', '.join(variables)}")
-        for text in before:
-            self.line(text)
-        self.line("try:")
-        self.depth = 3
-        write()
-        self.depth = 2
-        self.line("except Exception as error:")
-        self.fails()
-        self.depth = 1
+    def blames(self, write: Callable[[], None]) -> None:
+        """Write something whose errors say where they were raised."""
+        with self.under("try:"):
+            write()
+        with self.under("except Exception as error:"):
+            self.fails()
+
+    def inside(self, name: str, argument: str, before: Sequence[str], write: Callable[[], None]) -> None:
+        """Write a function inside of the whole one, which may change all variables."""
+        with self.under(f"def {name}({argument}):"):
+            changed = self.changed()
+            if changed:
+                self.line(f"nonlocal {', '.join(changed)}")
+            for text in before:
+                self.line(text)
+            self.blames(write)
 
     def functions(self) -> None:
         """Write the functions of one element."""
-        self.function("push", "v", [], self.push)
+        self.inside("push", "v", [], self.push)
 
     def tails(self) -> None:
         """Write what follows when nothing more is read."""
@@ -123,55 +124,41 @@ class PushWeaver(Weaver):
         self.line("yield from ()")
         self.lines[place] = f"{STEP_IN * self.depth}place = gate.place({self.slots})"
 
-    def write(self) -> str:
-        """Write the whole function and return its text."""
-        self.line("")  # the signature, once the fields are known
-        self.depth = 1
-        self.line("try:")
-        self.depth = 2
+    def variables(self) -> None:
+        """Write what the variables of the stages begin with, if there are any."""
         self.line("pass")
-        for index, body in enumerate(self.bodies):
-            for variable, initial in body.state:
-                self.line(f"s{index}_{variable} = {self.fill(index, initial)}", index)
-        self.depth = 1
-        self.line("except Exception as error:")
-        self.fails()
+        super().variables()
+
+    def function(self) -> None:
+        """Write what stands in the function."""
+        self.blames(self.variables)
         self.begin()
         self.functions()
-        self.function("tails", "gate", [], self.tails)
-        self.line(f"return push, tails, {self.stands()}")
-        names = "".join(f", {name}" for name in self.fields.values())
-        self.lines[0] = f"def run({self.arguments}{names}):"
-        return "\n".join(self.lines)
+        self.inside("tails", "gate", [], self.tails)
+        self.line(f"return {self.returned}, tails, {self.stands()}")
 
 
 class FoldWeaver(PushWeaver):
     """The writer of a segment of which nothing comes before the end, with a loop over several elements besides."""
 
+    returned = "fold, push"
+
     def fold(self) -> None:
         """Write what becomes of several elements."""
         self.pushing, self.next_one, self.no_more = True, "continue", "return"
-        self.line("for v in chunk:")
-        self.depth += 1
-        ends = self.ends(0)
-        for index, body in enumerate(self.bodies):
-            self.statements(index, ends)
-            self.passed(index)
-            if lets_nothing_pass(body):
-                break
-        self.depth -= 1
+        with self.under("for v in chunk:"):
+            ends = self.ends(0)
+            for index, body in enumerate(self.bodies):
+                self.statements(index, ends)
+                self.passed(index)
+                if lets_nothing_pass(body):
+                    break
         self.pushing = False
 
     def functions(self) -> None:
         """Write the functions of one element and of several."""
         super().functions()
-        self.function("fold", "chunk", [], self.fold)
-
-    def write(self) -> str:
-        """Write the whole function, which returns one more, and return its text."""
-        super().write()
-        self.lines[-1] = self.lines[-1].replace("return push,", "return fold, push,")
-        return "\n".join(self.lines)
+        self.inside("fold", "chunk", [], self.fold)
 
 
 def lets_nothing_pass(body: Body) -> bool:

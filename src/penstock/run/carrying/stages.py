@@ -176,12 +176,9 @@ class _Passing:
 class _HeldWeaver(PushWeaver):
     """The writer of a stage as a function of one element, which also tells how many elements the stage keeps."""
 
-    def write(self) -> str:
-        """Write it with another last result."""
-        super().write()
-        kept = "len(s0_items)" if any(name == "items" for name, _ in self.bodies[0].state) else "0"
-        self.lines[-1] = f"    return push, tails, lambda: {kept}"
-        return "\n".join(self.lines)
+    def stands(self) -> str:
+        """Return what tells how many elements are kept."""
+        return f"lambda: {'len(s0_items)' if any(name == 'items' for name, _ in self.bodies[0].state) else '0'}"
 
 
 @dataclass(frozen=True, slots=True)

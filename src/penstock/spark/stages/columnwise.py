@@ -172,30 +172,19 @@ class ColumnsWeaver(Weaver):
     def emit(self) -> None:
         """Put an element into the columns."""
         self.line("if type(v) is not kind: return (v,)")
-        self.line("try:")
-        self.depth += 1
-        for text in self.opening:
-            self.line(text)
-        self.depth -= 1
+        with self.under("try:"):
+            for text in self.opening:
+                self.line(text)
         self.line("except Exception: return (v,)")
         self.line("; ".join(f"l{place}.append(a{place})" for place in range(self.width)))
 
-    def write(self) -> str:
-        """Write the whole function and return its text."""
-        self.line("")  # the signature, once the fields are known
-        self.depth = 1
+    def function(self) -> None:
+        """Write what stands in the function."""
         self.line(f"{''.join(f'l{place}, ' for place in range(self.width))}= columns")
-        self.line("try:")
-        self.depth = 2
-        self.line("for v in rows:")
-        self.depth = 3
-        self.elements(0, 0)
-        self.depth = 1
-        self.line("except Exception as error:")
-        self.line("    raise fail(None, where, error)")
-        names = "".join(f", {name}" for name in self.fields.values())
-        self.lines[0] = f"def run({self.arguments}{names}):"
-        return "\n".join(self.lines)
+        with self.under("try:"), self.under("for v in rows:"):
+            self.elements(0, 0)
+        with self.under("except Exception as error:"):
+            self.line("raise fail(None, where, error)")
 
 
 @lru_cache(maxsize=256)
