@@ -15,7 +15,6 @@ from typing import Any, Protocol
 from penstock.engine.grounds.cold_paths import interruption, too_late
 from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.grounds.upstream import Queued
-from penstock.engine.places.errand import Errand
 from penstock.engine.places.event_loops import AnyLoop, Task, lease_loop, loop_ended
 from penstock.engine.places.noting import on_its_own
 from penstock.engine.weaving.blame import blamed, describe, function_name, no_stop, note_on, operator_name, place_of
@@ -125,10 +124,7 @@ class AsyncWork(Queued):
     def _wake(self) -> None:
         """Have the arrivals admitted; the word is taken back before they are looked at, so none is forgotten."""
         self._admitting = True
-        if self._lease.closed:
-            self._lost()
-        else:
-            self._lease.call(Errand(self._admit, self._lost))
+        self._lease.send(self._admit, self._lost)
 
     def _lost(self) -> None:
         failure, self._failure = self._failure, None  # a failure that waits is told instead

@@ -15,7 +15,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from penstock.engine.places.errand import put_to, watched
+from penstock.engine.places.errand import Errand, put_to, watched
 from penstock.engine.places.home_loop import HOME, HomeLoop, OwnHome
 from penstock.engine.places.loop_end import wind_up
 from penstock.engine.places.noting import (
@@ -107,116 +107,121 @@ class Task(Protocol):
         ...
 
 
-class AnyLoop(Protocol):
-    """A lease on an event loop: call things on it, start tasks, wait, give it back."""
+class AnyLoop:
+    """A lease on an event loop: call things on it, start tasks, wait, give it back.
 
-    @property
-    def cancelled(self) -> type[BaseException]:
-        """Return what is raised in a task that is cancelled."""
-        ...
+    It keeps the context of the caller that took it, and where to note the tasks that it starts.
+    """
 
-    @property
-    def own(self) -> bool:
-        """Tell whether it is penstock's own loop, on whose thread no program expects its functions to be called."""
-        ...
+    __slots__ = ("_context", "_tasks", "cancelled", "own")
+
+    def __init__(self, tasks: Tasks | None, cancelled: type[BaseException], *, own: bool = False) -> None:
+        self._context = copy_context()
+        self._tasks = tasks
+        self.cancelled = cancelled
+        """What is raised in a task that is cancelled."""
+        self.own = own
+        """Whether it is penstock's own loop, on whose thread no program expects its functions to be called."""
+
+    # What each kind of loop says.
 
     @property
     def here(self) -> bool:
         """Tell whether the caller is on the loop's thread, and inside the loop."""
-        ...
+        raise NotImplementedError
 
     @property
     def current(self) -> bool:
         """Tell whether it is this very loop that runs the caller, and not one before or after it on the same thread."""
-        ...
+        return self.here
 
     @property
     def closed(self) -> bool:
         """Tell whether the loop has ended, so that nothing can be called there any more."""
-        ...
+        raise NotImplementedError
 
     def call(self, fn: Callable[[], object], /) -> None:
         """Call `fn` on the loop, after what is on its way there already; from any thread."""
-        ...
+        raise NotImplementedError
 
-    def spawn(self, coroutine: Coroutine[Any, Any, Any], over: Callable[[], bool] = surely, /) -> Task:
-        """Start a task; only on the loop's thread. `over` tells whether it has nothing left to do but to end."""
-        ...
+    def started(self, coroutine: Coroutine[Any, Any, Any], /) -> Task:
+        """Return a task that was started now, and is not noted."""
+        raise NotImplementedError
 
     def watch(self, lost: Callable[[], object], /) -> Callable[[], object]:
         """Call `lost` if the loop is closed and its tasks are left as they are; return what calls that off.
 
         Only on the loop's thread; `lost` is called on another.
         """
-        ...
+        return bool
 
     def future(self) -> Future:
         """Return something to wait for; only on the loop's thread."""
-        ...
+        raise NotImplementedError
 
     def time(self) -> float:
         """Return the loop's time in seconds; from any thread."""
-        ...
+        raise NotImplementedError
 
     def sleep(self, seconds: float, /) -> Awaitable[object]:
         """Wait, or with 0 let other tasks run."""
-        ...
+        raise NotImplementedError
 
     def ended(self, tasks: Tasks, /) -> Awaitable[object]:
         """Wait until none of the tasks is left that are over, also if this is cancelled."""
-        ...
+        raise NotImplementedError
 
     def again(self) -> AnyLoop:
         """Return another lease on the same loop, in the context of the caller; from any thread."""
-        ...
+        raise NotImplementedError
 
     def release(self) -> None:
         """Give the lease back, once."""
-        ...
+
+    # What holds for all of them.
+
+    def spawn(self, coroutine: Coroutine[Any, Any, Any], over: Callable[[], bool] = surely, /) -> Task:
+        """Start a task; only on the loop's thread. `over` tells whether it has nothing left to do but to end."""
+        task = self.started(coroutine)
+        note(self._tasks, task, over)
+        return task
+
+    def send(self, fn: Callable[[], object], lost: Callable[[], object], /) -> None:
+        """Call `fn` on the loop, or `lost` where it has ended or ends before; from any thread."""
+        if self.closed:
+            lost()
+        else:
+            self.call(Errand(fn, lost))
 
 
-class AsyncioLoop:
+class AsyncioLoop(AnyLoop):
     """A lease on an asyncio event loop."""
 
-    __slots__ = ("_context", "_own", "_tasks", "_thread", "loop", "released")
+    __slots__ = ("_own", "_thread", "loop", "released")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, thread: int, own: _OwnLoop | None) -> None:
+        import asyncio  # noqa: PLC0415  only programs that use it pay for it
+
+        tasks = None if own is not None else noted_on(loop)
+        super().__init__(tasks, asyncio.CancelledError, own=own is not None)
         self.loop = loop
         self._thread = thread
         self._own = own
-        self._tasks = None if own is not None else noted_on(loop)
-        self._context = copy_context()
         self.released = False
 
     @property
-    def cancelled(self) -> type[BaseException]:
-        """Return what is raised in a task that is cancelled."""
-        import asyncio  # noqa: PLC0415  only programs that use it pay for it
-
-        return asyncio.CancelledError
-
-    @property
-    def own(self) -> bool:
-        """Tell whether it is penstock's own loop."""
-        return self._own is not None
-
-    @property
     def here(self) -> bool:
-        """Tell whether the caller is on the loop's thread."""
         return threading.get_ident() == self._thread
 
     @property
     def current(self) -> bool:
-        """Tell whether it is this very loop that runs the caller."""
         return asyncio_loop() is self.loop
 
     @property
     def closed(self) -> bool:
-        """Tell whether the loop has ended."""
         return self.loop.is_closed()
 
     def call(self, fn: Callable[[], object], /) -> None:
-        """Call `fn` on the loop, after what is on its way there already."""
         try:
             if threading.get_ident() == self._thread:
                 self.loop.call_soon(fn, context=self._context)
@@ -227,32 +232,24 @@ class AsyncioLoop:
             if not self.loop.is_closed():
                 raise
 
-    def spawn(self, coroutine: Coroutine[Any, Any, Any], over: Callable[[], bool] = surely, /) -> asyncio.Task[Any]:
-        """Start a task; only on the loop's thread."""
-        task = self.loop.create_task(coroutine)
-        note(self._tasks, task, over)
-        return task
+    def started(self, coroutine: Coroutine[Any, Any, Any], /) -> Task:
+        return self.loop.create_task(coroutine)
 
     def watch(self, lost: Callable[[], object], /) -> Callable[[], object]:
-        """Call `lost` if the loop is closed and its tasks are left as they are; return what calls that off."""
         return bool if self._own is not None else watched(self.loop, lost)  # one of ours comes to its end with them
 
-    def future(self) -> asyncio.Future[None]:
-        """Return something to wait for; only on the loop's thread."""
+    def future(self) -> Future:
         return self.loop.create_future()
 
     def time(self) -> float:
-        """Return the loop's time in seconds."""
         return self.loop.time()
 
     def sleep(self, seconds: float, /) -> Awaitable[object]:
-        """Wait, or with 0 let other tasks run."""
         import asyncio  # noqa: PLC0415
 
         return asyncio.sleep(seconds)
 
     async def ended(self, tasks: Tasks, /) -> None:
-        """Wait until none of the tasks is left that are over; also when the caller is cancelled."""
         import asyncio  # noqa: PLC0415
 
         cancelled: asyncio.CancelledError | None = None
@@ -264,12 +261,10 @@ class AsyncioLoop:
         if cancelled is not None:
             raise cancelled
 
-    def again(self) -> AsyncioLoop:
-        """Return another lease on the same loop, in the context of the caller."""
+    def again(self) -> AnyLoop:
         return AsyncioLoop(self.loop, self._thread, None)
 
     def release(self) -> None:
-        """Give the lease back, once."""
         if self._own is not None:
             self._own.release(self)
 

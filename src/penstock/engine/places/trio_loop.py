@@ -1,4 +1,7 @@
-"""trio_loop: a lease on trio's run, with the shape that `engine/places/event_loops.py` asks of every event loop.
+"""trio_loop: a lease on trio's run.
+
+Trio ends every task before it ends itself, and with the program's own main task. So no run has to be told of a loop
+that leaves its tasks as they are, and there is nothing to give back.
 
 trio has no task without a parent. What a run starts is a system task, which outlives the task that started it; `async
 for` notes these tasks and waits for their end before it is over itself, so that none is left behind. Calls from
@@ -19,7 +22,8 @@ from typing import Any
 
 import trio
 
-from penstock.engine.places.noting import Tasks, ending, note, noted_on, surely
+from penstock.engine.places.event_loops import AnyLoop
+from penstock.engine.places.noting import Tasks, ending, noted_on
 from penstock.engine.words.dropped import attempt
 
 Call = Callable[[], object]
@@ -148,39 +152,21 @@ class TrioTask:
             self._error = sys.exception()  # a cancel is caught by the scope and not seen outside
 
 
-class TrioLoop:
+class TrioLoop(AnyLoop):
     """A lease on the run of trio that this thread is in."""
 
-    __slots__ = ("_calls", "_context", "_tasks")
+    __slots__ = ("_calls",)
 
     def __init__(self, calls: _Calls | None = None) -> None:
         self._calls = calls or _calls_here()
-        self._context = copy_context()
-        self._tasks = noted_on(self._calls.token)
-
-    @property
-    def cancelled(self) -> type[BaseException]:
-        """Return what is raised in a task that is cancelled."""
-        return trio.Cancelled
-
-    @property
-    def own(self) -> bool:
-        """Tell that it is the program's."""
-        return False
+        super().__init__(noted_on(self._calls.token), trio.Cancelled)
 
     @property
     def here(self) -> bool:
-        """Tell whether the caller is inside this run of trio."""
         return trio.lowlevel.in_trio_run() and trio.lowlevel.current_trio_token() is self._calls.token
 
     @property
-    def current(self) -> bool:
-        """Tell whether it is this very run that the caller is in."""
-        return self.here
-
-    @property
     def closed(self) -> bool:
-        """Tell whether the run of trio has ended."""
         try:
             self._calls.token.run_sync_soon(bool)
         except trio.RunFinishedError:
@@ -188,45 +174,29 @@ class TrioLoop:
         return False
 
     def call(self, fn: Call, /) -> None:
-        """Call `fn` on the loop, after what is on its way there already."""
         self._calls.add(self._context, fn)
 
-    def spawn(self, coroutine: Coroutine[Any, Any, Any], over: Callable[[], bool] = surely, /) -> TrioTask:
-        """Start a task; only inside the run."""
-        task = TrioTask(coroutine)
-        note(self._tasks, task, over)
-        return task
-
-    def watch(self, _: Call, /) -> Call:
-        """Do nothing: trio ends every task before it ends itself."""
-        return bool
+    def started(self, coroutine: Coroutine[Any, Any, Any], /) -> TrioTask:
+        return TrioTask(coroutine)
 
     def future(self) -> TrioFuture:
-        """Return something to wait for."""
         return TrioFuture()
 
     def time(self) -> float:
-        """Return the time of trio's clock in seconds."""
         return self._calls.clock.current_time()
 
     async def sleep(self, seconds: float, /) -> None:
-        """Wait, or with 0 let other tasks run."""
         await trio.sleep(seconds)
 
     async def ended(self, tasks: Tasks, /) -> None:
-        """Wait until none of the tasks is left that are over; also when the caller is cancelled."""
         with trio.CancelScope(shield=True):
             while waiting := ending(tasks):
                 ended = TrioFuture()
                 waiting[0].add_done_callback(partial(_set, ended))
                 await ended
 
-    def again(self) -> TrioLoop:
-        """Return another lease on the same run, in the context of the caller."""
+    def again(self) -> AnyLoop:
         return TrioLoop(self._calls)
-
-    def release(self) -> None:
-        """Do nothing: trio ends with the program's own main task."""
 
 
 def _set(future: TrioFuture, _: object) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.engine.grounds.cold_paths import interruption, left_alone, rejected
-from penstock.engine.places.errand import Errand
 from penstock.engine.places.event_loops import AnyLoop, Future, Task, lease_loop, loop_ended
 from penstock.engine.runs.drain import BATCH, DrainRun
 from penstock.engine.weaving.segment import Segment
@@ -53,7 +52,7 @@ class AsyncRun(DrainRun):
             self._draining = bool(self._demand or self._gate.over)
             lease = self._lease if self._draining else None
         if lease is not None:
-            self._on_loop(lease, self._advance)
+            lease.send(self._advance, self._lost)
 
     def _end(self, failure: Exception | None) -> None:
         """Be over, with the error of an illegal request (rule 3.9) or without a signal."""
@@ -64,16 +63,10 @@ class AsyncRun(DrainRun):
             self._failure = failure
             lease = self._lease if self._started else None
         if lease is not None:
-            self._on_loop(lease, self._interrupt)
-
-    def _on_loop(self, lease: AnyLoop, fn: Callable[[], None]) -> None:
-        """Have something done on the loop, or end the run here if the loop has ended."""
-        if lease.closed:
-            self._lost()
-        else:
-            lease.call(Errand(fn, self._lost))
+            lease.send(self._interrupt, self._lost)
 
     def _lost(self) -> None:
+        """End the run here, since the loop has ended."""
         self._finish(self._cut_short())
 
     def _advance(self) -> None:
