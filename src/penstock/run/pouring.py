@@ -174,7 +174,7 @@ class _PourInbox(LoopInbox):
         super().__init__(1, lease_loop())
         self._run = run
 
-    def begin(self) -> None:
+    def subscribed(self) -> None:
         """Signal `on_subscribe`."""
         self._run.start()
 
@@ -205,7 +205,7 @@ class _PourAsyncRun(AsyncRun):
             await begin()
         if hasattr(may_have, "on_failure"):
             may_have.on_failure = inbox.stir
-        inbox.ask(1)
+        inbox.request(1)
         while not self._gate.over and (queue or not inbox.done):
             while queue:
                 if ahead:
@@ -217,7 +217,7 @@ class _PourAsyncRun(AsyncRun):
                 if self._gate.over:
                     return count
                 if not ahead:
-                    inbox.ask(1)
+                    inbox.request(1)
             failure = getattr(may_have, "failure", None)
             if failure is not None:
                 raise failure
@@ -230,11 +230,11 @@ class _PourAsyncRun(AsyncRun):
             if inbox.error is None:
                 raise
             drop("a sink failed to pass a failure on", failure)
-        inbox.over()  # which raises the failure, if there is one
+        inbox.at_end()  # which raises the failure, if there is one
         return count
 
     def _ask(self) -> None:
-        self.inbox.ask(1)
+        self.inbox.request(1)
 
     def _end(self, failure: Exception | None) -> None:
         super()._end(failure)

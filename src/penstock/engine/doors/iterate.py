@@ -15,7 +15,8 @@ from threading import Event, get_ident
 from typing import Any
 
 from penstock.engine.grounds.cold_paths import too_late
-from penstock.engine.grounds.outlet import accepts, element_or_raise
+from penstock.engine.grounds.outlet import element_or_raise
+from penstock.engine.grounds.upstream import Upstream
 from penstock.engine.places.event_loops import AnyLoop, Future, blocking, loop_here, running
 from penstock.engine.places.noting import Tasks, spawning
 from penstock.engine.places.telling import refusing, untold
@@ -23,24 +24,20 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect, pull, pull_async
 from penstock.engine.watching.observe import observed
 from penstock.engine.weaving.segment import close
-from penstock.engine.words.part import Part
 from penstock.engine.words.trampoline import busy
 from penstock.errors import EmptyError
-from penstock.spec.interfaces import Subscription
 
 WINDOW = 256
 BREATH = 1024
 
 
-class Inbox(Part):
+class Inbox(Upstream):
     """A queue of what a subscription delivers, until the loop takes it; `waiting` says that the loop waits for it."""
 
-    __slots__ = (
-        "_ahead", "_apart", "_half", "_thread", "_unraised", "_window", "closed", "done", "error", "queue",
-        "subscription", "waiting", "wake",
-    )  # fmt: skip
+    __slots__ = ("_ahead", "_apart", "_thread", "_unraised", "closed", "done", "error", "queue", "waiting", "wake")
 
     def __init__(self, window: int, wake: Callable[[], None]) -> None:
+        super().__init__(0, window)
         self.queue: deque[Any] = deque()
         self.waiting = False
         self.done = False
@@ -48,30 +45,18 @@ class Inbox(Part):
         self._unraised: deque[Exception] = deque()
         """The failure until the loop raises it. One call takes it out, and that one tells the hook of it."""
         self.wake = wake
-        self.subscription: Subscription | None = None
-        self._window = window
-        self._half = (window + 1) // 2
         self._ahead = False
         self._thread = get_ident()
         self._apart = False
         """Whether an element came from another thread than the loop's."""
         self.closed = False
 
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        if not accepts(subscription, self.subscription, closed=self.closed):
-            return
-        self.subscription = subscription
-        if self.closed:  # the loop was left before this came, from another thread
-            subscription.cancel()
-        else:
-            self.begin()
-
-    def begin(self) -> None:
-        """Ask for the first element."""
-        self.ask(1)
+    def subscribed(self) -> None:
+        self.request(1)
 
     def on_next(self, element: Any, /) -> None:
-        element_or_raise(element, "on_next")
+        if element is None:
+            element_or_raise(element, "on_next")
         if not self._apart and get_ident() != self._thread:
             self._apart = True
         self.queue.append(element)
@@ -87,56 +72,46 @@ class Inbox(Part):
             self.waiting = False
             self.wake()
 
-    def on_error(self, error: Exception, /) -> None:
-        element_or_raise(error, "on_error")
-        self.error = error
-        self._unraised.append(error)
-        if self.closed:
-            self._tell()
-        self.on_complete()
-
-    def on_complete(self) -> None:
+    def ended(self, error: Exception | None, /) -> None:
+        if error is not None:
+            self.error = error
+            self._unraised.append(error)
+            if self.closed:
+                self._tell()
         self.done = True
         self.wake()
 
-    def taken(self) -> Iterator[Any]:
+    def elements(self) -> Iterator[Any]:
         """Take what is there, asking for more one by one or, if it does not come at once, by halves of the window."""
-        take, half, count = self.queue.popleft, self._half, 0
+        take, half, count = self.queue.popleft, self.half, 0
         while self.queue and not (self._ahead or self._apart):
             yield take()
-            self.ask(1)
-        if not self._ahead and not self.done and self.subscription is not None:
+            self.request(1)
+        if not self._ahead and self.here:
             self._ahead = True
-            if self._window > 1:
-                self.ask(self._window - 1)
+            if self._window_size > 1:
+                self.request(self._window_size - 1)
         while self.queue:
             yield take()
             count += 1
             if count == half:
                 count = 0
-                self.ask(half)
+                self.request(half)
         if count:
-            self.ask(count)
+            self.request(count)
 
-    def over(self) -> bool:
+    def at_end(self) -> bool:
         """Wait no more; tell whether the end was reached, or raise the failure that it is."""
         self.waiting = False
-        over = self.done and not self.queue
-        if over and self.error is not None:
+        at_end = self.done and not self.queue
+        if at_end and self.error is not None:
             self._unraised.clear()
             raise self.error
-        return over
-
-    def ask(self, count: int) -> None:
-        """Ask for elements."""
-        subscription = self.subscription
-        if not self.done and subscription is not None:
-            subscription.request(count)
+        return at_end
 
     def cancel(self) -> None:
         self.closed = True
-        if self.subscription is not None:
-            self.subscription.cancel()
+        super().cancel()
 
     def leave(self) -> None:
         """Cancel; a failure that waits behind elements, which the loop does not take any more, goes to the hook."""
@@ -153,13 +128,13 @@ class _ForInbox(Inbox):
 
     __slots__ = ()
 
-    def ask(self, count: int) -> None:
+    def request(self, n: int, /) -> None:
         """Ask for elements; a stream that is subscribed only now belongs to the loop like those before."""
         if busy() or running() or refusing():
             with blocking(), untold():
-                super().ask(count)
+                super().request(n)
         else:
-            super().ask(count)
+            super().request(n)
 
 
 def iterate(chain: Chain, window: int = WINDOW) -> Iterator[Any]:
@@ -176,12 +151,12 @@ def _wait_for(chain: Chain, window: int) -> Iterator[Any]:
         with blocking(), untold():
             connect(chain, inbox)
         while True:
-            yield from inbox.taken()
+            yield from inbox.elements()
             arrived.clear()
             inbox.waiting = True  # raised before the last look, and read after an element was queued
             if not inbox.queue and not inbox.done:
                 arrived.wait()
-            if inbox.over():
+            if inbox.at_end():
                 return
     finally:
         inbox.leave()
@@ -249,10 +224,10 @@ class _AsyncForInbox(LoopInbox):
         super().__init__(window, loop)
         self.tasks: Tasks = {}
 
-    def ask(self, count: int) -> None:
+    def request(self, n: int, /) -> None:
         """Ask for elements; a stream that is subscribed only now belongs to the loop like those before."""
         with spawning(self.tasks), untold():
-            super().ask(count)
+            super().request(n)
 
 
 async def _await_for(chain: Chain, window: int) -> AsyncIterator[Any]:
@@ -265,10 +240,10 @@ async def _await_for(chain: Chain, window: int) -> AsyncIterator[Any]:
         with spawning(inbox.tasks), untold():
             connect(chain, inbox)
         while True:
-            for element in inbox.taken():
+            for element in inbox.elements():
                 yield element
             await inbox.comes()
-            if inbox.over():
+            if inbox.at_end():
                 return
     finally:
         unwatch()
