@@ -132,7 +132,7 @@ class _ExpandRun(Gather):
         self.outlet.also_held = lambda: len(self._waiting)
 
     def subscribed(self) -> None:
-        self.start()
+        super().subscribed()
         self._place()
 
     def on_next(self, element: Any, /) -> None:
@@ -175,7 +175,7 @@ class _ExpandRun(Gather):
                 return
             self.arrived(source, element)
 
-    def requested(self, n: int) -> None:
+    def requested(self, n: int, /) -> None:
         super().requested(n)
         self._place()
 

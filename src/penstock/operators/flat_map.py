@@ -92,7 +92,7 @@ class _FlatMapRun(Gather):
         self._room = step.concurrency
 
     def subscribed(self) -> None:
-        self.start()
+        super().subscribed()
         if self.asked:
             self._ask()
 
@@ -131,7 +131,7 @@ class _FlatMapRun(Gather):
         if self.outlet.demand:
             self._ask()
 
-    def requested(self, n: int) -> None:
+    def requested(self, n: int, /) -> None:
         super().requested(n)
         self._ask()
 

@@ -48,7 +48,7 @@ class Merge(Source[Any]):
     def connect(self, downstream: Subscriber[Any], /) -> None:
         """Subscribe to all."""
         gather = Gather(downstream, self.prefetch)
-        gather.start()
+        gather.subscribed()
         for chain in self.streams:
             source = gather.add()
             if source is None:

@@ -13,9 +13,9 @@ from typing import Any
 
 from penstock.engine.grounds.cold_paths import nobody
 from penstock.engine.grounds.input_window import Filled
-from penstock.engine.grounds.outlet import Outlet, element_or_raise
-from penstock.engine.grounds.upstream import Upstream
-from penstock.engine.words.part import chunks_of, height_of
+from penstock.engine.grounds.outlet import element_or_raise
+from penstock.engine.grounds.upstream import Queued
+from penstock.engine.words.part import chunks_of
 from penstock.spec.interfaces import Subscriber
 
 
@@ -47,14 +47,14 @@ class Input(Filled):
             self._gather.fail(error)
 
 
-class Gather(Upstream):
+class Gather(Queued):
     """A joint that delivers the elements of any number of inputs in the order of their arrival.
 
     The upstream that it is the subscriber of, if there is one, says what the inputs are.
     """
 
     def __init__(self, downstream: Subscriber[Any], window: int) -> None:
-        super().__init__(height_of(downstream) + 1)
+        super().__init__(downstream)
         self.window = window
         self.asked = False
         """Whether the subscriber has asked for anything."""
@@ -63,19 +63,11 @@ class Gather(Upstream):
         self._over = False
         self._origins: deque[Input] = deque()
         """The inputs that the elements in the outlet's queue came from."""
-        self.outlet: Outlet[Any] = Outlet(downstream)
-        self.outlet.on_request = self.requested
-        self.outlet.on_taken = self._taken
         self.outlet.on_cancel = self.cancel_inputs
-        self.outlet.on_close = self._let_go
         self.outlet.chunk = (window + 1) // 2  # an input may fill up while what it gave is delivered
         self.outlet.most_held = lambda: window * len(self._inputs)
         self._pass_on = downstream.on_next
         self._pass_chunk: Callable[[list[Any]], None] | None = chunks_of(downstream)
-
-    def start(self) -> None:
-        """Signal `on_subscribe`."""
-        self.outlet.open()
 
     def add(self) -> Input | None:
         """Return the subscriber for one more input, or None when the whole is over."""
@@ -133,7 +125,7 @@ class Gather(Upstream):
         outlet, pass_chunk = self.outlet, self._pass_chunk
         return pass_chunk is not None and outlet.hand_on(pass_chunk, elements, taken, len(elements))
 
-    def _taken(self, count: int) -> None:
+    def taken(self, count: int, /) -> None:
         """Credit the inputs whose elements were delivered; one that has ended is used up with its last one."""
         for _ in range(count):
             source = self._origins.popleft()
@@ -166,7 +158,7 @@ class Gather(Upstream):
         self.outlet.complete(error)
         self.cancel_inputs()
 
-    def _let_go(self) -> None:
+    def closed(self) -> None:
         self._pass_on = self._pass_chunk = nobody  # rule 3.13
         self._origins.clear()
 
