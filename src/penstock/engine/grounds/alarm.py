@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from math import inf, nan
 from threading import Lock
 from typing import Any
 
-from penstock.engine.grounds.cold_paths import interruption
+from penstock.engine.grounds.cold_paths import interrupts_told
 from penstock.engine.places.clocks import Cancel, Clock
 from penstock.engine.words.dropped import attempt
 
@@ -122,13 +121,8 @@ class Alarm:
         if left > 0:
             self._move(due, what, left)
             return
-        returned = False
-        try:
+        with interrupts_told(self._failed):
             ring(what)
-            returned = True
-        finally:
-            if not returned and not isinstance(sys.exception(), Exception):
-                self._failed(interruption())
 
     def _failed(self, error: Exception) -> None:
         with self._lock:

@@ -12,7 +12,7 @@ from enum import Enum
 from itertools import takewhile
 from typing import Any, Protocol
 
-from penstock.engine.grounds.cold_paths import interruption, too_late
+from penstock.engine.grounds.cold_paths import interruption, interrupts_told, too_late
 from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.grounds.upstream import Queued
 from penstock.engine.places.event_loops import AnyLoop, Task, lease_loop, loop_ended
@@ -161,20 +161,15 @@ class AsyncWork(Queued):
         self._end_if_done()
 
     def _admit_by_key(self, job: _Job, key: Callable[[Any], Hashable]) -> None:
-        returned = False
         try:
-            job.key = key(job.element)
-            queue = self._waiting.get(job.key)
-            returned = True
+            with interrupts_told(self.outlet.fail_now):
+                job.key = key(job.element)
+                queue = self._waiting.get(job.key)
         except Exception as error:  # noqa: BLE001  rule 1.4
             job.error = no_stop(error, f"{describe(self._step)}: the key function")
             note_on(job.error, f"in {describe(self._step)}, key {function_name(key)}{place_of(key)}")
             self._finished(job)
-            returned = True
             return
-        finally:
-            if not returned:
-                self.outlet.fail_now(interruption())
         if queue is None:
             self._waiting[job.key] = deque()
             self._ready.append(job)

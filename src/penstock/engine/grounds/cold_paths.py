@@ -49,6 +49,22 @@ def interruption(by: BaseException | None = None) -> InterruptionError:
     return InterruptionError(f"the stream was interrupted by {sys.exception() if by is None else by!r}")
 
 
+class interrupts_told:  # noqa: N801  reads as a word: `with interrupts_told(self.fail):`
+    """A context manager: it tells of a KeyboardInterrupt or its like, which passes; those below wait for an end."""
+
+    __slots__ = ("_tell",)
+
+    def __init__(self, tell: Callable[[InterruptionError], object]) -> None:
+        self._tell = tell
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if error is not None and not isinstance(error, Exception):
+            self._tell(interruption(error))
+
+
 def signal_end(subscriber: Subscriber[Any], error: BaseException | None) -> None:
     """Signal completion or a failure; what the subscriber raises then goes to the hook (rule 2.13)."""
     returned = False

@@ -7,7 +7,7 @@ from operator import methodcaller
 from threading import Lock
 from typing import Any
 
-from penstock.engine.grounds.cold_paths import interruption
+from penstock.engine.grounds.cold_paths import interrupts_told
 from penstock.engine.grounds.relay import Leg, Relay
 from penstock.engine.words.demand import add
 from penstock.engine.words.dropped import attempt
@@ -71,16 +71,11 @@ class _OneAtATime:
                 if not asked:
                     self._busy = False
                     return
-            returned = False
             try:
-                self._subscription.request(asked)
-                returned = True
+                with interrupts_told(self._raised):
+                    self._subscription.request(asked)
             except Exception as error:  # noqa: BLE001  rule 3.16: it is the publisher's breach, not the caller's
-                returned = True
                 self._raised(error)
-            finally:
-                if not returned:  # a KeyboardInterrupt or its like passes, and those below may be on another thread
-                    self._raised(interruption())
 
     def cancel(self) -> None:
         cancel(self._subscription)

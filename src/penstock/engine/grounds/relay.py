@@ -13,10 +13,19 @@ None end the run with an error that names the rule.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from threading import Lock
 from typing import Any, ClassVar, Generic, TypeVar
 
-from penstock.engine.grounds.cold_paths import interruption, left_alone, rejected, signal_end, too_late, welcome
+from penstock.engine.grounds.cold_paths import (
+    interruption,
+    interrupts_told,
+    left_alone,
+    rejected,
+    signal_end,
+    too_late,
+    welcome,
+)
 from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.words.demand import UNBOUNDED, add, legal
 from penstock.engine.words.dropped import drop
@@ -357,13 +366,8 @@ class Relay(Part, Generic[T]):
                     self._attaching = False
                     return
                 leg = self.leg = Leg(self)
-            returned = False
             try:
-                following(leg)
-                returned = True
+                with interrupts_told(partial(self.end, cancel=True)):
+                    following(leg)
             except Exception as error:  # noqa: BLE001  rule 1.9: a failure to subscribe is signalled
-                returned = True
                 self.failed(error)
-            finally:
-                if not returned:
-                    self.end(interruption(), cancel=True)

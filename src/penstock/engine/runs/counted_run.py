@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from penstock.engine.grounds.cold_paths import too_late
+from penstock.engine.grounds.cold_paths import interrupts_told, too_late
 from penstock.engine.runs.drain import DrainRun
 from penstock.engine.runs.pushed_run import PushRun
 from penstock.engine.weaving.segment import Segment
@@ -71,17 +71,12 @@ class CountedRun(PushRun):
             if self._beginning or self._over:
                 return
             self._beginning = True
-        returned = False
         try:
-            super()._begin()
-            returned = True
+            with interrupts_told(self._interrupted):
+                super()._begin()
         except Exception as error:  # noqa: BLE001  rule 1.4
-            returned = True
             self._refuse(error)
             return
-        finally:
-            if not returned:
-                self._interrupted()
         self._begun = True
         self._go_on()
 

@@ -20,6 +20,7 @@ from penstock.engine.weaving.segment import STARVED, Segment
 from penstock.engine.words.demand import UNBOUNDED, legal
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import Part, height_of
+from penstock.errors import InterruptionError
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import LoopGate
 
@@ -116,7 +117,7 @@ class PushRun(Part):
             return
         finally:
             if not returned:
-                self._interrupted() if pushing else self._abandon()
+                self._interrupted(interruption()) if pushing else self._abandon()
         self._busy = False
         if self._refusal is not None:
             self._signal_refusal()
@@ -155,7 +156,7 @@ class PushRun(Part):
             self._failed(error, pushing=pushing)
         finally:
             if not returned:
-                self._interrupted() if pushing else self._abandon()
+                self._interrupted(interruption()) if pushing else self._abandon()
         self._rest()
         if self._counts:
             self._arrived += len(elements)
@@ -265,12 +266,12 @@ class PushRun(Part):
         self.cancel()
         left_alone(subscriber)
 
-    def _interrupted(self) -> None:
+    def _interrupted(self, error: InterruptionError) -> None:
         """Tell who is below of a KeyboardInterrupt or its like, which passes."""
         subscriber = self._subscriber
         self.cancel()
         if subscriber is not None:
-            signal_end(subscriber, interruption())
+            signal_end(subscriber, error)
 
     def _refuse(self, error: Exception) -> None:
         """End with an error that comes from elsewhere (rule 3.9), after a delivery that is under way."""

@@ -9,10 +9,11 @@ them adds to the stack; so do the loops of a segment, of which a run has a bound
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from penstock.engine.grounds.bystander import Bystander
-from penstock.engine.grounds.cold_paths import interruption, left_alone
+from penstock.engine.grounds.cold_paths import interrupts_told, left_alone
 from penstock.engine.grounds.landing import Landing
 from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.runs.async_run import AsyncRun
@@ -23,6 +24,7 @@ from penstock.engine.runs.fed_run import FedRun
 from penstock.engine.weaving.segment import Trace
 from penstock.engine.words.part import Part, height_of
 from penstock.engine.words.trampoline import HIGHEST, here, run_deferred
+from penstock.errors import InterruptionError
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import AsyncOpener, Joint, LoopGate, Opener, Source, Stage
 
@@ -157,7 +159,7 @@ def refuse(subscriber: Subscriber[Any], error: Exception) -> None:
     outlet.open()
 
 
-def _interrupt(front: object) -> None:
+def _interrupt(front: object, error: InterruptionError) -> None:
     """Tell the first part that takes one subscription and one end, subscribed or not, of a KeyboardInterrupt.
 
     Those before it pass on whatever comes, also a second subscription to a subscriber of the user's.
@@ -165,7 +167,7 @@ def _interrupt(front: object) -> None:
     while isinstance(front, Part):
         behind = front.stand_aside()
         if behind is front:
-            refuse(front, interruption())  # type: ignore[arg-type]
+            refuse(front, error)  # type: ignore[arg-type]
             left_alone(front)
             return
         front = behind
@@ -183,16 +185,11 @@ def _connect(chain: Chain, subscriber: Subscriber[Any]) -> None:
     if chain.places or chain.watch is not None:
         front = _seen(chain, 0 if connects else ITERATED if async_opener is None else AWAITED, first, front)
     if connects:
-        returned = False
         try:
-            chain.source.connect(front)
-            returned = True
+            with interrupts_told(partial(_interrupt, front)):
+                chain.source.connect(front)
         except Exception as error:  # noqa: BLE001  rule 1.9: before it signals anything, or never
-            returned = True
             refuse(front, error)
-        finally:
-            if not returned:
-                _interrupt(front)
     elif opener is not None:
         source = chain.source
         unread = segment.never_asks or source.length() == 0 or (source.passes and reads_nothing(chain))
