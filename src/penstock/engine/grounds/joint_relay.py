@@ -6,6 +6,7 @@ is told nothing more. Here the two are told apart: an error of the joint fails t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from penstock.engine.grounds.relay import Relay
@@ -75,24 +76,21 @@ class JointRelay(Relay[B], Generic[A, B]):
 
     def failed(self, error: Exception) -> None:
         """Hand a failure to the joint."""
-        try:
-            self.on_failure(error)
-        except Exception as raised:  # noqa: BLE001  rule 1.4
-            self.end(raised)
+        self._guarded(self.on_failure, error)
 
     def completed(self) -> None:
         """Hand the end to the joint."""
-        try:
-            self.on_end()
-        except Exception as error:  # noqa: BLE001  rule 1.4
-            self.end(error)
+        self._guarded(self.on_end)
 
     def requested(self, n: int, first: bool) -> None:
         """Hand a request to the joint."""
+        self._guarded(self.on_request, n, cancel=True)
+
+    def _guarded(self, call: Callable[..., None], *args: object, cancel: bool = False) -> None:
         try:
-            self.on_request(n)
-        except Exception as error:  # noqa: BLE001  rule 3.16
-            self.end(error, cancel=True)
+            call(*args)
+        except Exception as error:  # noqa: BLE001  rules 1.4 and 3.16
+            self.end(error, cancel=cancel)
 
     def cancelled(self) -> None:
         """Hand the cancel to the joint."""

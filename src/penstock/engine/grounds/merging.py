@@ -12,39 +12,37 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.engine.grounds.cold_paths import nobody
-from penstock.engine.grounds.input_window import Filled
 from penstock.engine.grounds.outlet import element_or_raise
-from penstock.engine.grounds.upstream import Queued
+from penstock.engine.grounds.upstream import Filled, Queued
 from penstock.engine.words.part import chunks_of
 from penstock.spec.interfaces import Subscriber
 
 
-class Input(Filled):
+class Input(Filled["Gather"]):
     """The subscriber of one input."""
 
-    __slots__ = ("_gather", "queued")
+    __slots__ = ("queued",)
 
     def __init__(self, gather: Gather) -> None:
         super().__init__(gather)
-        self._gather = gather
         self.queued = 0
 
     def on_next(self, element: Any, /) -> None:
         """Queue one element."""
         if element is None:
             element_or_raise(element, "on_next")
-        self._gather.arrived(self, element)
+        self.whole.arrived(self, element)
 
     def on_chunk(self, elements: list[Any], /) -> None:
         """Queue several elements."""
-        self._gather.arrived_together(self, elements)
+        self.whole.arrived_together(self, elements)
 
     def ended(self, error: Exception | None, /) -> None:
         """End the whole with a failure, or this input alone."""
         if error is None:
-            self._gather.finished(self)
+            self.whole.finished(self)
         else:
-            self._gather.fail(error)
+            self.whole.fail(error)
 
 
 class Gather(Queued):

@@ -7,7 +7,7 @@ cancelled when it comes, so no subscription is left open.
 from __future__ import annotations
 
 from threading import Lock
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from penstock.engine.grounds.cold_paths import too_late
 from penstock.engine.grounds.outlet import Outlet, Submit, element_or_raise
@@ -160,3 +160,32 @@ class Queued(Upstream):
         """Leave upstream, and end with an error after what waits in the outlet."""
         self.cancel()
         self.outlet.complete(error)
+
+
+class Whole(Protocol):
+    """The joint that several inputs are part of."""
+
+    height: int
+    window: int
+    asked: bool
+    """Whether the subscriber has asked for anything."""
+
+
+W = TypeVar("W", bound=Whole)
+
+
+class Filled(Upstream, Generic[W]):
+    """An input that asks for a window of elements at the subscriber's first request, then for half windows."""
+
+    __slots__ = ("done", "whole")
+
+    def __init__(self, whole: W) -> None:
+        super().__init__(whole.height, whole.window)
+        self.whole = whole
+        self.done = False
+        """Whether it has ended, and the joint knows."""
+
+    def subscribed(self) -> None:
+        """Fill the window if the subscriber has asked."""
+        if self.whole.asked:
+            self.begin()

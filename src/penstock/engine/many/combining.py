@@ -19,8 +19,8 @@ from enum import Enum
 from typing import Any, Literal
 
 from penstock.engine.grounds.cold_paths import too_late
-from penstock.engine.grounds.input_window import Filled
 from penstock.engine.grounds.outlet import Outlet, element_or_raise
+from penstock.engine.grounds.upstream import Filled
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.words.part import Part, height_of
@@ -44,14 +44,13 @@ class Nothing(Enum):
 NOTHING: Literal[Nothing.NOTHING] = Nothing.NOTHING
 
 
-class Lane(Filled):
+class Lane(Filled["Lanes"]):
     """The subscriber of one input; `put` queues an element."""
 
-    __slots__ = ("_lanes", "error", "place", "put", "queue")
+    __slots__ = ("error", "place", "put", "queue")
 
     def __init__(self, lanes: Lanes, place: int) -> None:
         super().__init__(lanes)
-        self._lanes = lanes
         self.place = place
         self.queue: deque[Any] = deque()
         self.put: Callable[[Any], None] = self.queue.append
@@ -75,7 +74,7 @@ class Lane(Filled):
         if element is None:
             element_or_raise(element, "on_next")
         self.put(element)
-        lanes = self._lanes
+        lanes = self.whole
         if lanes.side_by_side:
             for lane in lanes.lanes:
                 if not lane.queue:
@@ -86,21 +85,21 @@ class Lane(Filled):
         """Queue several elements."""
         for element in elements:
             self.put(element)
-        self._lanes.tell()
+        self.whole.tell()
 
     def ended(self, error: Exception | None, /) -> None:
         """Queue the end, a failure included."""
-        if self._lanes.over:
+        if self.whole.over:
             too_late(error)
         else:
             self.error = error
-            self._lanes.ended(self)
+            self.whole.ended(self)
 
     def take(self) -> Any:
         """Take the next element out of the queue; more is asked for when what is made of it was delivered."""
         self._taken_since += 1
         if self._taken_since == self.half:
-            self._lanes.due.append(self)
+            self.whole.due.append(self)
         return self.queue.popleft()
 
     def cancel(self) -> None:
