@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 
 from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.many.branch import Branch, untold
-from penstock.engine.many.renewed import RenewedTrunk
+from penstock.engine.many.substreams import Trunk
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, clock_given, seconds_of
 from penstock.engine.runs.chain import Chain
 from penstock.engine.weaving.blame import blamed
@@ -102,13 +102,25 @@ class _Group(Source[Any]):
         raise stays_here("group_by", "a group", "its elements come from a run that is under way; collect them")
 
 
-class _GroupByRun(RenewedTrunk):
+class _GroupByRun(Trunk):
+    """A trunk in which a group that was cancelled is followed by another of its key, its heir.
+
+    The heir takes over what the subscriber of the group had not asked for, in front of what has come since, and is sent
+    out when the group has been let go of. So that there can be one, the outer stream completes after the groups that
+    have a subscriber.
+    """
+
+    _renews = True
+
     def __init__(self, step: GroupBy[Any, Any], downstream: Subscriber[Any]) -> None:
         super().__init__("group_by", downstream, step.size, step.patience, step.clock)
         self._step = step
         self._key = step.key
         self.drops = getattr(step.make, "drops", untold)
         self._groups: dict[Hashable, Branch] = {}
+        self._sending = 0
+        """How many groups are on their way to the outer subscriber."""
+        self.outer.on_taken = self._sent
 
     def on_next(self, element: Any, /) -> None:
         if element is None:
@@ -185,3 +197,45 @@ class _GroupByRun(RenewedTrunk):
     def left(self, branch: Branch) -> None:
         if self._groups.get(branch.key) is branch:
             del self._groups[branch.key]
+
+    # Heirs.
+
+    def send(self, branch: Branch) -> None:
+        with self.lock:
+            self._sending += 1
+        super().send(branch)
+
+    def _sent(self, count: int) -> None:
+        with self.lock:
+            self._sending -= count
+        self._complete_outer()
+
+    def _follows(self) -> bool:
+        return bool(self._claimed or self._sending)
+
+    def _retire(self, branch: Branch) -> None:
+        if branch.left:
+            return
+        super()._retire(branch)
+        if not (self._failed or self._outer_done or self.outer.closed):
+            heir = branch.heir = self._enter(branch.key)
+            heir.done = self.done
+
+    def _heir_of(self, branch: Branch, rest: list[Any]) -> Branch | None:
+        if rest:
+            self._retire(branch)
+        heir, branch.heir = branch.heir, None
+        if heir is None or heir.left:
+            return None
+        heir.queue.extendleft(reversed(rest))
+        heir.held += len(rest)
+        branch.held -= len(rest)
+        self._unclaimed += len(rest)
+        if not heir.queue:
+            heir.left = True
+            self._leave(heir)
+            self._orphans.pop(heir, None)
+            return None
+        if heir.done:
+            self._open.pop(heir, None)
+        return heir

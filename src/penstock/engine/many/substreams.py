@@ -12,8 +12,8 @@ The stall. A trunk in which nothing can move, since all elements wait for subscr
 until then a subscriber may be on its way from another thread or task.
 
 The end. When upstream has ended, every branch ends after what it holds. A cancelled branch takes no more elements,
-or has an heir (`renewed.py`). Branches that had no subscriber when the outer one cancelled are gone; when no branch is
-left then that could take an element, upstream is cancelled.
+or has an heir, where the joint gives it one. Branches that had no subscriber when the outer one cancelled are gone;
+when no branch is left then that could take an element, upstream is cancelled.
 """
 
 from __future__ import annotations
