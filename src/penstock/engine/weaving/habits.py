@@ -3,49 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from penstock.engine.weaving.weave_push import lets_nothing_pass
 from penstock.stage import Stage
 
 
-@dataclass(frozen=True, slots=True)
 class Habits:
-    """What at least one stage of a segment does."""
+    """What at least one of the stages does that ask upstream for so many elements when one is wanted."""
 
-    expands: bool
-    """Whether one element may become several, so that the loop may rest inside an inner loop."""
-    headed: bool
-    """Whether a stage adds elements before those of upstream."""
-    tailed: bool
-    """Whether a stage adds elements after those of upstream."""
-    ends: bool
-    """Whether a stage may have enough before upstream has ended."""
-    folds: bool
-    """Whether a stage makes nothing of an element before the end."""
-    calls: bool
-    """Whether a user's function is called when a run begins."""
-    capped: bool
-    """Whether a stage will only ever take so many elements."""
-    uncounted: bool
-    """Whether such a stage does not say how many it has taken."""
-    gathers: bool
-    """Whether several elements of upstream may be needed for one."""
+    __slots__ = ("calls", "capped", "ends", "expands", "folds", "gathers", "headed", "tailed", "uncounted")
 
-
-def habits_of(stages: Sequence[Stage[Any, Any]], wanted_for_one: int) -> Habits:
-    """Say what stages do that ask upstream for so many elements when one is wanted."""
-    bodies = [stage.body for stage in stages]
-    capped = [stage.body for stage in stages if stage.cap is not None]
-    return Habits(
-        expands=any(body.each is not None for body in bodies),
-        headed=any(body.head is not None for body in bodies),
-        tailed=any(body.tail is not None for body in bodies),
-        ends=any(body.ends is not None for body in bodies),
-        folds=any(map(lets_nothing_pass, bodies)),
-        calls=any(body.calls_first for body in bodies),
-        capped=bool(capped),
-        uncounted=any(body.room is None for body in capped),
-        gathers=wanted_for_one > 1,
-    )
+    def __init__(self, stages: Sequence[Stage[Any, Any]], wanted_for_one: int) -> None:
+        bodies = [stage.body for stage in stages]
+        capped = [stage.body for stage in stages if stage.cap is not None]
+        self.expands = any(body.each is not None for body in bodies)
+        """Whether one element may become several, so that the loop may rest inside an inner loop."""
+        self.headed = any(body.head is not None for body in bodies)
+        """Whether a stage adds elements before those of upstream."""
+        self.tailed = any(body.tail is not None for body in bodies)
+        """Whether a stage adds elements after those of upstream."""
+        self.ends = any(body.ends is not None for body in bodies)
+        """Whether a stage may have enough before upstream has ended."""
+        self.folds = any(map(lets_nothing_pass, bodies))
+        """Whether a stage makes nothing of an element before the end."""
+        self.calls = any(body.calls_first for body in bodies)
+        """Whether a user's function is called when a run begins."""
+        self.capped = bool(capped)
+        """Whether a stage will only ever take so many elements."""
+        self.uncounted = any(body.room is None for body in capped)
+        """Whether such a stage does not say how many it has taken."""
+        self.gathers = wanted_for_one > 1
+        """Whether several elements of upstream may be needed for one."""

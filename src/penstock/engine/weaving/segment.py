@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 from penstock.engine.weaving import weave
 from penstock.engine.weaving.blame import Where, blame
-from penstock.engine.weaving.habits import Habits, habits_of
+from penstock.engine.weaving.habits import Habits
 from penstock.engine.weaving.weave_push import FoldWeaver, PushWeaver
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.dropped import attempt, drop
@@ -133,7 +133,7 @@ class Segment:
         """Return what its stages do to demand; a segment that is iterated over is not asked."""
         found = self._habits
         if found is None:
-            found = self._habits = habits_of(self.stages, self.demand(1))
+            found = self._habits = Habits(self.stages, self.demand(1))
         return found
 
     def demand(self, n: int, stands: Mapping[int, int] = _AT_FIRST) -> int:
