@@ -9,14 +9,15 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from penstock.engine.grounds.beside import Beside
 from penstock.engine.grounds.bystander import Bystander
-from penstock.engine.grounds.foreign import ForeignRelay, cancel
+from penstock.engine.grounds.cold_paths import too_late
+from penstock.engine.grounds.foreign import ForeignRelay
 from penstock.engine.grounds.outlet import element_or_raise
-from penstock.engine.grounds.relay import Leg
 from penstock.engine.places.bell import Bell
 from penstock.engine.places.event_loops import running
 from penstock.engine.runs.wiring import refuse
 from penstock.engine.words.arguments import stays_here
 from penstock.engine.words.dropped import drop
+from penstock.engine.words.single_use import SingleUse
 from penstock.errors import EmptyError, PenstockError
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Source
@@ -36,21 +37,45 @@ class _InletSource(Source[Any]):
         self.enter(downstream)
 
 
+class _LateRelay(ForeignRelay):
+    """A relay whose subscriber comes later: until then an end waits for it, as it does for a delivery."""
+
+    def __init__(self) -> None:
+        super().__init__(None)  # type: ignore[arg-type]
+        self._delivering = 1
+        self.served = False
+        """Whether the subscriber has come."""
+
+    def serve(self, downstream: Subscriber[Any]) -> None:
+        """Take the subscriber, and tell it what has come."""
+        with self._lock:
+            self.downstream, self.served = downstream, True
+        self.start()
+        self._delivered()
+
+    def left(self) -> None:
+        """Cancel the upstream if the run that the subscriber was to be part of is over before."""
+        if self.served:
+            return
+        with self._lock:
+            untold, self._error = self._error, None
+        too_late(untold)
+        self.cancel()
+
+
 class Inlet(Generic[A, B]):
     """A Processor over a chain: a subscriber in front of it and a publisher behind it, one of each.
 
     What upstream signals before the chain is subscribed is kept, and told when it is.
     """
 
-    __slots__ = ("_early", "_leg", "_lock", "_subscribed", "_upstream", "_wire")
+    __slots__ = ("_leg", "_relay", "_subscribed", "_wire")
 
     def __init__(self, wire: Callable[[Source[Any], Subscriber[Any]], None]) -> None:
         self._wire = wire
-        self._lock = Lock()
-        self._subscribed = False
-        self._upstream: Subscription | None = None
-        self._leg: Leg | None = None
-        self._early: list[Callable[[Leg], None]] = []
+        self._subscribed = SingleUse()
+        self._relay = _LateRelay()
+        self._leg = self._relay.entrance
 
     def __reduce__(self) -> NoReturn:
         raise stays_here("processor", "a processor", "it serves one stream; use the flow that it was made of")
@@ -59,80 +84,35 @@ class Inlet(Generic[A, B]):
         """Take the one subscriber; others are told so by `on_error`."""
         if subscriber is None:
             raise TypeError("rule 1.9: subscribe(None): a subscriber is needed")
-        with self._lock:
-            taken, self._subscribed = self._subscribed, True
-        if taken:
+        if self._subscribed.first():
+            self._wire(_InletSource(self._relay.serve), _Exit(subscriber, self._relay.left))
+        else:
             served = "rule 1.11: this processor serves one subscriber; put share() behind it for more"
             refuse(subscriber, PenstockError(served))
-            return
-        self._wire(_InletSource(self._enter), _Exit(subscriber, self._left))
-
-    def _left(self) -> None:
-        """Let go of what comes where the run ended before the chain had subscribed."""
-        if self._leg is None:
-            relay = ForeignRelay(self)
-            leg = relay.entrance
-            relay.cancel()
-            self._begin(leg)
-
-    def _enter(self, front: Subscriber[Any]) -> None:
-        relay = ForeignRelay(front)
-        leg = relay.entrance
-        relay.start()
-        self._begin(leg)
-
-    def _begin(self, leg: Leg) -> None:
-        """Pass on what was kept, and all that comes from now on."""
-        with self._lock:
-            if self._leg is not None:
-                return
-            self._leg = leg
-            upstream, early, self._early = self._upstream, self._early, []
-        if upstream is not None and not (early and leg.relay.over):  # else it has ended, and is not cancelled
-            leg.on_subscribe(upstream)
-        for signal in early:
-            signal(leg)
-
-    def _tell(self, signal: Callable[[Leg], None]) -> None:
-        """Pass a signal into the chain, or keep it until there is one."""
-        with self._lock:
-            leg = self._leg
-            if leg is None:
-                self._early.append(signal)
-                return
-        signal(leg)
 
     def on_subscribe(self, subscription: Subscription, /) -> None:
         """Take the one upstream."""
-        if self._leg is None:
+        if not self._relay.served:
             element_or_raise(subscription, "on_subscribe")
-        with self._lock:
-            leg, kept = self._leg, self._upstream
-            if kept is None:
-                self._upstream = subscription
-        if leg is not None or kept is subscription:
-            self._tell(lambda leg: leg.on_subscribe(subscription))
-        elif kept is not None:
-            cancel(subscription)  # rule 2.5
+        self._leg.on_subscribe(subscription)
 
     def on_next(self, element: A, /) -> None:
         """Pass an element into the chain."""
-        leg = self._leg
-        if leg is not None:
-            leg.on_next(element)
+        if self._relay.served:
+            self._leg.on_next(element)
         else:
             element_or_raise(element, "on_next")
             drop("rule 1.1: the publisher sent an element that was not requested", None, element)
 
     def on_error(self, error: Exception, /) -> None:
         """Pass a failure into the chain."""
-        if self._leg is None:
+        if not self._relay.served:
             element_or_raise(error, "on_error")
-        self._tell(lambda leg: leg.on_error(error))
+        self._leg.on_error(error)
 
     def on_complete(self) -> None:
         """Pass the end into the chain."""
-        self._tell(Leg.on_complete)
+        self._leg.on_complete()
 
 
 class _Exit(Bystander):
