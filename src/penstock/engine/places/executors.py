@@ -109,27 +109,17 @@ class Thread:
         return _ThreadWorker(self.name)
 
 
-class _PoolThreads:
-    """Up to `size` threads that run tasks and end when nothing is left to do."""
+class _Row:
+    """Tasks in the order of their submission, and how many threads work them off."""
 
-    __slots__ = ("_lock", "_name", "_running", "_size", "_waiting")
+    __slots__ = ("_lock", "_running", "_start", "_waiting")
 
-    def __init__(self, size: int, name: str) -> None:
-        self._size = size
-        self._name = name
+    def __init__(self, start: Callable[[Task], object]) -> None:
+        self._start = start
+        """What has a thread do some work."""
         self._lock = threading.Lock()
         self._running = 0
         self._waiting: deque[Task] = deque()
-
-    def submit(self, task: Task) -> None:
-        with self._lock:
-            if self._running < self._size:
-                self._start(self._work)  # first, since it may raise; it waits for the lock
-                self._running += 1
-            self._waiting.append(task)
-
-    def _start(self, work: Task) -> None:
-        started(work, self._name)
 
     def _work(self) -> None:
         work_off(partial(_ran_next, self._next), self._start)
@@ -142,45 +132,49 @@ class _PoolThreads:
             return None
 
 
-class SerialWorker:
+class _PoolThreads(_Row):
+    """Up to `size` threads that run tasks and end when nothing is left to do."""
+
+    __slots__ = ("_size",)
+
+    def __init__(self, size: int, name: str) -> None:
+        super().__init__(partial(started, name=name))
+        self._size = size
+
+    def submit(self, task: Task) -> None:
+        with self._lock:
+            if self._running < self._size:
+                self._start(self._work)  # first, since it may raise; it waits for the lock
+                self._running += 1
+            self._waiting.append(task)
+
+
+class SerialWorker(_Row):
     """A worker that runs tasks in order, one at a time, on threads that it shares with others."""
 
-    __slots__ = ("_busy", "_closed", "_lock", "_spawn", "_tasks")
+    __slots__ = ("_closed",)
 
     def __init__(self, spawn: Callable[[Task], object]) -> None:
-        self._spawn = spawn
-        self._lock = threading.Lock()
-        self._tasks: deque[Task] = deque()
-        self._busy = False
+        super().__init__(spawn)
         self._closed = False
 
     def submit(self, task: Task, /) -> None:
         with self._lock:
             if self._closed:
                 return
-            self._tasks.append(task)
-            if self._busy:
+            self._waiting.append(task)
+            if self._running:
                 return
-            self._busy = True
+            self._running = 1
         spawned = False
         try:
-            self._spawn(self._work)  # with no lock held: an executor of a user's may work inside of its submit
+            self._start(self._work)  # with no lock held: an executor of a user's may work inside of its submit
             spawned = True
         finally:
             if not spawned:
                 with self._lock:
-                    self._busy = False
-                    self._tasks.clear()  # the run hears of it, and ends
-
-    def _work(self) -> None:
-        work_off(partial(_ran_next, self._next), self._spawn)
-
-    def _next(self) -> Task | None:
-        with self._lock:
-            if self._tasks:
-                return self._tasks.popleft()
-            self._busy = False
-            return None
+                    self._running = 0
+                    self._waiting.clear()  # the run hears of it, and ends
 
     def close(self) -> None:
         with self._lock:

@@ -239,8 +239,3 @@ class ObservedPushWeaver(_CountingWeaver, PushWeaver):
 
 class ObservedFoldWeaver(ObservedPushWeaver, FoldWeaver):
     """The writer of such functions, with a loop over several elements that are counted already."""
-
-    def functions(self) -> None:
-        """Write the functions of one element, and that of several."""
-        super().functions()
-        self.inside("fold", "chunk", [], self.fold)

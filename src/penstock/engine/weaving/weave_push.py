@@ -116,6 +116,9 @@ class PushWeaver(Weaver):
         """Write the functions of one element."""
         self.inside("push", "v", [], self.push)
 
+    def fold_function(self) -> None:
+        """Write the function of several elements, where nothing comes of them before the end."""
+
     def tails(self) -> None:
         """Write what follows when nothing more is read."""
         self.line("")  # the place, once its loops are known
@@ -134,6 +137,7 @@ class PushWeaver(Weaver):
         self.blames(self.variables)
         self.begin()
         self.functions()
+        self.fold_function()
         self.inside("tails", "gate", [], self.tails)
         self.line(f"return {self.returned}, tails, {self.stands()}")
 
@@ -155,9 +159,7 @@ class FoldWeaver(PushWeaver):
                     break
         self.pushing = False
 
-    def functions(self) -> None:
-        """Write the functions of one element and of several."""
-        super().functions()
+    def fold_function(self) -> None:
         self.inside("fold", "chunk", [], self.fold)
 
 
