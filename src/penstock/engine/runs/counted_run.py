@@ -72,7 +72,7 @@ class CountedRun(PushRun):
                 return
             self._beginning = True
         try:
-            with interrupts_told(self._interrupted):
+            with interrupts_told(self._fail):
                 super()._begin()
         except Exception as error:  # noqa: BLE001  rule 1.4
             self._refuse(error)

@@ -117,7 +117,7 @@ class PushRun(Part):
             return
         finally:
             if not returned:
-                self._interrupted(interruption()) if pushing else self._abandon()
+                self._fail(interruption()) if pushing else self._abandon()
         self._busy = False
         if self._refusal is not None:
             self._signal_refusal()
@@ -156,7 +156,7 @@ class PushRun(Part):
             self._failed(error, pushing=pushing)
         finally:
             if not returned:
-                self._interrupted(interruption()) if pushing else self._abandon()
+                self._fail(interruption()) if pushing else self._abandon()
         self._rest()
         if self._counts:
             self._arrived += len(elements)
@@ -249,9 +249,10 @@ class PushRun(Part):
         return subscriber
 
     def _fail(self, error: Exception) -> None:
-        """End with the failure of a stage."""
+        """End with the failure of a stage, or what is told of a KeyboardInterrupt or its like, which passes."""
         if not self._ends():
-            drop("the source failed after the cancel", error)
+            if not isinstance(error, InterruptionError):
+                drop("the source failed after the cancel", error)
             self._rest()
             return
         upstream = self._upstream
@@ -265,13 +266,6 @@ class PushRun(Part):
         subscriber = self._subscriber
         self.cancel()
         left_alone(subscriber)
-
-    def _interrupted(self, error: InterruptionError) -> None:
-        """Tell who is below of a KeyboardInterrupt or its like, which passes."""
-        subscriber = self._subscriber
-        self.cancel()
-        if subscriber is not None:
-            signal_end(subscriber, error)
 
     def _refuse(self, error: Exception) -> None:
         """End with an error that comes from elsewhere (rule 3.9), after a delivery that is under way."""
