@@ -9,12 +9,12 @@ from penstock.engine.places.executors import Executor, inline, loop, pool, threa
 from penstock.engine.places.loop_clock import LoopClock
 from penstock.engine.watching.observe import Listener, Observation, Reading, RunState, observe
 from penstock.engine.watching.recorder import Recorder
-from penstock.engine.watching.registry import REGISTRY, Counted, Registry
 from penstock.engine.weaving.assembly import assembly_trace
 from penstock.engine.words.dropped import Dropped, set_on_dropped
 from penstock.engine.words.signals import Completed, Failed, Next, Signal
 from penstock.errors import EmptyError, OverflowedError, PenstockError, ProtocolError, RunCancelledError
 from penstock.flow import Flow, Pipeline, Sink, branch, flow, processor, subscriber
+from penstock.operators.metrics import REGISTRY, Counted, Registry
 from penstock.operators.resumable import Opened
 from penstock.run import Plan, Progress, Run
 from penstock.run.carrying.lifting import NotCarriedError

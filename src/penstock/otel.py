@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from threading import Lock
 
 from penstock.engine.watching.observe import Observation, Reading, RunState
-from penstock.engine.watching.registry import REGISTRY, Counted, Registry
 from penstock.engine.words.demand import UNBOUNDED
+from penstock.operators.metrics import REGISTRY, Counted, Registry
 
 try:
     from opentelemetry import metrics, trace

@@ -35,7 +35,6 @@ from penstock.engine.runs.chain import Chain, Composed
 from penstock.engine.runs.one_result import refuse_several
 from penstock.engine.runs.wiring import connect, pull
 from penstock.engine.watching.observe import Listener, Observer, observed
-from penstock.engine.watching.registry import REGISTRY, Registry
 from penstock.engine.weaving.assembly import places_with, tracing
 from penstock.engine.weaving.handled_errors import When
 from penstock.engine.weaving.segment import close
@@ -116,7 +115,7 @@ from penstock.operators.materialize import Materialize
 from penstock.operators.max import Max
 from penstock.operators.merge import Merge
 from penstock.operators.merge_sorted import MergeSorted
-from penstock.operators.metrics import Metrics
+from penstock.operators.metrics import REGISTRY, Metrics, Registry
 from penstock.operators.min import Min
 from penstock.operators.never import Never
 from penstock.operators.observed import Observed
