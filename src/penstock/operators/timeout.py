@@ -75,9 +75,9 @@ class _TimeoutRun(Relay[Any]):
             self._alarm.set(self._seconds)
 
     def arrived(self, element: Any) -> None:
-        if not self._demand:
+        if not self.demand:
             self._alarm.call_off()
-        if self._demand:  # from the beginning, or since another thread has asked meanwhile
+        if self.demand:  # from the beginning, or since another thread has asked meanwhile
             self._alarm.set(self._seconds)
         super().arrived(element)
 

@@ -146,7 +146,7 @@ class _PourRun(Relay[Any]):
         if cancel and upstream is not None:
             upstream.cancel()
             with self._lock:
-                self._demand = add(self._demand, 1)  # for the element that was not taken comes the count
+                self.demand = add(self.demand, 1)  # for the element that was not taken comes the count
         self.attach(lambda leg: connect(Chain(Items((self._count,))), leg))
 
     def released(self) -> None:

@@ -122,7 +122,8 @@ class Relay(Part, Generic[T]):
         self._released = False
         self._error: Exception | None = None
         self._ended_by = 0
-        self._demand = 0
+        self.demand = 0
+        """What was requested and not yet delivered."""
         self._upstream: Subscription | None = None
         self._next: Attach | None = None
         self._later: Attach | None = None
@@ -133,11 +134,6 @@ class Relay(Part, Generic[T]):
         """Return the subscriber that stands in front of a relay that was just made."""
         assert self.leg is not None
         return self.leg
-
-    @property
-    def demand(self) -> int:
-        """Return what was requested and not yet delivered."""
-        return self._demand
 
     def arrived(self, element: T) -> None:
         """Deliver an element; joints override this to look at it."""
@@ -181,7 +177,7 @@ class Relay(Part, Generic[T]):
         finally:
             with self._lock:
                 self._opening = False
-                upstream, demand = self._upstream, self._demand
+                upstream, demand = self._upstream, self.demand
             self._delivered()
         if upstream is not None and demand:
             upstream.request(demand)
@@ -195,8 +191,8 @@ class Relay(Part, Generic[T]):
         with self._lock:
             if self.over:
                 return  # rule 3.6
-            first = not self._demand
-            self._demand = add(self._demand, n)
+            first = not self.demand
+            self.demand = add(self.demand, n)
             upstream = None if self._opening else self._upstream
             waiting = self._later
             if waiting is not None:
@@ -238,7 +234,7 @@ class Relay(Part, Generic[T]):
             self.start()
             with self._lock:
                 live = not self.over and leg is self.leg
-                demand = 0 if self._opening else self._demand
+                demand = 0 if self._opening else self.demand
                 if live:
                     self._upstream = subscription
         finally:
@@ -252,10 +248,10 @@ class Relay(Part, Generic[T]):
         with self._lock:
             if self.over or leg is not self.leg:
                 return  # rule 2.8
-            excess = self._demand < count or self._upstream is None  # which it has not been asked for either
+            excess = self.demand < count or self._upstream is None  # which it has not been asked for either
             if not excess:
-                if self._demand < UNBOUNDED:
-                    self._demand -= count
+                if self.demand < UNBOUNDED:
+                    self.demand -= count
                 self._delivering += 1
         if excess:
             self.end(ProtocolError("1.1", "the publisher sent an element that was not requested"), cancel=True)
@@ -278,9 +274,9 @@ class Relay(Part, Generic[T]):
     def left_out(self) -> None:
         """Ask for another element in place of one that is not delivered; only while it arrives."""
         with self._lock:
-            if self._demand == UNBOUNDED:
+            if self.demand == UNBOUNDED:
                 return
-            self._demand += 1
+            self.demand += 1
             upstream = self._upstream
         if upstream is not None:
             upstream.request(1)
@@ -352,7 +348,7 @@ class Relay(Part, Generic[T]):
                 return
             self._upstream = None
             self.leg = None
-            if when_asked and not self._demand:
+            if when_asked and not self.demand:
                 self._later = connect
                 return
             self._next = connect

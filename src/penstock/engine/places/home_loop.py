@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from penstock.engine.places.event_loops import AnyLoop
@@ -20,6 +20,8 @@ class HomeLoop:
     """
 
     __slots__ = ("_lock", "forgone", "loop", "tasks", "used")
+    ours: ClassVar[bool] = False
+    """Whether it is a loop of penstock, and not of the program."""
 
     def __init__(self, loop: AnyLoop, tasks: Tasks) -> None:
         self.loop = loop
@@ -28,11 +30,6 @@ class HomeLoop:
         self._lock = threading.Lock()
         self.used = False
         self.forgone = False
-
-    @property
-    def ours(self) -> bool:
-        """Tell whether it is a loop of penstock, and not of the program."""
-        return False
 
     def lease(self) -> AnyLoop | None:
         """Lease the loop, unless the caller is on its thread and waits there."""
@@ -58,17 +55,13 @@ class OwnHome(HomeLoop):
     """
 
     __slots__ = ("_decided", "_leave", "_share")
+    ours: ClassVar[bool] = True
 
     def __init__(self, loop: AnyLoop, share: Callable[[], AnyLoop], leave: Callable[[], None]) -> None:
         super().__init__(loop, {})  # a loop of ours comes to its end with its tasks, so none is noted
         self._share = share
         self._leave = leave
         self._decided = threading.Event()
-
-    @property
-    def ours(self) -> bool:
-        """Tell that it is a loop of penstock."""
-        return True
 
     def lease(self) -> AnyLoop | None:
         """Lease the loop when it turns; not if its thread waits."""

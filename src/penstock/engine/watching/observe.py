@@ -97,8 +97,8 @@ class Observation:
     """A run that a listener sees; it can be read at any time and from any thread, also when it is over."""
 
     __slots__ = (
-        "_began", "_chain", "_due", "_dues", "_ended", "_error", "_lock", "_observers", "_parts", "clock", "cost",
-        "part", "shares", "state",
+        "_began", "_chain", "_due", "_dues", "_ended", "_lock", "_observers", "_parts", "clock", "cost",
+        "error", "part", "shares", "state",
     )  # fmt: skip
 
     def __init__(self, chain: Chain, observers: tuple[Observer, ...]) -> None:
@@ -113,7 +113,8 @@ class Observation:
         self._dues = [0.0] * len(observers)
         self._due = 0.0
         self._ended: float | None = None
-        self._error: BaseException | None = None
+        self.error: BaseException | None = None
+        """The error that ended it, while the listener is told of it."""
         self._parts: list[tuple[tuple[int, ...], Chain, Meter]] = []
         self.shares: list[SharedStream] = []
         """Where it takes part in a stream that another observation sees."""
@@ -139,11 +140,6 @@ class Observation:
         if self._began is None:
             return 0.0
         return (self.clock() if self._ended is None else self._ended) - self._began
-
-    @property
-    def error(self) -> BaseException | None:
-        """Return the error that ended it, while the listener is told of it."""
-        return self._error
 
     def readings(self) -> tuple[Reading, ...]:
         """Return what is known of every step, from the sources down."""
@@ -208,7 +204,7 @@ class Observation:
     def begins(self, error: BaseException, /) -> bool:
         """Tell whether an error was not seen before."""
         with self._lock:
-            new, self._error = error is not self._error, error
+            new, self.error = error is not self.error, error
         return new
 
     def end(self, error: BaseException | None, /, *, whole: bool) -> None:
@@ -225,11 +221,11 @@ class Observation:
             if self.state is not RunState.RUNNING:
                 return
             self._ended = self.clock()
-            self._error = error
+            self.error = error
             done = RunState.COMPLETED if whole else RunState.CANCELLED
             self.state = RunState.FAILED if error is not None else done
         self._tell("ended", self._observers)
-        self._error = None  # rule 3.13: the frames of its traceback know the subscriber
+        self.error = None  # rule 3.13: the frames of its traceback know the subscriber
 
     def _has_given_its_result(self) -> bool:
         return self._parts[-1][2].read()[-1].delivered > 0 and one_result(self._chain)
