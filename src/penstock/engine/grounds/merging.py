@@ -95,12 +95,8 @@ class Gather(Queued):
 
     def arrived(self, source: Input, element: Any) -> None:
         """Deliver an element at once, or queue it together with the input it came from."""
-        if source.over:
-            return
-        outlet = self.outlet
-        if outlet.hand_on(self._pass_on, element, source.taken):
-            return
-        self._queue(source, [element])
+        if not source.over and not self.outlet.hand_on(self._pass_on, element, source.taken):
+            self._queue(source, [element])
 
     def arrived_together(self, source: Input, elements: list[Any]) -> None:
         """Deliver several elements at once, or queue them together with the input they came from."""

@@ -47,11 +47,12 @@ Read = Callable[[list[Counts]], None]
 class Meter:
     """The sums over the parts of a chain's runs; those that are over are kept as numbers only."""
 
-    __slots__ = ("_counts", "_lock", "_parts", "chain", "names", "run")
+    __slots__ = ("_counts", "_lock", "_parts", "chain", "names", "place", "run")
 
-    def __init__(self, run: Observation, chain: Chain) -> None:
+    def __init__(self, run: Observation, chain: Chain, place: tuple[int, ...]) -> None:
         self.run = run
         self.chain = chain
+        self.place = place
         self.names = chain.names()
         self._lock = Lock()
         self._counts = [Counts() for _ in range(1 + len(chain.steps))]

@@ -115,7 +115,7 @@ class Observation:
         self._ended: float | None = None
         self.error: BaseException | None = None
         """The error that ended it, while the listener is told of it."""
-        self._parts: list[tuple[tuple[int, ...], Chain, Meter]] = []
+        self._parts: list[Meter] = []
         self.shares: list[SharedStream] = []
         """Where it takes part in a stream that another observation sees."""
         self.part: object = None
@@ -127,7 +127,7 @@ class Observation:
     @property
     def chain(self) -> str:
         """Return the stream as text."""
-        return " | ".join(self._parts[-1][2].names)
+        return " | ".join(self._parts[-1].names)
 
     @property
     def source(self) -> Source[Any]:
@@ -143,7 +143,7 @@ class Observation:
 
     def readings(self) -> tuple[Reading, ...]:
         """Return what is known of every step, from the sources down."""
-        return tuple(reading for place, _, meter in self._parts for reading in _readings(place, meter))
+        return tuple(reading for meter in self._parts for reading in _readings(meter))
 
     # What the parts of the run say.
 
@@ -151,16 +151,14 @@ class Observation:
         """Return a copy of the chain that is seen; those inside of it have a place."""
         known = chain.watch
         if isinstance(known, ChainWatch) and place:
-            other = known.meter.run
-            there = next(at for at, _, meter in other._parts if meter is known.meter)
-            self.shares.append(SharedStream(place[:-1], other, (*there, len(chain.steps))))
+            self.shares.append(SharedStream(place[:-1], known.meter.run, (*known.meter.place, len(chain.steps))))
             return chain
         source = chain.source
         if len(place) < 2 * MOST_NESTED:
             numbers = itertools.count()
             source = with_other_chains(source, lambda each: self.watched(each, (*place, 0, next(numbers))))
-        meter = Meter(self, chain)
-        self._parts.append((place, chain, meter))
+        meter = Meter(self, chain, place)
+        self._parts.append(meter)
         return Chain(source, chain.steps, chain.places, ChainWatch(meter, top=not place))
 
     def leave(self, meter: Meter, other: Observation) -> None:
@@ -170,9 +168,9 @@ class Observation:
             meter: What would have counted the stream.
             other: The observation that sees it.
         """
-        for place in [at for at, _, known in self._parts if known is meter]:
-            self._parts = [part for part in self._parts if part[2] is not meter]
-            self.shares.append(SharedStream(place[:-1], other, (len(meter.chain.steps),)))
+        if meter in self._parts:
+            self._parts = [part for part in self._parts if part is not meter]
+            self.shares.append(SharedStream(meter.place[:-1], other, (len(meter.chain.steps),)))
 
     def begin(self) -> None:
         """Say that it runs, once."""
@@ -228,7 +226,7 @@ class Observation:
         self.error = None  # rule 3.13: the frames of its traceback know the subscriber
 
     def _has_given_its_result(self) -> bool:
-        return self._parts[-1][2].read()[-1].delivered > 0 and one_result(self._chain)
+        return self._parts[-1].read()[-1].delivered > 0 and one_result(self._chain)
 
     def _tell(self, what: str, observers: Sequence[Observer]) -> None:
         for each in observers:  # what is observed must not suffer from it
@@ -241,7 +239,7 @@ def _cost_of(clock: Callable[[], float]) -> float:
     return min(-clock() + clock() for _ in range(20))
 
 
-def _readings(place: tuple[int, ...], meter: Meter) -> Iterator[Reading]:
+def _readings(meter: Meter) -> Iterator[Reading]:
     before = 0.0
     steps: tuple[Step | None, ...] = (None, *meter.chain.steps)
     for number, (name, step, count) in enumerate(zip(meter.names, steps, meter.read(), strict=True)):
@@ -251,7 +249,7 @@ def _readings(place: tuple[int, ...], meter: Meter) -> Iterator[Reading]:
         count.requested = max(count.requested, count.delivered)
         seen = vars(count)
         del seen["inside"]
-        yield Reading(name, (*place, number), **seen)
+        yield Reading(name, (*meter.place, number), **seen)
 
 
 @dataclass(frozen=True, slots=True)
