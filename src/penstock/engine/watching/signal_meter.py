@@ -124,37 +124,31 @@ class Gauge(Bystander):
             pass_chunk(elements[1:])
 
         def timed(deliver: Callable[[Any], None], what: Any, count: int) -> None:
-            nonlocal at, base, left, waiting, since, turned, inside, passed, waited, waits
-            began = clock()
-            if waiting and since is not None:
-                waited += began - since
-                waits += count
-            waiting = not waiting
-            base, left, since = base - left + 1, 1, None
+            nonlocal at, base, left, turned
+            began, second = clock(), waiting
+            arrives(began, second, not second, count)
+            base, left = base - left + 1, 1
             deliver(what)
             now = clock()
-            inside += now - began
-            passed += count
-            so_far = base - left
-            if waiting:
-                since = now if so_far < asked and since is None else since
-            else:
+            went(began, now, not second, count)
+            if second:
+                so_far = base - left
                 pace = pace_after(now - turned, so_far - at)
                 base, left = base + pace, left + pace
                 at, turned = so_far, now
             tick(now)
 
-        def arrives(now: float, after_another: bool) -> None:
+        def arrives(now: float, after_another: bool, another_follows: bool = False, count: int = 1) -> None:
             nonlocal since, waiting, waited, waits
             if after_another and since is not None:
                 waited += now - since
-                waits += 1
-            waiting, since = False, None
+                waits += count
+            waiting, since = another_follows, None
 
-        def went(began: float, now: float, another_follows: bool) -> None:
+        def went(began: float, now: float, another_follows: bool, count: int = 1) -> None:
             nonlocal since, waiting, inside, passed
             inside += now - began
-            passed += 1
+            passed += count
             waiting = another_follows
             if waiting and since is None and came() < asked:
                 since = now
