@@ -283,7 +283,7 @@ class PushMeter(LoopMeter):
         self._started = 0.0
         self.push_many: Callable[[Any], Any] = nobody
         if before is not None:
-            before.counted_by(self.came)
+            before.counted = self.came
 
     def came(self) -> int:
         """Return how many elements came."""

@@ -18,7 +18,7 @@ from penstock.engine.grounds.cold_paths import nobody
 from penstock.engine.watching.chain_meter import Counts, Meter, pace_after
 from penstock.engine.words.demand import UNBOUNDED, add
 from penstock.engine.words.part import Part
-from penstock.spec.interfaces import Subscriber, Subscription
+from penstock.spec.interfaces import Subscriber
 from penstock.stage import Stage
 
 
@@ -27,12 +27,12 @@ class Gauge(Bystander):
 
     For a source that signals both are 0; for one that is iterated together with stages behind it, `start` is -1. It
     looks at what it `passes` on, elements or `chunks` of them. A function that elements are pushed through counts them
-    anyway, so it can look in the gauge's place (`counted_by`): then nothing stands in between.
+    anyway, so it can look in the gauge's place (`counted`): then nothing stands in between.
     """
 
     __slots__ = (
-        "_counts", "_follows", "_forget", "_last", "_meter", "_seen", "_start", "_stop",
-        "arrives", "chunking", "counted_by", "delegates", "in_chunks", "on_end", "request", "went",
+        "_counts", "_forget", "_last", "_meter", "_seen", "_start", "_stop",
+        "arrives", "chunking", "counted", "delegates", "in_chunks", "on_end", "request", "went",
     )  # fmt: skip
 
     def __init__(
@@ -57,6 +57,8 @@ class Gauge(Bystander):
         """What to call when it is over."""
         self.delegates = False
         """Whether what follows looks in its place."""
+        self.counted: Callable[[], int] | None = None
+        """What tells how many elements came, where what follows counts them."""
         self.chunking = False
         """Whether the element that is being passed on is one of several, whose time is taken here."""
         self._see(passes=passes, chunks=chunks)
@@ -67,11 +69,9 @@ class Gauge(Bystander):
     def _see(self, *, passes: bool, chunks: bool) -> None:
         """Put closures in the place of what is called for every element and every request."""
         clock, tick = self._meter.run.clock, self._meter.run.tick
-        pass_on, pass_chunk, gone = self.on_next, self.on_chunk, self.gone
-        pass_request: Callable[[int], None] = nobody
+        pass_on, pass_chunk, pass_request, gone = self.on_next, self.on_chunk, super().request, self.gone
         asked = at = alone = passed = waits = 0
         inside = waited = 0.0
-        counted: Callable[[], int] | None = None
         base = left = 1  # elements until the next whose time is taken, and what `left` was when it was set
         turned = clock()
         waiting = passes or chunks  # the first element is waited for as well
@@ -84,10 +84,6 @@ class Gauge(Bystander):
             if waiting and since is None:
                 since = clock()
             pass_request(n)
-
-        def follows(subscription: Subscription) -> None:
-            nonlocal pass_request
-            pass_request = subscription.request
 
         def on_next(element: Any, /) -> None:
             nonlocal left
@@ -153,12 +149,8 @@ class Gauge(Bystander):
             if waiting and since is None and came() < asked:
                 since = now
 
-        def counted_by(count: Callable[[], int]) -> None:
-            nonlocal counted
-            counted = count
-
         def came() -> int:
-            return base - left if counted is None else counted()
+            return base - left if self.counted is None else self.counted()
 
         def in_chunks() -> int:
             return base - left - alone
@@ -168,8 +160,7 @@ class Gauge(Bystander):
             pass_on = pass_chunk = nobody
 
         self.request = request  # type: ignore[method-assign]
-        self._follows = follows
-        self.arrives, self.went, self.counted_by, self.in_chunks = arrives, went, counted_by, in_chunks
+        self.arrives, self.went, self.in_chunks = arrives, went, in_chunks
         self._forget = forget
         self._seen: Callable[[], tuple[int, int, float, int, float, int]] = lambda: (
             asked, came(), inside, passed, waited, waits,
@@ -178,12 +169,6 @@ class Gauge(Bystander):
             self.on_next = on_next
         if chunks:
             self.on_chunk = None if pass_chunk is None else on_chunk
-
-    def on_subscribe(self, subscription: Subscription, /) -> None:
-        """Pass itself on as the subscription."""
-        if subscription is not None and self._subscription is None:
-            self._follows(subscription)
-        super().on_subscribe(subscription)
 
     def on_error(self, error: Exception, /) -> None:
         """Count a failure that began here."""
