@@ -97,7 +97,7 @@ class Observation:
     """A run that a listener sees; it can be read at any time and from any thread, also when it is over."""
 
     __slots__ = (
-        "_began", "_chain", "_due", "_dues", "_ended", "_lock", "_observers", "_parts", "clock", "cost",
+        "_began", "_chain", "_dues", "_ended", "_lock", "_observers", "_parts", "clock", "cost",
         "error", "part", "shares", "state",
     )  # fmt: skip
 
@@ -111,7 +111,6 @@ class Observation:
         self._lock = Lock()
         self._began: float | None = None
         self._dues = [0.0] * len(observers)
-        self._due = 0.0
         self._ended: float | None = None
         self.error: BaseException | None = None
         """The error that ended it, while the listener is told of it."""
@@ -179,7 +178,6 @@ class Observation:
                 return
             self._began = self.clock()
             self._dues = [self._began + each.every for each in self._observers]
-            self._due = min(self._dues)
         self._tell("started", self._observers)
 
     def tick(self, now: float, /) -> None:
@@ -188,7 +186,7 @@ class Observation:
         Args:
             now: What time it is.
         """
-        if now >= self._due:
+        if now >= min(self._dues):
             with self._lock:
                 running = self.state is RunState.RUNNING
                 told = [each for each, due in zip(self._observers, self._dues, strict=True) if now >= due and running]
@@ -196,7 +194,6 @@ class Observation:
                     now + each.every if now >= due else due
                     for each, due in zip(self._observers, self._dues, strict=True)
                 ]
-                self._due = min(self._dues)
             self._tell("progressed", told)
 
     def begins(self, error: BaseException, /) -> bool:
