@@ -15,7 +15,6 @@ from penstock.engine.watching.loop_meter import LoopMeter, PushMeter, count_read
 from penstock.engine.watching.signal_meter import Gauge
 from penstock.engine.watching.weave_observed import (
     CleanObservedWeaver,
-    ObservedFoldWeaver,
     ObservedPushWeaver,
     ObservedWeaver,
 )
@@ -130,20 +129,16 @@ class _WatchedSegment(Segment):
 
     def open_pushed(self, run: Delivers) -> Pushed:
         """Open a run as a function, counted and timed; the gauge behind it ends it."""
-        folds = self.habits.folds
-        ((function, where, fields),) = self.prepared(
-            "push", _NAMES, ObservedFoldWeaver if folds else ObservedPushWeaver
-        )
+        ((function, where, fields),) = self.prepared("push", _NAMES, ObservedPushWeaver)
         before = self._watch.gauges.get(self.first)
         if before is not None and not before.delegates:
             before = None
         meter = PushMeter(self._watch.meter, [stage.body for stage in self.stages], self.first, run, before)
-        opened = function(where, run.last, meter, meter.failing(where), *fields)
-        fold, *pushed = opened if folds else (None, *opened)
+        fold, push, tails, stands = function(where, run.last, meter, meter.failing(where), *fields)
         if before is not None:  # which counts what comes in chunks
             run.push_many, run.fold = meter.push_many, fold
         self._behind().on_end = meter.end
-        return tuple(pushed)
+        return push, tails, stands
 
     def _behind(self) -> Gauge:
         return self._watch.gauges[self.first + len(self.stages)]

@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.engine.weaving.weave import CleanWeaver, Form, Weaver
-from penstock.engine.weaving.weave_push import FoldWeaver, PushWeaver
+from penstock.engine.weaving.weave_push import PushWeaver
 from penstock.stage import Body
 
 
@@ -235,7 +235,3 @@ class ObservedPushWeaver(_CountingWeaver, PushWeaver):
         """Say that everything has come."""
         self.line("meter.whole = True")
         super().tails()
-
-
-class ObservedFoldWeaver(ObservedPushWeaver, FoldWeaver):
-    """The writer of such functions, with a loop over several elements that are counted already."""

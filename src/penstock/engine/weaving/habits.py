@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from penstock.engine.weaving.weave_push import lets_nothing_pass
 from penstock.stage import Stage
 
 
 class Habits:
     """What at least one of the stages does that ask upstream for so many elements when one is wanted."""
 
-    __slots__ = ("calls", "capped", "ends", "expands", "folds", "gathers", "headed", "tailed", "uncounted")
+    __slots__ = ("calls", "capped", "ends", "expands", "gathers", "headed", "tailed", "uncounted")
 
     def __init__(self, stages: Sequence[Stage[Any, Any]], wanted_for_one: int) -> None:
         bodies = [stage.body for stage in stages]
@@ -25,8 +24,6 @@ class Habits:
         """Whether a stage adds elements after those of upstream."""
         self.ends = any(body.ends is not None for body in bodies)
         """Whether a stage may have enough before upstream has ended."""
-        self.folds = any(map(lets_nothing_pass, bodies))
-        """Whether a stage makes nothing of an element before the end."""
         self.calls = any(body.calls_first for body in bodies)
         """Whether a user's function is called when a run begins."""
         self.capped = bool(capped)

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from penstock.engine.weaving import weave
 from penstock.engine.weaving.blame import Where, blame
 from penstock.engine.weaving.habits import Habits
-from penstock.engine.weaving.weave_push import FoldWeaver, PushWeaver
+from penstock.engine.weaving.weave_push import PushWeaver
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.dropped import attempt, drop
 from penstock.engine.words.several import PLAIN, items_of
@@ -184,13 +184,9 @@ class Segment:
 
         Where nothing comes of elements before the end, the run gets a function of several besides.
         """
-        folds = self.habits.folds
-        weaver = FoldWeaver if folds else PushWeaver
-        ((function, where, fields),) = self._plans.get(("push", False)) or self._plan("push", weaver)
-        if not folds:
-            return function(where, run.last, *fields)  # type: ignore[no-any-return]
-        run.fold, *opened = function(where, run.last, *fields)
-        return tuple(opened)
+        ((function, where, fields),) = self._plans.get(("push", False)) or self._plan("push", PushWeaver)
+        run.fold, push, tails, stands = function(where, run.last, *fields)
+        return push, tails, stands
 
     def open_form(
         self, form: weave.Form, source: Callable[[LoopGate | None], Any], gate: LoopGate | None, *, clean: bool = False

@@ -16,10 +16,10 @@ can be pushed through a function. For `map(f)`, `filter(p)`, `take(2)`:
             except Exception as error: ...        # names the stage and the function by the line it happened in
         def tails(gate): ...                      # a generator of what follows when nothing more is read
         def stands(): return {2: s2_left}         # how many elements each stage still takes, or lacks for its next one
-        return push, tails, stands
+        return None, push, tails, stands          # or, as the first of them, the loop that follows here
 
-Where a stage lets no element pass (`count`, `reduce`), nothing is delivered before the end. `FoldWeaver` adds a loop
-over elements that come together, which takes a quarter of the time of as many calls:
+Where a stage lets no element pass (`count`, `reduce`), nothing is delivered before the end. Then there is a loop over
+elements that come together besides, which takes a quarter of the time of as many calls:
 
         def fold(chunk):
             nonlocal s0_total
@@ -40,7 +40,6 @@ class PushWeaver(Weaver):
     """The writer of a segment as a function of one element."""
 
     arguments = "where, last"
-    returned = "push"
 
     def __init__(self, bodies: Sequence[Body], form: Form) -> None:
         super().__init__(bodies, form)
@@ -87,6 +86,18 @@ class PushWeaver(Weaver):
         self.emit()
         self.pushing = False
 
+    def fold(self) -> None:
+        """Write what becomes of several elements, none of which passes."""
+        self.pushing, self.next_one, self.no_more = True, "continue", "return"
+        with self.under("for v in chunk:"):
+            ends = self.ends(0)
+            for index, body in enumerate(self.bodies):
+                self.statements(index, ends)
+                self.passed(index)
+                if _lets_nothing_pass(body):
+                    break
+        self.pushing = False
+
     def emit(self) -> None:
         """Give an element to the run."""
         self.line("return v" if self.pushing else "yield v")
@@ -116,9 +127,6 @@ class PushWeaver(Weaver):
         """Write the functions of one element."""
         self.inside("push", "v", [], self.push)
 
-    def fold_function(self) -> None:
-        """Write the function of several elements, where nothing comes of them before the end."""
-
     def tails(self) -> None:
         """Write what follows when nothing more is read."""
         self.line("")  # the place, once its loops are known
@@ -137,32 +145,13 @@ class PushWeaver(Weaver):
         self.blames(self.variables)
         self.begin()
         self.functions()
-        self.fold_function()
+        folds = any(map(_lets_nothing_pass, self.bodies))
+        if folds:
+            self.inside("fold", "chunk", [], self.fold)
         self.inside("tails", "gate", [], self.tails)
-        self.line(f"return {self.returned}, tails, {self.stands()}")
+        self.line(f"return {'fold' if folds else None}, push, tails, {self.stands()}")
 
 
-class FoldWeaver(PushWeaver):
-    """The writer of a segment of which nothing comes before the end, with a loop over several elements besides."""
-
-    returned = "fold, push"
-
-    def fold(self) -> None:
-        """Write what becomes of several elements."""
-        self.pushing, self.next_one, self.no_more = True, "continue", "return"
-        with self.under("for v in chunk:"):
-            ends = self.ends(0)
-            for index, body in enumerate(self.bodies):
-                self.statements(index, ends)
-                self.passed(index)
-                if lets_nothing_pass(body):
-                    break
-        self.pushing = False
-
-    def fold_function(self) -> None:
-        self.inside("fold", "chunk", [], self.fold)
-
-
-def lets_nothing_pass(body: Body) -> bool:
+def _lets_nothing_pass(body: Body) -> bool:
     """Tell whether a stage makes nothing of an element before the end."""
     return body.each is None and body.lines[-1:] == ((0, "skip"),)

@@ -282,7 +282,7 @@ class _Holding:
     def __init__(self, step: HoldingStage) -> None:
         self.over = False
         ((function, where, fields),) = step.segment.prepared("push", None, _HeldWeaver)
-        self._push, self._tails, self._kept = function(where, self.last, *fields)
+        _, self._push, self._tails, self._kept = function(where, self.last, *fields)
         self._holder = _Holder(step)
 
     def last(self) -> None:
