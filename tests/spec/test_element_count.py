@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.spec import UNBOUNDED, ElementCount
-from penstock.spec.element_count import LEAST
+from penstock.spec.element_count import LEAST, asked_for
 
 numbers = st.one_of(
     st.integers(0, 10),
@@ -200,3 +200,16 @@ def test_does_no_arithmetic_with_what_is_not_an_int(other: object) -> None:
         ElementCount(1) - other  # type: ignore[operator]
     with pytest.raises(TypeError):
         other - ElementCount(1)  # type: ignore[operator]
+
+
+class Whole:
+    def __index__(self) -> int:
+        return 3
+
+
+@pytest.mark.parametrize(
+    ("n", "asked"),
+    [(1, 1), (2**70, 2**70), (Whole(), 3), (0, 0), (-1, 0), (True, 0), (False, 0), (1.0, 0), ("1", 0), (None, 0)],
+)
+def test_a_request_asks_for_a_whole_number_of_elements_or_for_none(n: object, asked: int) -> None:
+    assert asked_for(n) == asked

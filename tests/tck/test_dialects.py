@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penstock import Sink, flow, processor, subscriber
+from penstock import Sink, Stream, flow, processor, subscriber
 from penstock.bridges.cpp import CppSubscription, from_cpp, to_cpp
 from penstock.bridges.dotnet import to_dotnet
 from penstock.cli import main
@@ -19,6 +19,7 @@ from penstock.tck import (
     Status,
     render,
     verify_processor,
+    verify_publisher,
     verify_subscriber,
     verify_subscriber_blackbox,
 )
@@ -209,6 +210,27 @@ def test_an_operator_that_gives_too_much_is_found(dropped: list[Any]) -> None:
         return Twice()
 
     assert "1.1" in broken(verify_processor(lambda: twice, dialect="cpp", limits=LIMITS))
+    dropped.clear()
+
+
+def test_an_end_that_comes_twice_before_the_subscription_is_found_as_that(dropped: list[Any]) -> None:
+    class Twice:
+        def __init__(self, count: int | None) -> None:
+            self.count = count
+
+        def subscribe(self, subscriber: Any, /) -> Any:
+            if self.count == 0:
+                subscriber.on_complete()
+                subscriber.on_complete()
+            return to_cpp(Stream.range(self.count or 10**6)).subscribe(subscriber) if self.count != 0 else Nothing()
+
+    class Nothing:
+        def request(self, n: int, /) -> None: ...
+
+        def cancel(self) -> None: ...
+
+    report = verify_publisher(Twice, dialect="cpp", limits=LIMITS)
+    assert broken(report) == {"1.7"}, render(report)
     dropped.clear()
 
 

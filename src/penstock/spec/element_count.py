@@ -67,6 +67,14 @@ class ElementCount(int):
         return "unbounded" if self.is_unbounded else int.__repr__(self)
 
 
+def asked_for(n: object) -> int:
+    """Return how many elements a request asks for, or 0 if it asks for none by right (rule 3.9).
+
+    Any whole number counts, those of numpy included; True and False are none.
+    """
+    return max(index(n), 0) if isinstance(n, SupportsIndex) and not isinstance(n, bool) else 0
+
+
 def _difference(minuend: int, subtrahend: int) -> ElementCount:
     if _is_unbounded(minuend):
         return ElementCount.unbounded()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Lock
 from typing import Any
 
-from penstock.spec.element_count import UNBOUNDED
+from penstock.spec.element_count import UNBOUNDED, asked_for
 from penstock.spec.interfaces import Subscription
 
 
@@ -40,8 +40,8 @@ class Link:
             if self.over:
                 return
             if subscription is None:
-                if isinstance(n, int) and not isinstance(n, bool) and n > 0:
-                    self._pending = min(self._pending + int(n), UNBOUNDED)
+                if (asked := asked_for(n)) > 0:
+                    self._pending = min(self._pending + asked, UNBOUNDED)
                 elif not self._illegal:
                     self._illegal.append(n)
         if subscription is not None:

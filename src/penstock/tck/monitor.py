@@ -14,14 +14,14 @@ count as overlapping only if nothing was sent since the first began: a signal in
 from __future__ import annotations
 
 import logging
-import operator
 import threading
 from collections.abc import Callable
-from typing import Any, SupportsIndex, TypeVar
+from typing import Any, TypeVar
 
 from penstock.errors import ProtocolError
 from penstock.spec.dialects.cpp import returned
 from penstock.spec.dialects.strangers import publisher_given
+from penstock.spec.element_count import asked_for
 from penstock.spec.interfaces import Publisher, Subscriber, Subscription
 from penstock.tck.monitor_registry import BUSY_SUBSCRIBERS, LIVE_SUBSCRIPTIONS, SEEN_SUBSCRIBERS
 
@@ -60,11 +60,6 @@ class _Monitored:
             joint.blame_publisher("1.9", f"publisher raised {error!r} in subscribe", error)
         if found is not None and not joint.begun and returned(found) is not None:
             joint.blame_publisher("1.9", "publisher called no on_subscribe but returned a subscription")
-
-
-def _count(n: object) -> int:
-    """Return how many elements a request asks for; none if it is no whole number (rule 3.9)."""
-    return operator.index(n) if isinstance(n, SupportsIndex) and not isinstance(n, bool) else 0
 
 
 class MonitoredJoint:
@@ -202,7 +197,7 @@ class MonitoredJoint:
     def request(self, n: int, /) -> None:
         """Pass the demand on."""
         me = threading.get_ident()
-        asked = _count(n)
+        asked = asked_for(n)
         with self._lock:
             ending = [name for name in self._signalling.get(me, ()) if name in ("on_error", "on_complete")]
             rivals = [began for thread, began in self._requesting.items() if thread != me and began == self._signals]

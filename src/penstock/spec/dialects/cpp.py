@@ -3,7 +3,7 @@
 There `subscribe` takes the subscriber over and returns the subscription; there is no on_subscribe. An end that is sent
 before `subscribe` returns (that of an empty stream) waits until the subscription has been handed over, as on_subscribe
 must come first. An element that is sent by then cannot have been requested: the first of them follows on_subscribe, so
-that the breach of rule 1.1 is seen, and none is held beside it.
+that the breach of rule 1.1 is seen, and none is held beside it; a second end is held for the same reason (rule 1.7).
 
 Objects with the names as the text writes them (`Subscribe`, `OnNext`, `Request`), which a binding to C++ would show,
 are understood as well.
@@ -120,17 +120,20 @@ def _named(subscription: Any) -> Any:
     return subscription if named else returned(subscription) or subscription
 
 
-class Early:
-    """A subscriber without on_subscribe before one that waits for it: it keeps one element and one end till then."""
+_ENDS = 2  # a second end breaks rule 1.7, which is to be seen
 
-    __slots__ = ("__weakref__", "_asked", "_element", "_end", "_lock", "_released", "_subscriber")
+
+class Early:
+    """A subscriber without on_subscribe before one that waits for it: it keeps one element and the ends till then."""
+
+    __slots__ = ("__weakref__", "_asked", "_element", "_ends", "_lock", "_released", "_subscriber")
 
     def __init__(self, subscriber: Subscriber[Any]) -> None:
         self._subscriber = subscriber
         self._lock = threading.Lock()
         self._asked = self._released = False
         self._element: list[Any] = []
-        self._end: Callable[[], None] | None = None
+        self._ends: list[Callable[[], None]] = []
 
     def on_next(self, element: Any, /) -> None:
         """Pass an element on, once it can have been requested."""
@@ -158,14 +161,15 @@ class Early:
         self._element = []
         with self._lock:
             self._released = True
-            end, self._end = self._end, None
-        if end is not None:
+            ends, self._ends = self._ends, []
+        for end in ends:
             end()
 
     def _pass(self, end: Callable[[], None]) -> None:
         with self._lock:
-            if not self._released and self._end is None:
-                self._end = end
+            if not self._released:
+                if len(self._ends) < _ENDS:
+                    self._ends.append(end)
                 return
         end()
 
