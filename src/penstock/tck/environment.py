@@ -24,6 +24,7 @@ from penstock.tck.outcome import Limits
 from penstock.tck.patience import Patience
 from penstock.tck.planned import PlannedFailure
 from penstock.tck.probe import Runaway, TrialProbe
+from penstock.tck.shown import shown
 
 R = TypeVar("R")
 _MISSES = 3
@@ -200,7 +201,7 @@ class Environment:
         running = self.elsewhere(call)
         self.wait_until(lambda: running.done, f"{what} did not return within {self.limits.timeout:g} s")
         if running.error is not None:
-            raise AssertionError(f"{what} raised {running.error!r}")
+            raise AssertionError(f"{what} raised {shown(running.error)}")
         return running.result
 
     def close(self) -> None:

@@ -22,6 +22,7 @@ from penstock.tck.environment import Environment, NotApplicable, rest
 from penstock.tck.outcome import Limits, Outcome, Status
 from penstock.tck.planned import NotRun
 from penstock.tck.probe import Runaway
+from penstock.tck.shown import shown
 
 C = TypeVar("C")
 Steps = Generator[None, None, None]
@@ -93,7 +94,7 @@ class _Run(Generic[C]):
             for broken in self.environment.breaches[-1:]:
                 self.conclude(Status.NOT_APPLICABLE, f"the subject had to be stopped (rule {broken.rule})")
         except Exception as error:
-            self.conclude(Status.FAILED, f"the trial could not be held: {error!r}")
+            self.conclude(Status.FAILED, f"the trial could not be held: {shown(error)}")
 
     def conclude(self, status: Status, detail: str = "") -> None:
         """Settle what the trial found, once."""

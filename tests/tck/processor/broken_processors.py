@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.spec.interfaces import Subscription
+from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.tck.outcome import Limits
 from tests.tck.processor.broken_processors_sound import Action, Hub, Outlet, Relay
 from tests.tck.subscriber.broken_subscribers import PROMPT
@@ -218,6 +218,60 @@ class WorksOnEveryThread(Relay):
         while (action := self.next_action()) is not None:
             action()
         self.here.busy = False
+
+
+class HandsOnWhereItComes(Relay):
+    """Hand an element on at once if nothing waits before it, whoever is handing another one on."""
+
+    def on_next(self, element: Any, /) -> None:
+        self.refuse_none(element)
+        with self.lock:
+            outlets = [outlet for outlet in self.outlets if outlet.begun and outlet.demand]
+            action = self.hand_on(element, outlets) if outlets and not self.queue else None
+            if action is None and not self.ended and not self.deserted:
+                self.queue.append(element)
+        if action is not None:
+            action()
+        self.work()
+
+
+class RaisesLate(Relay):
+    """Have no room for the thirtieth element, and say so the wrong way."""
+
+    taken = 0
+
+    def on_next(self, element: Any, /) -> None:
+        super().on_next(element)
+        self.taken += 1
+        assert self.taken < 30, "no room"
+
+
+class RaisesAtAnEarlyEnd(Relay):
+    taken = 0
+
+    def on_next(self, element: Any, /) -> None:
+        self.taken += 1
+        super().on_next(element)
+
+    def on_complete(self) -> None:
+        assert self.taken
+        super().on_complete()
+
+
+class LosesTheFirst(Relay):
+    lost_one = False
+
+    def on_next(self, element: Any, /) -> None:
+        self.refuse_none(element)
+        if self.lost_one:
+            super().on_next(element)
+        self.lost_one = True
+
+
+class LetsNobodySubscribe(Relay):
+    def subscribe(self, subscriber: Subscriber[Any], /) -> None:
+        assert subscriber is None, "nobody"
+        raise TypeError("a subscriber must not be None")
 
 
 class KeepsALateUpstream(Relay):

@@ -9,6 +9,7 @@ import pytest
 from penstock.spec.rules.every import rule
 from penstock.tck.outcome import Report, Status
 from penstock.tck.processor.case import processor
+from penstock.tck.processor.feed import NumberFeed
 from penstock.tck.processor.verify import verify_processor
 from penstock.tck.publisher.trials import publisher_trials
 from penstock.tck.subscriber.case import whitebox
@@ -116,7 +117,14 @@ def test_holds_it_to_what_it_claims_only(make: type[Relay], claim: str, test: st
 BROKEN = [
     BrokenProcessor(
         broken.WorksOnEveryThread,
-        {"1.3": ("one_signal_at_a_time",)},
+        {"1.3": ("one_signal_at_a_time", "one_signal_at_a_time_from_the_last")},
+        "on_next began on one thread while on_next ran on another",
+        {},
+        THREADED,
+    ),
+    BrokenProcessor(
+        broken.HandsOnWhereItComes,
+        {"1.3": ("one_signal_at_a_time_from_the_last",)},
         "on_next began on one thread while on_next ran on another",
         {},
         THREADED,
@@ -276,3 +284,48 @@ def test_a_side_that_fails_fails_the_whole(make: type[Relay], claims: dict[str, 
     assert report.outcome(test).status is Status.FAILED
     assert summary.status is Status.FAILED
     assert test in summary.detail
+
+
+def failed(report: Report) -> dict[str, set[str]]:
+    """Return the tests that failed, by rule, without those of rule 4.1, which fails with any other."""
+    return {
+        outcome.rule: {each.test for each in report.failed if each.rule == outcome.rule}
+        for outcome in report.failed
+        if outcome.rule != "4.1"
+    }
+
+
+def test_what_it_raises_is_its_own_fault_and_no_finding_of_the_trial_that_feeds_it() -> None:
+    report = verify_processor(broken.RaisesAtAnEarlyEnd, limits=PROMPT)
+    assert failed(report) == {
+        "2.9": {"subscriber.takes_completion_with_demand", "subscriber.takes_completion_without_demand"},
+        "2.13": {"subscriber.signals_return_normally"},
+    }
+    empty = report.outcome("publisher.empty_stream_completes")
+    assert (empty.status, empty.detail) == (Status.NOT_APPLICABLE, "on_complete raised AssertionError() (rule 2.13)")
+
+
+def test_what_it_raises_late_is_a_fault_of_the_side_that_raises() -> None:
+    report = verify_processor(broken.RaisesLate, limits=WAITED_FOR)
+    assert "2.13" in failed(report)
+    assert not {"1.3", "1.4", "1.5", "1.8", "1.9", "2.1", "2.6", "3.16"} & failed(report).keys()
+
+
+def test_what_is_raised_at_its_feed_alone_fails_it_too() -> None:
+    class RaisesUnderAFeed(Relay):
+        def on_subscribe(self, subscription: Any, /) -> None:
+            super().on_subscribe(subscription)
+            if type(subscription) is NumberFeed and not self.outlets:
+                raise LookupError("fed too early")
+
+    report = verify_processor(RaisesUnderAFeed, limits=WAITED_FOR)
+    outcome = report.outcome("subscriber.signals_return_normally")
+    assert (outcome.status, outcome.detail) == (Status.FAILED, "on_subscribe raised LookupError('fed too early')")
+
+
+def test_one_that_cannot_be_subscribed_to_breaks_that_rule_alone() -> None:
+    assert failed(verify_processor(broken.LetsNobodySubscribe, limits=WAITED_FOR)).keys() == {"1.9"}
+
+
+def test_one_that_loses_an_element_is_not_blamed_for_keeping_its_upstream() -> None:
+    assert "2.6" not in failed(verify_processor(broken.LosesTheFirst, limits=WAITED_FOR))

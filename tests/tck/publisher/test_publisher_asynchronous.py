@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 
 import pytest
@@ -178,3 +179,68 @@ def test_cancels_a_subscription_that_comes_when_the_trial_is_over():
     environment.close()
     late.on_subscribe(Late())
     assert calls == ["cancel"]
+
+
+class Mailbox:
+    """Sends as the example of the JVM text does: a batch between two looks into its mailbox."""
+
+    batch = 1024
+
+    def __init__(self, count):
+        self.source = numbers(count)
+
+    def subscribe(self, subscriber):
+        if subscriber is None:
+            raise TypeError("subscribe: subscriber must not be None")
+        MailboxRun(self.source, subscriber, self.batch)
+
+
+class MailboxRun:
+    def __init__(self, source, subscriber, batch):
+        self.letters = queue.SimpleQueue()
+        self.batch = batch
+        self.over = False
+        threading.Thread(target=self.serve, args=(iter(source), [subscriber]), name="mailbox", daemon=True).start()
+
+    def request(self, n):
+        if not self.over:
+            self.letters.put(n)
+
+    def cancel(self):
+        if not self.over:
+            self.letters.put("cancel")
+
+    def serve(self, elements, subscribers):
+        try:
+            subscribers[0].on_subscribe(self)
+            end = self.send(elements, subscribers[0].on_next)
+            self.over = True
+            if end is not None:
+                end(subscribers.pop())
+        except Exception:  # the subscriber raised (rule 2.13)
+            self.over = True
+
+    def send(self, elements, on_next):
+        demand, done = 0, object()
+        ahead = next(elements, done)
+        while True:
+            if ahead is done:
+                return lambda subscriber: subscriber.on_complete()
+            letter = 0 if demand and self.letters.empty() else self.letters.get()
+            if letter == "cancel":
+                return None
+            if letter < 0 or (letter == 0 and not demand):
+                return lambda subscriber: subscriber.on_error(ValueError("rule 3.9: a request must be positive"))
+            demand += letter
+            for _ in range(min(demand, self.batch)):
+                demand, element = demand - 1, ahead
+                ahead = next(elements, done)
+                on_next(element)
+                if ahead is done:
+                    break
+
+
+@pytest.mark.parametrize("elements", [50, 500])
+def test_passes_a_publisher_that_looks_for_a_cancel_between_batches(elements):
+    report = verify_publisher(Mailbox, asynchronous=True, limits=Limits(elements=elements))
+    assert report.failed == ()

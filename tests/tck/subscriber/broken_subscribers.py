@@ -396,6 +396,19 @@ class AsksForHalves(Sound):
         super().ask(0.5)  # type: ignore[arg-type]
 
 
+class AsksForTrue(Sound):
+    def ask(self, n: int = 1) -> None:
+        super().ask(n)
+        super().ask(True)
+
+
+class AsksForOneOfMany(Sound):
+    """Take every trigger for a request of one."""
+
+    def ask(self, n: int = 1) -> None:
+        super().ask(1)
+
+
 @dataclass(frozen=True)
 class Broken:
     """Say which rule a subscriber breaks, which tests must say so, and what the first of them says."""

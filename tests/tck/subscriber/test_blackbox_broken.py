@@ -135,6 +135,13 @@ BROKEN = [
         "request(0.5) was called: a request must be positive (seen in blackbox.asks_before_elements)",
         claims={"trigger": asking},
     ),
+    Broken(
+        "3.9",
+        broken.AsksForTrue,
+        ("requests_are_positive",),
+        "request(True) was called: a request must be positive (seen in blackbox.asks_before_elements)",
+        claims={"trigger": asking},
+    ),
 ]
 
 

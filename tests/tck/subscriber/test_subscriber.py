@@ -183,3 +183,18 @@ class HandsAFunctionOver(AsTheJvmTextHasIt):
 @pytest.mark.parametrize("make", [AsTheJvmTextHasIt, HandsItsSubscriptionOver, HandsAFunctionOver])
 def test_a_literal_port_of_the_whitebox_example_passes(make: type[Sound]) -> None:
     assert verify_subscriber(make, limits=PROMPT).failed == ()
+
+
+def test_a_request_may_be_any_whole_number() -> None:
+    class Whole:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def __index__(self) -> int:
+            return self.number
+
+    class AsksByIndex(Sound):
+        def ask(self, n: int = 1) -> None:
+            super().ask(Whole(n))  # type: ignore[arg-type]
+
+    assert verify_subscriber(AsksByIndex, limits=PROMPT).failed == ()

@@ -247,6 +247,13 @@ BROKEN = [
     ),
     Broken(
         "3.8",
+        broken.AsksForOneOfMany,
+        ("takes_all_it_asked_for", "asks_for_large_amounts"),
+        "it was made to ask for 2 elements and for 3, the demand was 2",
+        limits=WAITED_FOR,
+    ),
+    Broken(
+        "3.8",
         broken.CountsOnlyTheLargestRequest,
         ("takes_all_it_asked_for",),
         "it was made to ask for 2 elements and for 3, the demand was 3",
@@ -263,6 +270,12 @@ BROKEN = [
         broken.AsksForHalves,
         ("requests_are_positive",),
         "request(0.5) was called: a request must be positive (seen in subscriber.asks_before_elements)",
+    ),
+    Broken(
+        "3.9",
+        broken.AsksForTrue,
+        ("requests_are_positive",),
+        "request(True) was called: a request must be positive (seen in subscriber.asks_before_elements)",
     ),
 ]
 

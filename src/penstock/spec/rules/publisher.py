@@ -39,6 +39,7 @@ PUBLISHER_RULES: Final = (
             "publisher.signals_stay_serial",
             "publisher.refusal_waits_its_turn",
             "processor.one_signal_at_a_time",
+            "processor.one_signal_at_a_time_from_the_last",
         ),
         variants=in_texts(
             "1.3",

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.spec.interfaces import Processor
+from penstock.tck.elements import same
 from penstock.tck.environment import Environment, NotApplicable
 from penstock.tck.probe import TrialProbe
+from penstock.tck.shown import shown
 from penstock.tck.subscriber.upstream import NOBODY, DrivenUpstream
 from penstock.tck.trial import Trials
 
@@ -71,6 +73,14 @@ class ProcessorCase:
             f"{due} elements were requested of it and sent to it, not all of them came out",
         )
 
+    def passes_on(self, count: int, *probes: TrialProbe) -> None:
+        """Send `count` elements and see that they come out, which a trial takes for granted."""
+        try:
+            self.pass_on(count, *probes)
+        except AssertionError as lost:
+            self.environment.breach("4.1", str(lost))
+            raise NotApplicable(f"{lost} (rule 4.1)") from lost
+
     def fill(self, bound: int) -> int:
         """Send what it asks for without being asked, up to `bound`; return how many elements that was."""
         filled = 0
@@ -89,7 +99,8 @@ def in_order(case: ProcessorCase, elements: list[object]) -> None:
     """Fail the trial unless what came out is what went in."""
     sent = case.upstream.sent
     for place, (first, second) in enumerate(zip(sent, elements, strict=False)):
-        case.environment.check(first == second, f"element {place} went in as {first!r} and came out as {second!r}")
+        if not same(first, second):
+            raise AssertionError(f"element {place} went in as {shown(first)} and came out as {shown(second)}")
     case.environment.check(len(elements) == len(sent), f"{len(sent)} elements went in, {len(elements)} came out")
 
 

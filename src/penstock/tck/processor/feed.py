@@ -6,7 +6,10 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from penstock.spec.element_count import asked_for
 from penstock.spec.interfaces import Subscriber
+from penstock.tck.planned import PlannedFailure
+from penstock.tck.shown import shown
 
 _ENDLESS = 20_000  # a processor that asks without bound must not run the kit out of memory
 
@@ -34,21 +37,24 @@ class NumberFeed:
         self._demand = 0
         self._sent = 0
         self._working = False
+        self.raised = ""
+        """What came of a signal that raised, against rule 2.13."""
 
     def subscribe(self, subscriber: Subscriber[Any], /) -> None:
         """Send on_subscribe, and what is asked for meanwhile once that has returned."""
         self._subscriber = subscriber
         self._working = True
-        subscriber.on_subscribe(self)
+        self._send("on_subscribe", lambda: subscriber.on_subscribe(self))
         self._work()
 
     def request(self, n: int, /) -> None:
         """Send `n` more elements."""
+        asked = asked_for(n)
         with self._lock:
-            if n < 1:
+            if asked < 1:
                 self._error = ValueError(f"rule 3.9: request({n}): a request must be positive")
                 self._count, self._ends = 0, True
-            self._demand += n
+            self._demand += asked
             if self._working:
                 return
             self._working = True
@@ -74,21 +80,32 @@ class NumberFeed:
 
     def _work(self) -> None:
         while (signal := self._next_signal()) is not None:
-            signal()
+            self._send(*signal)
             if self._subscriber is None:
                 self._part()
 
-    def _next_signal(self) -> Callable[[], object] | None:
+    def _send(self, name: str, call: Callable[[], object]) -> None:
+        """Make a signal; a subscriber that raises has cancelled, and what it raised is none of its caller's affair."""
+        try:
+            call()
+        except Exception as error:
+            if not isinstance(error, PlannedFailure):  # which it let pass from below
+                self.raised = self.raised or f"{name} raised {shown(error)}"
+            self._part()
+
+    def _next_signal(self) -> tuple[str, Callable[[], object]] | None:
         with self._lock:
             subscriber = self._subscriber
             if subscriber is not None and self._sent < self._count and self._demand > 0:
                 element = self._element(self._sent)
                 self._sent += 1
                 self._demand -= 1
-                return lambda: subscriber.on_next(element)
+                return "on_next", lambda: subscriber.on_next(element)
             if subscriber is not None and self._sent >= self._count and self._ends:
                 self._subscriber = None
                 error = self._error
-                return subscriber.on_complete if error is None else lambda: subscriber.on_error(error)
+                if error is None:
+                    return "on_complete", subscriber.on_complete
+                return "on_error", lambda: subscriber.on_error(error)
             self._working = False
             return None

@@ -16,6 +16,16 @@ _PATIENCE = 10  # times quiet, for a thread that must get going
 @processor.add("1.3")
 def one_signal_at_a_time(case: ProcessorCase) -> Steps:
     """Stay inside on_next while it is asked on one other thread and sent elements on another: no signal begins."""
+    yield from _one_at_a_time(case, 2)
+
+
+@processor.add("1.3")
+def one_signal_at_a_time_from_the_last(case: ProcessorCase) -> Steps:
+    """Stay inside the on_next of all it held while it is asked and sent more on other threads: no signal begins."""
+    yield from _one_at_a_time(case, 1)
+
+
+def _one_at_a_time(case: ProcessorCase, held: int) -> Steps:
     _may_be_asked_elsewhere(case)
     environment, upstream = case.environment, case.upstream
     calls: list[Any] = []
@@ -32,7 +42,7 @@ def one_signal_at_a_time(case: ProcessorCase) -> Steps:
     [probe] = case.connected_probes(1)
     probe.on_next_hook = stay
     yield
-    case.fill(2)  # what it holds could be sent from any thread
+    case.fill(held)  # what it holds could be sent from any thread
     probe.request(1)
     if not probe.elements and environment.comes(lambda: upstream.demand > 0, due=False):
         upstream.next()

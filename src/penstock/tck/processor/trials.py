@@ -7,6 +7,7 @@ from penstock.tck.environment import NotApplicable
 from penstock.tck.planned import PlannedFailure
 from penstock.tck.probe import TrialProbe
 from penstock.tck.processor.case import ProcessorCase, in_order, processor
+from penstock.tck.shown import shown
 from penstock.tck.subscriber.case import carries
 from penstock.tck.subscriber.upstream import NOBODY
 from penstock.tck.trial import Steps
@@ -57,13 +58,13 @@ def last_cancel_reaches_upstream(case: ProcessorCase) -> Steps:
     *others, last = case.connected_probes(_SEVERAL)
     for probe in (*others, last):
         probe.request(1)
-    case.pass_on(1, *others, last)
+    case.passes_on(1, *others, last)
     for probe in others:
         probe.cancel()
     yield
     case.environment.check(not case.upstream.cancelled, "its upstream was cancelled while a subscriber was left")
     last.request(1)
-    case.pass_on(1, last)
+    case.passes_on(1, last)
     last.cancel()
     case.environment.wait_until(
         lambda: case.upstream.cancelled, "its last subscriber cancelled, but its upstream was not cancelled"
@@ -77,7 +78,7 @@ def refusal_reaches_upstream(case: ProcessorCase) -> None:
         raise NotApplicable("it does not claim to cancel its upstream when no subscriber is left")
     (probe,) = case.connected_probes(1)
     probe.request(1)
-    case.pass_on(1, probe)
+    case.passes_on(1, probe)
     probe.request(-1)
     if not case.environment.comes(lambda: probe.ended):
         raise NotApplicable("request(-1) brought no on_error (rule 3.9)")
@@ -166,7 +167,7 @@ def elements_pass_in_order(case: ProcessorCase) -> Steps:
     yield
     for probe in probes:
         in_order(case, probe.elements)
-        case.environment.check(probe.completed, f"its upstream completed, it sent on_error({probe.error!r})")
+        case.environment.check(probe.completed, f"its upstream completed, it sent on_error({shown(probe.error)})")
 
 
 @processor.add("4.2")
@@ -187,7 +188,7 @@ def recovery_ends_upstream(case: ProcessorCase) -> Steps:
         raise NotApplicable("it does not claim to recover")
     [probe] = case.connected_probes(1)
     probe.request(2)
-    case.pass_on(1, probe)
+    case.passes_on(1, probe)
     yield
     calls = len(case.upstream.calls)
     case.upstream.error(PlannedFailure("planned to fail upstream of a processor"))
@@ -195,7 +196,7 @@ def recovery_ends_upstream(case: ProcessorCase) -> Steps:
     if not probe.ended:
         probe.request(_FEW)
     yield
-    case.environment.check(probe.error is None, f"it claims to recover, but sent on_error({probe.error!r})")
+    case.environment.check(probe.error is None, f"it claims to recover, but sent on_error({shown(probe.error)})")
     for call in case.upstream.calls[calls:]:
         if call not in case.upstream.calls_inside_ends:  # which is a matter of rule 2.3
             raise AssertionError(f"{call.name} was called on its upstream after on_error")
@@ -210,7 +211,7 @@ def _fails(case: ProcessorCase, probes: list[TrialProbe]) -> None:
     case.environment.check(ended, f"its upstream failed, {missed} of {len(probes)} subscribers got no on_error")
     for probe in probes:
         case.environment.check(probe.error is not None, "its upstream failed, it sent on_complete")
-        case.environment.check(carries(probe.error, error), f"{error!r} went in, {probe.error!r} came out")
+        case.environment.check(carries(probe.error, error), f"{shown(error)} went in, {shown(probe.error)} came out")
 
 
 def _does_not_recover(case: ProcessorCase) -> None:

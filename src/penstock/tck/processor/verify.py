@@ -13,12 +13,13 @@ from penstock.spec.interfaces import Processor, Subscription
 from penstock.spec.predicates import is_processor
 from penstock.spec.rules.every import rule
 from penstock.tck.dialects import Attach, Operator, dialect_given, processor_of, publisher_of
-from penstock.tck.environment import Environment
+from penstock.tck.environment import Environment, NotApplicable
 from penstock.tck.outcome import Limits, Outcome, Report, Status
 from penstock.tck.planned import PlannedFailure
 from penstock.tck.processor.case import ProcessorCase, ProcessorSubject, processor
 from penstock.tck.processor.feed import NumberFeed
 from penstock.tck.publisher.verify import verify_publisher
+from penstock.tck.shown import shown
 from penstock.tck.subscriber.case import Claims
 from penstock.tck.subscriber.verify import by_rule, closing, hold_whitebox
 from penstock.tck.subscriber.whitebox import SubscriberProbe
@@ -26,6 +27,7 @@ from penstock.tck.trial import Trial, run_trials
 from penstock.tck.verification import verification
 
 _SUMMARY = "processor.keeps_both_contracts"
+_RETURN_NORMALLY = "subscriber.signals_return_normally"
 
 
 @verification("processor")
@@ -74,10 +76,10 @@ def verify_processor(
     if not is_processor(adapted(), "jvm"):  # nothing else can be said of it
         shape = [trial for trial in trials if trial.name == _SUMMARY]
         return Report(subject, _across(verified, limits, settle, shape))
-    below = _below(verified, limits, settle, asynchronous, dialect)
+    below, raised = _below(verified, limits, settle, asynchronous, dialect)
     claims = Claims(asynchronous=asynchronous, concurrent=concurrent, recovers=recovers)
     above = hold_whitebox(lambda probe: _probed(verified, probe), element, limits, settle, claims, dialect)
-    sides = below + above
+    sides = _with_raised(below + above, raised)
     return Report(subject, by_rule(sides + _summed_up(sides, _across(verified, limits, settle, trials))), dialect)
 
 
@@ -87,8 +89,8 @@ def _below(
     settle: Callable[[], object] | None,
     asynchronous: bool,
     dialect: str,
-) -> tuple[Outcome, ...]:
-    """Hold the trials of a publisher against processors that are fed from above."""
+) -> tuple[tuple[Outcome, ...], str]:
+    """Hold the trials of a publisher against processors that are fed from above; tell what a feed saw raised."""
     feeds: list[NumberFeed] = []
 
     def fed(count: int | None, error: Exception | None = None) -> Processor[Any, Any]:
@@ -96,6 +98,8 @@ def _below(
         feed = NumberFeed(subject.element, count, error, made.let_go if isinstance(made, Operator) else None)
         feeds.append(feed)
         feed.subscribe(made)
+        if feed.raised:
+            raise NotApplicable(f"{feed.raised} (rule 2.13)")
         return publisher_of(dialect, made)  # type: ignore[no-any-return]
 
     def failing(count: int) -> Processor[Any, Any]:
@@ -113,7 +117,7 @@ def _below(
     for feed in feeds:
         with suppress(Exception):
             feed.finish()
-    return report.outcomes
+    return report.outcomes, next((feed.raised for feed in feeds if feed.raised), "")
 
 
 def _across(
@@ -130,7 +134,10 @@ def _across(
 
 def _probed(subject: ProcessorSubject, probe: SubscriberProbe) -> Processor[Any, Any]:
     made = subject.factory()
-    made.subscribe(_Below(probe, subject.cancels_upstream))
+    try:
+        made.subscribe(_Below(probe, subject.cancels_upstream))
+    except Exception as error:
+        raise NotApplicable(f"subscribe raised {shown(error)} (rule 1.9)") from error
     return made
 
 
@@ -160,6 +167,19 @@ class _Below:
     def on_complete(self) -> None:
         """Report the completion as handed on."""
         self._probe.completed()
+
+
+def _with_raised(sides: tuple[Outcome, ...], raised: str) -> tuple[Outcome, ...]:
+    """Return the outcomes of both sides, rule 2.13 failed for what was raised if no rule of subscribers has failed."""
+    of_subscribers = [outcome for outcome in sides if outcome.test.startswith("subscriber.")]
+    if not raised or any(outcome.status is Status.FAILED for outcome in of_subscribers):
+        return sides
+    return tuple(
+        replace(outcome, status=Status.FAILED, detail=raised, hint=rule("2.13").hint)
+        if outcome.test == _RETURN_NORMALLY
+        else outcome
+        for outcome in sides
+    )
 
 
 def _summed_up(sides: tuple[Outcome, ...], across: tuple[Outcome, ...]) -> tuple[Outcome, ...]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from itertools import cycle
 
+from penstock.tck.elements import alike
 from penstock.tck.environment import NotApplicable
 from penstock.tck.probe import UNBOUNDED, TrialProbe
-from penstock.tck.publisher.case import PublisherCase, alike
+from penstock.tck.publisher.case import PublisherCase
 from penstock.tck.publisher.trials import publisher_trials
+from penstock.tck.shown import shown
 
 _SOME = 5  # elements to be seen: more than a demand that was cut to fewer bits leaves
 _TWELVE = 12
@@ -117,7 +119,7 @@ def elements_are_additional(case: PublisherCase) -> None:
     same = alike(sliced.elements[:count], first.elements[:count])
     if not same and case.differs(count):
         raise NotApplicable("its elements differ from run to run")
-    case.environment.check(same, f"asked bit by bit it sent {sliced.elements!r}, at once {first.elements!r}")
+    case.environment.check(same, f"asked bit by bit it sent {shown(sliced.elements)}, at once {shown(first.elements)}")
 
 
 @publisher_trials.add("3.17")
@@ -152,5 +154,5 @@ def _elements_come(case: PublisherCase, first: int, *more: int) -> None:
     case.environment.comes(lambda: len(probe.elements) >= count or probe.ended)
     calls = " and then ".join(f"request({n})" for n in (first, *more))
     error = probe.error
-    case.environment.check(error is None, f"{calls} brought on_error({error!r})")
+    case.environment.check(error is None, f"{calls} brought on_error({shown(error)})")
     case.environment.check(len(probe.elements) >= count, f"{calls} brought {len(probe.elements)} elements")

@@ -15,6 +15,7 @@ from penstock.tck.publisher.case import PublisherCase
 from penstock.tck.publisher.end import released
 from penstock.tck.publisher.sources import CountedSource
 from penstock.tck.publisher.trials import HAS_ON_SUBSCRIBE, publisher_trials
+from penstock.tck.shown import shown
 from penstock.tck.trial import Steps
 
 _PATIENCE = 10  # times quiet, for a thread that must get going
@@ -142,7 +143,7 @@ def cancel_from_many_threads(case: PublisherCase) -> Steps:
     alone.cancel()
     alone.cancel()
     if alone.raised:
-        raise NotApplicable(f"cancel() raised {alone.raised[0]!r} on one thread, too (rule 3.15)")
+        raise NotApplicable(f"cancel() raised {shown(alone.raised[0])} on one thread, too (rule 3.15)")
     publisher, count = case.running(3, least=0)
     probe = case.subscribe(publisher)
     case.take(probe, count)
@@ -161,7 +162,9 @@ def cancel_from_many_threads(case: PublisherCase) -> Steps:
         lambda: all(caller.done for caller in callers), "cancel() from several threads at once did not return"
     )
     for caller in callers:
-        case.environment.check(caller.error is None, f"cancel() from several threads at once raised {caller.error!r}")
+        case.environment.check(
+            caller.error is None, f"cancel() from several threads at once raised {shown(caller.error)}"
+        )
     yield
 
 
@@ -197,7 +200,11 @@ def cancel_after_cancel_is_ignored(case: PublisherCase) -> Steps:
 
 @publisher_trials.add("3.12")
 def cancel_stops_the_stream(case: PublisherCase) -> Steps:
-    """Cancel inside the first on_next of a long run, bounded and unbounded: it stops though demand is left."""
+    """Cancel inside the first on_next of a long run, bounded and unbounded: it stops though demand is left.
+
+    One that sends inside request stops at once. What an asynchronous one has under way may come: that it stops is seen
+    where it has no end.
+    """
     _, count = case.plenty()
     if count < 2:
         raise NotApplicable("it has no more than one element")
@@ -216,9 +223,9 @@ def cancel_stops_the_stream(case: PublisherCase) -> Steps:
     yield
     case.environment.check(case.environment.rested, "elements kept coming after cancel")
     at_once = bool(next(signal for signal in probes[0].signals if signal.kind == "next").inside)
-    if not at_once and count < 100:
+    if not at_once and case.subject.max_elements is not None:
         raise NotApplicable(f"it is asynchronous and all of its {count} elements may have been under way")
-    for probe in probes:
+    for probe in probes if at_once else ():
         got = len(probe.elements)
         case.environment.check(got < count, f"{got} elements came though cancel was called in the first on_next")
 
@@ -229,7 +236,7 @@ def cancel_elsewhere_stops_the_stream(case: PublisherCase) -> Steps:
     publisher, count = case.plenty()
     if case.environment.settle is not None:
         raise NotApplicable("what runs on the caller's own scheduler has no other thread")
-    if count < 100:
+    if case.subject.max_elements is not None:
         raise NotApplicable(f"all of its {count} elements may have been under way")
 
     def wait_for_cancel(probe: TrialProbe, element: object) -> None:
@@ -247,8 +254,6 @@ def cancel_elsewhere_stops_the_stream(case: PublisherCase) -> Steps:
     case.environment.pulse()
     yield
     case.environment.check(case.environment.rested, "elements kept coming after cancel on another thread")
-    got = len(probe.elements)
-    case.environment.check(got < count, f"{got} elements came though cancel was called during the first on_next")
 
 
 @publisher_trials.add("3.12", dialects=("cpp",))
@@ -302,7 +307,7 @@ def _run_and_cancel(
     if not probe.cancelled:  # a second cancel might make up for what the first one left
         probe.cancel()
     if probe.raised:
-        raise NotApplicable(f"cancel() raised {probe.raised[0]!r} (rule 3.15)")
+        raise NotApplicable(f"cancel() raised {shown(probe.raised[0])} (rule 3.15)")
     return weakref.ref(probe), probe.subscription
 
 

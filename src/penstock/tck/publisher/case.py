@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from penstock.spec.interfaces import Publisher
+from penstock.tck.elements import alike
 from penstock.tck.environment import Environment, NotApplicable
 from penstock.tck.outcome import Limits
 from penstock.tck.probe import TrialProbe
 from penstock.tck.publisher.sources import CountedSource
+from penstock.tck.shown import shown
 
 Factory = Callable[[int | None], Any]
 
@@ -135,7 +137,7 @@ class PublisherCase:
         probe = self.environment.probe(on_subscribe=on_subscribe, on_next=on_next, on_end=on_end)
         probe.subscribe_to(publisher)
         if probe.raised:
-            raise NotApplicable(f"subscribe raised {probe.raised[0]!r} (rule 1.9)")
+            raise NotApplicable(f"subscribe raised {shown(probe.raised[0])} (rule 1.9)")
         self.needs(lambda: probe.subscribed, rule, "on_subscribe did not come")
         return probe
 
@@ -226,15 +228,6 @@ class PublisherCase:
     def breaches(self, rule: str) -> list[str]:
         """Return what was noted under `rule` in this trial."""
         return [breach.message for breach in self.environment.breaches if breach.rule == rule]
-
-
-def alike(first: list[Any], second: list[Any]) -> bool:
-    """Tell whether two lists hold the same elements, or bow out if these cannot be compared, as arrays cannot."""
-    try:
-        pairs = zip(first, second, strict=True) if len(first) == len(second) else ((1, 2),)
-        return all(one is other or bool(one == other) for one, other in pairs)
-    except Exception as error:
-        raise NotApplicable(f"its elements cannot be compared: {error!r}") from error
 
 
 def _takes_a_number(make: Callable[..., Any]) -> bool:

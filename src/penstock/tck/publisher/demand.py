@@ -10,6 +10,7 @@ from penstock.tck.probe import UNBOUNDED, TrialProbe
 from penstock.tck.publisher.case import PublisherCase
 from penstock.tck.publisher.sources import CountedSource
 from penstock.tck.publisher.trials import publisher_trials
+from penstock.tck.shown import shown
 from penstock.tck.trial import Steps
 
 _UNDER_WAY = 10_000  # elements that may come before what was asked inside the first is looked at
@@ -174,10 +175,10 @@ def _is_refused(case: PublisherCase, probe: TrialProbe, call: str) -> None:
     case.environment.wait_until(lambda: probe.ended, f"{call} brought no on_error")
     error = probe.error
     if not isinstance(error, ValueError):
-        got = "on_complete()" if error is None else f"on_error({error!r})"
+        got = "on_complete()" if error is None else f"on_error({shown(error)})"
         raise AssertionError(f"{call} brought {got}, it must bring on_error with a ValueError")
     if case.subject.dialect == "dotnet" and "3.9" not in str(error):
-        raise AssertionError(f"{call} brought {error!r}, whose message must name rule 3.9")
+        raise AssertionError(f"{call} brought {shown(error)}, whose message must name rule 3.9")
     probe.request(2)  # after which the probe takes no element (rule 1.7)
 
 
@@ -223,14 +224,14 @@ def _request_in_every_state(case: PublisherCase, n: int) -> None:
 def demand_of_two_to_the_63_minus_1(case: PublisherCase) -> None:
     """Request as much as can be counted, at once: elements come."""
     probe = _run_unbounded(case, more=())
-    case.environment.check(probe.error is None, f"request({UNBOUNDED}) brought on_error({probe.error!r})")
+    case.environment.check(probe.error is None, f"request({UNBOUNDED}) brought on_error({shown(probe.error)})")
 
 
 @publisher_trials.add("3.17")
 def demand_past_two_to_the_63_minus_1(case: PublisherCase) -> None:
     """Request more than can be counted, in several goes: elements come all the same."""
     probe = _run_unbounded(case, more=(1, UNBOUNDED))
-    case.environment.check(probe.error is None, f"demand past {UNBOUNDED} brought on_error({probe.error!r})")
+    case.environment.check(probe.error is None, f"demand past {UNBOUNDED} brought on_error({shown(probe.error)})")
 
 
 def _run_unbounded(case: PublisherCase, more: tuple[int, ...]) -> TrialProbe:

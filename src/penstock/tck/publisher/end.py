@@ -10,6 +10,7 @@ from penstock.tck.planned import PlannedFailure
 from penstock.tck.probe import TrialProbe
 from penstock.tck.publisher.case import PublisherCase
 from penstock.tck.publisher.trials import publisher_trials
+from penstock.tck.shown import shown
 from penstock.tck.trial import Steps
 
 
@@ -65,7 +66,7 @@ def _completes(case: PublisherCase, probe: TrialProbe, last: str) -> None:
     if not probe.ended:
         probe.request(1)  # an iterator shows its end only when asked once more
     case.environment.wait_until(lambda: probe.ended, f"no on_complete came after {last}")
-    case.environment.check(probe.completed, f"on_error({probe.error!r}) came instead of on_complete")
+    case.environment.check(probe.completed, f"on_error({shown(probe.error)}) came instead of on_complete")
 
 
 @publisher_trials.add("1.6")

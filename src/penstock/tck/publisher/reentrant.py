@@ -7,10 +7,12 @@ import threading
 from itertools import cycle
 from typing import Any
 
+from penstock.tck.elements import alike
 from penstock.tck.environment import NotApplicable
 from penstock.tck.probe import UNBOUNDED, TrialProbe
-from penstock.tck.publisher.case import PublisherCase, alike
+from penstock.tck.publisher.case import PublisherCase
 from penstock.tck.publisher.trials import HAS_ON_SUBSCRIBE, publisher_trials
+from penstock.tck.shown import shown
 from penstock.tck.trial import Steps
 
 _PATIENCE = 10  # times quiet, for a thread that must get going
@@ -143,7 +145,9 @@ def elements_inside_request(case: PublisherCase) -> None:
     same = alike(probe.elements, plain.elements)
     if not same and case.differs(count):
         raise NotApplicable("its elements differ from run to run")
-    case.environment.check(same, f"asked from inside on_next it sent {probe.elements!r}, else {plain.elements!r}")
+    case.environment.check(
+        same, f"asked from inside on_next it sent {shown(probe.elements)}, else {shown(plain.elements)}"
+    )
 
 
 @publisher_trials.add("3.11")

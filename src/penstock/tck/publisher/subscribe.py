@@ -7,12 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.spec.interfaces import Publisher
+from penstock.tck.elements import alike
 from penstock.tck.environment import NotApplicable
 from penstock.tck.planned import PlannedFailure
 from penstock.tck.probe import TrialProbe
-from penstock.tck.publisher.case import PublisherCase, alike
+from penstock.tck.publisher.case import PublisherCase
 from penstock.tck.publisher.sources import CountedSource
 from penstock.tck.publisher.trials import HAS_ON_SUBSCRIBE, publisher_trials
+from penstock.tck.shown import shown
 from penstock.tck.trial import Steps, Trial
 
 
@@ -25,7 +27,7 @@ def none_subscriber_refused(case: PublisherCase) -> None:
     except TypeError:
         return
     except Exception as error:
-        raise AssertionError(f"subscribe(None) raised {error!r}, it must raise TypeError") from error
+        raise AssertionError(f"subscribe(None) raised {shown(error)}, it must raise TypeError") from error
     raise AssertionError("subscribe(None) returned, it must raise TypeError")
 
 
@@ -69,7 +71,7 @@ def subscribe_never_raises(case: PublisherCase) -> None:
             probe = case.environment.probe()
             probe.subscribe_to(publisher)
             if probe.raised:
-                raise AssertionError(f"subscribe raised {probe.raised[0]!r} on {kind} that was {state}")
+                raise AssertionError(f"subscribe raised {shown(probe.raised[0])} on {kind} that was {state}")
             if state == "subscribed":
                 probe.cancel()
             elif state == "cancelled" and not probe.ended:
@@ -113,7 +115,7 @@ def _subscribe_again(case: PublisherCase, publisher: Publisher[Any], turn: str) 
     probe = case.environment.probe()
     probe.subscribe_to(publisher)
     if probe.raised:
-        raise NotApplicable(f"subscribe raised {probe.raised[0]!r} (rule 1.9)")
+        raise NotApplicable(f"subscribe raised {shown(probe.raised[0])} (rule 1.9)")
     case.environment.wait_until(lambda: probe.subscribed, f"the {turn} subscriber got no on_subscribe")
     return probe
 
@@ -149,7 +151,7 @@ def _several(case: PublisherCase) -> tuple[list[TrialProbe], int]:
 def _all_get(case: PublisherCase, probes: list[TrialProbe], count: int) -> None:
     for probe in probes:
         case.environment.comes(lambda probe=probe: len(probe.elements) >= count or probe.ended)  # type: ignore[misc]
-        refusal = f"another subscriber got on_error({probe.error!r}): verify it as unicast"
+        refusal = f"another subscriber got on_error({shown(probe.error)}): verify it as unicast"
         case.environment.check(probe.error is None or probe is probes[0], refusal)
         if len(probe.elements) < count:
             alone = case.subscribe(case.some(5)[0])
@@ -164,7 +166,7 @@ def _see_the_same(case: PublisherCase, probes: list[TrialProbe]) -> None:
         if not alike(probe.elements, first):
             if case.differs(len(first)):
                 raise NotApplicable("its elements differ from run to run")
-            raise AssertionError(f"one subscriber saw {first!r}, another {probe.elements!r}")
+            raise AssertionError(f"one subscriber saw {shown(first)}, another {shown(probe.elements)}")
 
 
 @publisher_trials.add("C++ 1.11")
@@ -226,7 +228,7 @@ def _subscription_has_one_user(case: PublisherCase) -> None:
     publisher, _ = case.running()
     first, second = case.subscribe(publisher), case.subscribe(publisher, rule="1.10")
     shared = first.subscription is second.subscription
-    case.environment.check(not shared, f"two subscribers were given one subscription, {first.subscription!r}")
+    case.environment.check(not shared, f"two subscribers were given one subscription, {shown(first.subscription)}")
 
 
 publisher_trials.members.append(Trial("3.1", "monitor.subscription_has_one_user", _subscription_has_one_user))

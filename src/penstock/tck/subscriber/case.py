@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from penstock.spec.interfaces import Subscriber
 from penstock.tck.environment import Environment, NotApplicable
+from penstock.tck.shown import shown
 from penstock.tck.subscriber.upstream import NOBODY, THIS_TRIAL, DrivenUpstream
 from penstock.tck.trial import Trials
 
@@ -108,6 +109,7 @@ class SubjectSeat:
         self.subject, self.reach = setup.make(environment)
         self.upstream = DrivenUpstream(environment, setup.element)
         self.asked = 0
+        self._before = 0  # what it had requested when it was last made to ask
         self._environment = environment
         self._setup = setup
 
@@ -121,6 +123,7 @@ class SubjectSeat:
     def ask(self, n: int) -> None:
         """Make the subject ask for `n` more, if there is a way."""
         self.asked += n
+        self._before = self.upstream.requested
         self.reach.trigger_request(n)
 
     def demanded(self) -> bool:
@@ -138,8 +141,16 @@ class SubjectSeat:
         if upstream.demand <= 0 and not self.reach.sees and len(upstream.sent) >= self._setup.expects:
             return False
         if not self._environment.comes(lambda: upstream.demand > 0 or upstream.cancelled):
+            if self.reach.sees and self._before < upstream.requested < self.asked:
+                self.asks_too_little(self.asked)
             self.lack("demand")
         return not upstream.cancelled
+
+    def asks_too_little(self, wanted: int) -> NoReturn:
+        """Note that the subject asked for less than it was made to ask for, and bow out."""
+        requested = self.upstream.requested
+        self._environment.breach("3.8", f"it was made to ask for {wanted} elements, the demand was {requested}")
+        raise NotApplicable(f"it asked for {requested} of {wanted} elements (rule 3.8)")
 
     def feed(self, count: int, *, blame: str = "2.13") -> int:
         """Send up to `count` elements, each once it was asked for; return how many were sent."""
@@ -184,7 +195,7 @@ class SubjectSeat:
         name = "on_complete" if end is None else "on_error"
         ends = self.reach.ends
         self._environment.wait_until(lambda: bool(ends), f"{name} was sent, but no end was reported as processed")
-        self._environment.check(carries(ends[0], end), f"{name} was sent, but {ends[0]!r} was reported as the end")
+        self._environment.check(carries(ends[0], end), f"{name} was sent, but {shown(ends[0])} was reported as the end")
 
     def need(self, what: str) -> None:
         """Bow out when an earlier trial found that the subject lacks `what`."""

@@ -19,7 +19,9 @@ def asks_before_elements(case: SubscriberCase) -> None:
     try:
         _asks_and_takes(case)
     except NotApplicable as reason:
-        raise AssertionError(*(LACKS[what] for what in case.setup.lacks)) from reason
+        for what in case.setup.lacks:
+            raise AssertionError(LACKS[what]) from reason
+        raise
 
 
 def _asks_and_takes(case: SubscriberCase) -> None:

@@ -96,9 +96,6 @@ def _feed_all_it_wants(case: SubscriberCase, seat: SubjectSeat) -> None:
             if not case.environment.lingers(lambda: upstream.demand > 0):
                 return  # it has had what it wanted
         elif not case.environment.comes(lambda: upstream.demand > 0 or upstream.cancelled):
-            case.environment.breach(
-                "3.8", f"it was made to ask for {count} elements, the demand was {upstream.requested}"
-            )
-            raise NotApplicable(f"it asked for {upstream.requested} of {count} elements (rule 3.8)")
+            seat.asks_too_little(count)
         if not upstream.cancelled:
             upstream.next(blame="2.13" if seat.reach.sees else NOBODY)  # from outside that is a matter of rule 3.8

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import product
 
 from penstock.tck.environment import NotApplicable
+from penstock.tck.shown import shown
 from penstock.tck.subscriber.case import SubjectSeat, SubscriberCase, blackbox, whitebox
 from penstock.tck.subscriber.upstream import ENDS, THIS_TRIAL
 from penstock.tck.trial import Steps
@@ -88,7 +89,7 @@ def _refuses_none(name: str, call: Callable[[], object]) -> None:
     except TypeError:
         return
     except Exception as error:
-        raise AssertionError(f"{name}(None) raised {error!r} instead of TypeError") from error
+        raise AssertionError(f"{name}(None) raised {shown(error)} instead of TypeError") from error
     raise AssertionError(f"{name}(None) returned normally instead of raising TypeError")
 
 

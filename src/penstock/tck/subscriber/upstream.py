@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from penstock.spec.element_count import asked_for
 from penstock.spec.interfaces import Subscriber
 from penstock.tck.environment import Environment
 from penstock.tck.probe import Runaway
+from penstock.tck.shown import shown
 
 ENDS = ("on_complete", "on_error")
 THIS_TRIAL = "this trial"  # whom to blame for a signal that raises, if not a rule: the trial that sent it
@@ -172,12 +174,12 @@ class DrivenUpstream:
 
     def take_request(self, n: int) -> None:
         """Record a request and register its demand."""
-        with self._requesting(f"request({n!r})"):
+        with self._requesting(f"request({shown(n)})"):
             with self._changed:
-                if isinstance(n, int) and n > 0:
-                    self.requested += n
+                if (asked := asked_for(n)) > 0:
+                    self.requested += asked
                 else:
-                    self._environment.breach("3.9", f"request({n!r}) was called: a request must be positive")
+                    self._environment.breach("3.9", f"request({shown(n)}) was called: a request must be positive")
                 linger = self.lingering > 0 or self._moved()
                 self.lingering -= self.lingering > 0
             self._environment.pulse()
@@ -214,7 +216,7 @@ class DrivenUpstream:
             call()
         except Exception as error:
             where = " after its cancel()" if self.cancelled else ""
-            message = f"{name} raised {error!r}{where}"
+            message = f"{name} raised {shown(error)}{where}"
             if blame == THIS_TRIAL:
                 self._environment.fail(message)
             elif blame != NOBODY:

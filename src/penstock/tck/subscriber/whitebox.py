@@ -25,6 +25,7 @@ from contextlib import suppress
 from typing import Any
 
 from penstock.tck.environment import Environment, NotApplicable
+from penstock.tck.shown import shown
 
 
 class SubscriberProbe:
@@ -132,7 +133,7 @@ class SubscriberProbe:
         try:
             call()
         except Exception as error:
-            self._environment.fail(f"{name} raised {error!r}")
+            self._environment.fail(f"{name} raised {shown(error)}")
 
 
 def _is_of_a_party(call: Callable[..., object]) -> bool:

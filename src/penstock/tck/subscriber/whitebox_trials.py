@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from penstock.tck.elements import same
 from penstock.tck.environment import NotApplicable
+from penstock.tck.shown import shown
 from penstock.tck.subscriber.case import SubjectSeat, SubscriberCase, whitebox
 from penstock.tck.subscriber.upstream import THIS_TRIAL
 from penstock.tck.trial import Steps
@@ -83,11 +85,14 @@ def in_order(case: SubscriberCase, seat: SubjectSeat) -> None:
     sent, processed = list(seat.upstream.sent), list(seat.reach.processed_elements)
     left = sent.copy()
     for element in processed:
-        case.environment.check(element in left, f"{element!r} was processed more often than it was sent")
-        left.remove(element)
-    case.environment.check(not left or seat.upstream.cancelled, f"{left[:1]} was sent and not processed")
+        place = next((place for place, other in enumerate(left) if same(element, other)), None)
+        if place is None:
+            raise AssertionError(f"{shown(element)} was processed more often than it was sent")
+        del left[place]
+    case.environment.check(not left or seat.upstream.cancelled, f"{shown(left[:1])} was sent and not processed")
     for first, second in zip(sent, processed, strict=False) if case.setup.claims.ordered else ():
-        case.environment.check(first == second, f"{second!r} was processed before {first!r}, which was sent earlier")
+        if not same(first, second):
+            raise AssertionError(f"{shown(second)} was processed before {shown(first)}, which was sent earlier")
     after = seat.reach.ended_after[:1]
     case.environment.check(after in ([], [len(processed)]), "the end was processed before all elements were")
 
