@@ -21,6 +21,13 @@ from tests.tck.pull.broken_pull_sound import (
 # The base
 
 
+class AnswersWithNeither(Sound):
+    """Answer the fourth ask with what is neither a value nor an end."""
+
+    def give(self, answer, end, value=None):
+        super().give(answer, 0 if self.given == 4 and end is None else end, value)
+
+
 class Pushes(Sound):
     """Use an answer function again when there is something new."""
 
@@ -80,6 +87,38 @@ class HasOneSlot(Sound):
         if self.end is None and not self.closing:
             self.waiting.clear()
         super().asked(answer)
+
+
+class DropsWhoAskedInsideBefore(Sound):
+    """Keep one ask of those made inside of an answer."""
+
+    giving = False
+
+    def give(self, answer, end, value=None):
+        self.giving = True
+        super().give(answer, end, value)
+        self.giving = False
+
+    def asked(self, answer):
+        if self.giving and self.end is None:
+            self.waiting.clear()
+        super().asked(answer)
+
+
+class SkipsAValueForWhoAsksInside(Sound):
+    giving, skipped = False, 0
+
+    def give(self, answer, end, value=None):
+        self.giving = True
+        super().give(answer, end, value)
+        self.giving = False
+
+    def asked(self, answer):
+        self.skipped += self.giving
+        super().asked(answer)
+
+    def value(self, value):
+        super().value(value + self.skipped)
 
 
 class TurnsAwayWhoAsksInside(Sound):
@@ -864,6 +903,14 @@ class LeavesWithoutAbort(Drain):
             self.stopped = why
             self.finish(None)
         else:
+            super().stop(why)
+
+
+class AsksOnAndOn(Drain):
+    """Have never had enough."""
+
+    def stop(self, why):
+        if why is not True:
             super().stop(why)
 
 

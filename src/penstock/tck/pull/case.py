@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from penstock.spec.pull_interfaces import End, Read
+from penstock.tck.elements import alike
 from penstock.tck.environment import Environment, NotApplicable
 from penstock.tck.pull.asker import Asker
 from penstock.tck.pull.feed import AnswerFeed
@@ -20,6 +21,7 @@ MANY = 20
 """How many asks are out at a time where there are several."""
 LENGTH = 6
 """How many values an upstream has unless a trial needs another number."""
+_RUNS = 5  # in which what differs by chance is likely to differ
 FRAMES = 100
 """How much deeper the stack may get, however many values pass."""
 
@@ -133,6 +135,10 @@ class Producer(Protocol):
         """Make one of very many values."""
         ...
 
+    def differs(self) -> bool:
+        """Tell whether several that are made alike give different values, whatever is done to them."""
+        ...
+
     def check(self, holds: bool, setting: Setting, message: str) -> None:
         """Fail the trial unless `holds`."""
 
@@ -207,6 +213,14 @@ class SourceCase(PullCase):
             raise NotApplicable(f"it has {self.subject.exactly} values, and no more")
         return ProducerUnderTest(setting, Asker(self.environment, self.make(None)))
 
+    def differs(self) -> bool:
+        runs = []
+        for _ in range(_RUNS):  # one after another, so that what they share does not count
+            joint = self.open(LINEAR)
+            self.drain(joint, MANY)
+            runs.append(joint.asker.values)
+        return not all(alike(runs[0], run) for run in runs[1:])
+
 
 # The throughs.
 
@@ -263,6 +277,9 @@ class ThroughCase(PullCase):
 
     def open_endless(self, setting: Setting) -> ProducerUnderTest:
         return self.wire(setting, self.feed(setting, None))
+
+    def differs(self) -> bool:
+        return False  # its values are those of the trial
 
 
 # The sinks.

@@ -17,6 +17,7 @@ from typing import Any
 
 from penstock.spec.pull_error import PullError
 from penstock.spec.pull_interfaces import Abort, Answer, End, Read, asks, cause, end_of
+from penstock.tck.shown import shown
 
 OnFault = Callable[[PullError], object]
 
@@ -53,6 +54,8 @@ class PullChecker:
         self._aborted: End | None = None
         self._confirmed: End | None = None
         """What the first abort was answered with."""
+        self._garbled = False
+        """Whether what was taken for the end was none, so that no other fault is seen in what follows."""
         self._answered_abort = True
         """Whether the first abort had an answer function."""
 
@@ -114,7 +117,7 @@ class PullChecker:
         except Exception as error:
             unanswered = "A3" if cause(abort) is True else "F3"
             broken = "F10" if answer is not None else unanswered
-            self._fault(broken, f"read({abort!r}) raised {error!r}; failures are answers, not exceptions")
+            self._fault(broken, f"read({shown(abort)}) raised {shown(error)}; failures are answers, not exceptions")
             if request is not None and request.outcome is None and self._on_fault is None:
                 self._answered(request, error, None)  # the reader is told, unless `on_fault` was
 
@@ -136,8 +139,9 @@ class PullChecker:
     def _answered(self, request: _Request, end: bool | Exception | None, value: Any = None, /) -> None:
         found = end_of(end)
         if isinstance(found, PullError) and found is not end:
+            self._garbled, value = True, None
             self._fault(
-                "B6", f"request {request.number} was answered with {end!r}, which is neither a value nor an end"
+                "B6", f"request {request.number} was answered with {shown(end)}, which is neither a value nor an end"
             )
         with self._lock:
             before = request.outcome
@@ -158,8 +162,8 @@ class PullChecker:
     def _again(self, request: _Request, before: tuple[End | None, Any], now: tuple[End | None, Any]) -> None:
         if (before[0] is None) is not (now[0] is None):
             self._fault("B6", f"request {request.number} was answered with a value and with an end")
-        elif before[0] is None and before[1] is not now[1] and before[1] != now[1]:
-            self._fault("B1", f"the value {now[1]!r} came by request {request.number}, which was answered before")
+        elif before[0] is None and _differ(before[1], now[1]):
+            self._fault("B1", f"the value {shown(now[1])} came by request {request.number}, which was answered before")
         else:
             self._fault("B2", f"request {request.number} was answered twice")
 
@@ -172,7 +176,9 @@ class PullChecker:
 
     def _value(self, request: _Request, value: Any) -> End | None:
         """Return what takes the place of a value that must not be there."""
-        what = f"request {request.number} was answered with the value {value!r}"
+        if self._garbled:
+            return self._end
+        what = f"request {request.number} was answered with the value {shown(value)}"
         plain = self._aborted is True
         if not asks(request.abort):
             self._fault("A2" if cause(request.abort) is True else "F2", f"{what}, though it aborts")
@@ -190,19 +196,21 @@ class PullChecker:
         return None
 
     def _ended(self, request: _Request, end: End, value: Any) -> None:
-        what = f"request {request.number} was answered with {end!r}"
+        what = f"request {request.number} was answered with {shown(end)}"
         if value is not None:
-            self._fault("B10", f"{what} and with the value {value!r}")
+            self._fault("B10", f"{what} and with the value {shown(value)}")
         before, reason = self._end, self._aborted
         if not asks(request.abort) and not request.late:
             self._confirmed = end
         if before is None:
             self._end = end
+        elif self._garbled:
+            request.end = before
         elif end is not before and (
             (request.late and before is self._confirmed is not True)  # which was told as the end
             or not all(each is True or each is reason for each in (end, before))
         ):
-            self._changed(request, before, end, f"{what}, and the end was {before!r}")
+            self._changed(request, before, end, f"{what}, and the end was {shown(before)}")
 
     def _changed(self, request: _Request, before: End, end: End, message: str) -> None:
         request.end = before  # the end that was given first stays
@@ -235,7 +243,15 @@ class PullChecker:
             except RecursionError:
                 raise  # see _request
             except Exception as error:
-                self._fault("F10", f"the answer function of request {request.number} raised {error!r}")
+                self._fault("F10", f"the answer function of request {request.number} raised {shown(error)}")
             finally:
                 with self._lock:
                     self._passing = False
+
+
+def _differ(first: Any, second: Any) -> bool:
+    """Tell whether two values are not the same; some cannot be compared."""
+    try:
+        return first is not second and bool(first != second)
+    except Exception:
+        return True

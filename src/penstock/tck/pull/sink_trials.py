@@ -9,6 +9,7 @@ from penstock.tck.planned import PlannedFailure
 from penstock.tck.pull.asker import depth
 from penstock.tck.pull.case import FRAMES, LENGTH, SinkCase, Told, sink_trials
 from penstock.tck.pull.feed import AnswerFeed
+from penstock.tck.pull.producer_trials import ENOUGH
 from penstock.tck.trial import Steps
 
 
@@ -150,11 +151,11 @@ def _stopped_well(case: SinkCase, setting: Any) -> AnswerFeed:
 def _stopped(case: SinkCase, setting: Any) -> tuple[AnswerFeed, Told]:
     stopping = case.subject.stopping
     assert stopping is not None
-    feed = case.feed(setting, None)
+    feed = case.feed(setting, list(range(ENOUGH)))  # one that does not stop must come to an end all the same
     feed.hold_confirmation = True
     told = Told(case.environment)
     stopping(told, 2)(feed.read)
-    aborted = case.wait(lambda: bool(feed.aborts) or feed.given > LENGTH)
+    aborted = case.wait(lambda: bool(feed.aborts) or feed.given > LENGTH or bool(told.calls))
     case.check(aborted and feed.aborts[:1] == [True], setting, f"it was to stop after 2 values: aborts {feed.aborts}")
     case.check(not told.calls, setting, "it told its end before upstream had confirmed the abort")
     feed.confirm()

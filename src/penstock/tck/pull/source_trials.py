@@ -10,7 +10,8 @@ from penstock.tck.planned import PlannedFailure
 from penstock.tck.pull.asker import Asker
 from penstock.tck.pull.case import LINEAR, ProducerUnderTest, Setting, SourceCase, as_read, source_trials
 from penstock.tck.pull.feed import AnswerFeed
-from penstock.tck.pull.producer_trials import ENOUGH, to_the_end
+from penstock.tck.pull.producer_trials import ENOUGH, agree, to_the_end
+from penstock.tck.shown import shown
 from penstock.tck.trial import Steps
 
 
@@ -97,7 +98,7 @@ def asks_may_be_late(case: SourceCase) -> Steps:
         joint.asker.ask()
         case.answered(joint, "B12", "asked again, late")
         got = joint.asker.values
-        case.check(got == whole.asker.values[:2], setting, f"asked again, late, and got {got}")
+        case.check(agree(case, got, whole.asker.values[:2]), setting, f"asked again, late, and got {shown(got)}")
 
 
 @source_trials.add("B15")
@@ -114,8 +115,8 @@ def two_share_nothing(case: SourceCase) -> None:
         for joint in both:
             got, wanted = joint.asker.values, alone.asker.values
             shared = min(len(got), len(wanted))
-            same = got[:shared] == wanted[:shared] and len(got) >= min(len(wanted), joint.asker.asks)
-            case.check(same, setting, f"one of two gave {got}, and alone it gives {wanted}")
+            right = agree(case, got[:shared], wanted[:shared]) and len(got) >= min(len(wanted), joint.asker.asks)
+            case.check(right, setting, f"one of two gave {shown(got)}, and alone it gives {shown(wanted)}")
 
 
 @source_trials.add("F4")

@@ -16,6 +16,7 @@ from penstock.tck.pull.case import (
 )
 from penstock.tck.pull.feed import AnswerFeed
 from penstock.tck.pull.producer_trials import ENOUGH, to_the_end
+from penstock.tck.shown import shown
 from penstock.tck.trial import Steps
 
 
@@ -35,7 +36,7 @@ def the_first_reason_stays(case: ThroughCase) -> None:
             allowed: tuple[End, ...] = (closing,) if reason is True else (reason, True)
             # A value there is for property A2.
             fits = reply is not None and (reply.end is None or ends_with(reply.end, *allowed))
-            case.check(fits, setting, f"an abort with {reason!r}, whose close failed, brought {reply}")
+            case.check(fits, setting, f"an abort with {reason!r}, whose close failed, brought {shown(reply)}")
 
 
 @through_trials.add("F5")
