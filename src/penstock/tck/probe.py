@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 UNBOUNDED = 2**63 - 1
 _CANCEL = "cancel()"
-_LATE = 100_000  # elements that may be under way on other threads at a cancel, after which the publisher is stopped
+_LATE = 8 * 1024  # elements, a few batches, that may be under way on other threads at a cancel
 _EXCESS = 100  # signals that nothing entitles to, after which the publisher is stopped
 
 

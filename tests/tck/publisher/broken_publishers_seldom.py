@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
 
 from tests.tck.publisher.correct_publishers import UNBOUNDED, Nothing, SyncRun, ThreadRun, UnicastPublisher
@@ -21,6 +22,51 @@ class FailsIfTheEndRaises(SyncRun):
                 subscriber.on_error(error)
 
         super().end(tell)
+
+
+class LosesWhatTheNextAsksAtFirst(SyncRun):
+    """Keeps what is asked inside on_subscribe for the first subscriber only."""
+
+    deaf = False
+
+    def begin(self):
+        self.deaf = _turn_of(self.publisher) > 0
+        super().begin()
+
+    def start(self):
+        self.deaf = False
+        super().start()
+
+    def request(self, n):
+        if not self.deaf or n < 1:
+            super().request(n)
+
+
+class ServesTheNextOnTwoThreads(ThreadRun):
+    """Sends the second element of a second subscriber on a thread of its own, and does not wait for it."""
+
+    def serve(self, subscriber):
+        shares = _turn_of(self.publisher) == 1
+        super().serve(_Sharing(subscriber) if shares else subscriber)
+
+
+def _turn_of(publisher):
+    """Return how many subscribers a publisher has served before."""
+    return next(vars(publisher).setdefault("turns", itertools.count()))
+
+
+class _Sharing:
+    def __init__(self, subscriber):
+        self.sent = 0
+        self.on_subscribe, self.on_error = subscriber.on_subscribe, subscriber.on_error
+        self.on_complete, self.take = subscriber.on_complete, subscriber.on_next
+
+    def on_next(self, element):
+        self.sent += 1
+        if self.sent == 2:
+            threading.Thread(target=self.take, args=(element,), daemon=True).start()
+        else:
+            self.take(element)
 
 
 class FailsAfterCancelInLast(SyncRun):

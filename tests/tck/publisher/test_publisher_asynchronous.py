@@ -244,3 +244,25 @@ class MailboxRun:
 def test_passes_a_publisher_that_looks_for_a_cancel_between_batches(elements):
     report = verify_publisher(Mailbox, asynchronous=True, limits=Limits(elements=elements))
     assert report.failed == ()
+
+
+class LetsGoLater(ThreadRun):
+    """Lets go of a cancelled subscriber when its thread looks again, which is when the kit has long been at rest."""
+
+    def wait(self):
+        going_on = super().wait()
+        if not going_on:
+            self.looks_again.wait(0.5)
+        return going_on
+
+    looks_again = threading.Event()  # never set
+
+
+def test_passes_a_publisher_that_lets_go_of_its_subscriber_later():
+    def make(n):
+        made = ThreadedBy(numbers(n))
+        made.run = LetsGoLater
+        return made
+
+    report = verify_publisher(make, limits=Limits(elements=50, quiet=0.01))
+    assert report.outcome("publisher.cancelled_subscriber_is_released").status is Status.PASSED

@@ -78,6 +78,7 @@ BROKEN = [
     Broken(demanding.IsHelpedRarely, "1.3", "publisher.signals_stay_serial", options=THREADED),
     Broken(demanding.IsHelpedWithTheLast, "1.3", "publisher.signals_stay_serial", options=THREADED),
     Broken(demanding.ServesEveryThreadLate, "1.3", "publisher.signals_stay_serial", options=THREADED),
+    Broken(seldom.ServesTheNextOnTwoThreads, "1.3", "publisher.signals_stay_serial", options=THREADED),
     Broken(demanding.RefusesAtOnce, "1.3", "publisher.refusal_waits_its_turn", options=THREADED),
     Broken(broken.SwallowsFailure, "1.4", "publisher.failure_is_signalled"),
     Broken(broken.CompletesOnFailure, "1.4", "publisher.failure_is_signalled"),
@@ -134,6 +135,9 @@ BROKEN = [
         options=UNICAST,
     ),
     Broken(broken.LosesRequestInsideOnNext, "3.2", "publisher.request_inside_on_next"),
+    Broken(
+        seldom.LosesWhatTheNextAsksAtFirst, "3.2", "publisher.request_inside_on_subscribe", options={"limits": HANGING}
+    ),
     Broken(broken.LosesRequestInsideOnSubscribe, "3.2", "publisher.request_inside_on_subscribe"),
     Broken(demanding.HoldsTwentyRequests, "3.2", "publisher.request_inside_on_next", options={"limits": HANGING}),
     Broken(broken.Deadlocks, "3.2", "publisher.request_inside_on_next", options={"limits": HANGING}),

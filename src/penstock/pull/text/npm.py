@@ -22,7 +22,7 @@ COUNTERPARTS: tuple[Counterpart, ...] = (
     Counterpart("count", "`count`", "`count(0)` gives 0; there it has no end"),
     Counterpart("infinite", "`infinite`", "an abort is remembered"),
     Counterpart("empty", "`empty`", "it takes an abort without a callback"),
-    Counterpart("error", "`error`", "it takes an exception and nothing else"),
+    Counterpart("error", "`error`", "it takes an exception and nothing else; an abort that comes first is its end"),
     # throughs
     Counterpart("map", "`map`", "a failed stream stays failed; a property name is no function: `map(itemgetter('a'))`"),
     Counterpart(

@@ -106,7 +106,7 @@ def _run_to_the_end(
     case: PublisherCase, publisher: Publisher[Any], count: int
 ) -> tuple[weakref.ref[TrialProbe], Subscription | None]:
     probe = case.run_out(publisher, count)
-    return weakref.ref(probe), probe.subscription
+    return let_go_of(case, probe), probe.subscription
 
 
 def _run_to_the_failure(
@@ -117,7 +117,7 @@ def _run_to_the_failure(
     error: object = probe.error
     if isinstance(error, BaseException):  # what the frames of a kept error refer to is not the publisher's doing
         BaseException.with_traceback(error, None)
-    return weakref.ref(probe), probe.subscription
+    return let_go_of(case, probe), probe.subscription
 
 
 def _run_to_the_refusal(
@@ -125,18 +125,25 @@ def _run_to_the_refusal(
 ) -> tuple[weakref.ref[TrialProbe], Subscription | None]:
     probe = case.subscribe(publisher, rule="1.10")
     case.needs(lambda: probe.ended, "1.9", "the second subscriber of a unicast publisher got no on_error")
-    return weakref.ref(probe), probe.subscription
+    return let_go_of(case, probe), probe.subscription
 
 
 def released(case: PublisherCase, subscriber: weakref.ref[TrialProbe], since: str) -> Steps:
-    """Fail the trial unless the subscriber is let go of, soon if not at once."""
+    """Fail the trial unless the subscriber is let go of, if not at once then before patience runs out."""
     for turn in range(3):
         if turn:  # most often nothing has to be collected
             case.environment.collect()
         if subscriber() is None:
             return
         yield
+    if not case.environment.comes(lambda: subscriber() is None):
+        case.environment.collect()
     case.environment.check(subscriber() is None, f"the subscriber is still referred to after {since}")
+
+
+def let_go_of(case: PublisherCase, probe: TrialProbe) -> weakref.ref[TrialProbe]:
+    """Return a reference that tells those who wait when the probe is gone."""
+    return weakref.ref(probe, lambda _: case.environment.pulse())
 
 
 @publisher_trials.add("1.7")

@@ -21,11 +21,12 @@ from penstock.tck.trial import Steps
 
 _PATIENCE = 10  # times quiet, for a thread that must get going
 _HANDSHAKES = 8
+_FEW = 20
 
 
 @publisher_trials.add("1.3")
 def signals_stay_serial(case: PublisherCase) -> Steps:
-    """Stay inside signals all along a long run, and inside the last on_next: no other signal begins meanwhile."""
+    """Stay inside signals all along a long run, the last included, and of a later subscriber: no other one begins."""
     publisher, count = case.some(case.environment.limits.elements)
     probe = case.subscribe(publisher)
     probe.on_next_hook = _Staying(case, count)
@@ -34,6 +35,11 @@ def signals_stay_serial(case: PublisherCase) -> Steps:
     _were_serial(case)  # what overlaps may get lost, too
     case.elements(probe, count)
     case.complete(probe)
+    if not case.subject.unicast:
+        later, few = case.subscribe(publisher, rule="1.10"), min(count, _FEW)
+        later.on_next_hook = _Staying(case, few)
+        later.request(few)
+        case.environment.comes(lambda: len(later.elements) >= few or later.ended or later.overlapped)
     yield
     _were_serial(case)
 
