@@ -116,6 +116,16 @@ def test_rows_that_no_later_one_can_meet_are_not_kept() -> None:
     assert near[0] < 250  # one row, and not fifty
 
 
+@pytest.mark.parametrize("pair", [pair_latest(), pair_with_latest(), pair_within(1, lambda row: row)], ids=range(3))
+def test_a_row_without_a_side_is_refused_with_the_cure(pair: Flow[Any, Any]) -> None:
+    with pytest.raises(TypeError) as refused:
+        list(Stream.just(7) | pair)
+    assert str(refused.value) == (
+        "a row must have a side, got 7; orders | frame(both, payments) gives each row one, or say side=, a function "
+        "that tells it"
+    )
+
+
 def test_what_is_given_wrongly_is_refused(spark: Spark) -> None:
     with pytest.raises(ValueError, match=r"^pairing: side must be 0 for the left or 1 for the right, got 2"):
         list(Stream.just(Sided(2, 1, 1, 1)) | pair_latest())

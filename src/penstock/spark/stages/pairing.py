@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from penstock.bridges.shared.columns import SchemaError
@@ -23,6 +22,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 LEFT, RIGHT = 0, 1
+
+
+def side_of(row: Any) -> int:
+    """Return the side of a row that `both` has made, or of another one that has such an attribute."""
+    try:
+        return row.side  # type: ignore[no-any-return]
+    except AttributeError:
+        cure = "orders | frame(both, payments) gives each row one, or say side=, a function that tells it"
+        raise TypeError(f"a row must have a side, got {row!r}; {cure}") from None
 
 
 def both(left: DataFrame, right: DataFrame) -> DataFrame:
@@ -47,7 +55,7 @@ def both(left: DataFrame, right: DataFrame) -> DataFrame:
     return marked[LEFT].unionByName(marked[RIGHT], allowMissingColumns=True)
 
 
-def pair_with_latest(side: Callable[[Any], int] = attrgetter("side")) -> Flow[Any, tuple[Any, Any]]:
+def pair_with_latest(side: Callable[[Any], int] = side_of) -> Flow[Any, tuple[Any, Any]]:
     """Emit each row of the left together with the latest of the right, as `with_latest_from` does with two streams.
 
     It keeps one row of the right for each key.
@@ -67,7 +75,7 @@ def pair_with_latest(side: Callable[[Any], int] = attrgetter("side")) -> Flow[An
     return _paired("pair_with_latest", side, partial(_with_latest, side))
 
 
-def pair_latest(side: Callable[[Any], int] = attrgetter("side")) -> Flow[Any, tuple[Any, Any]]:
+def pair_latest(side: Callable[[Any], int] = side_of) -> Flow[Any, tuple[Any, Any]]:
     """Emit the latest rows of the left and of the right whenever one comes, as `combine_latest` does with two streams.
 
     It keeps one row of each side for each key.
@@ -90,7 +98,7 @@ def pair_latest(side: Callable[[Any], int] = attrgetter("side")) -> Flow[Any, tu
 def pair_within(
     seconds: float | timedelta,
     time: Callable[[Any], datetime],
-    side: Callable[[Any], int] = attrgetter("side"),
+    side: Callable[[Any], int] = side_of,
 ) -> Flow[Any, tuple[Any, Any]]:
     """Emit each row of the left with each of the right whose times are at most so many seconds apart.
 
