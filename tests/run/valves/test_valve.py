@@ -155,18 +155,35 @@ def test_no_other_stream_begins_behind_a_closed_valve(around: Any):
     assert probe.completed
 
 
-def test_an_attempt_that_fails_behind_a_closed_valve_is_the_last():
+@pytest.mark.parametrize("when", [None, ArithmeticError, lambda error: True], ids=["all", "a_type", "a_function"])
+def test_an_attempt_that_fails_behind_a_closed_valve_is_the_last_and_fails_the_run(when: Any):
     source, valve, probe = Unhearing(), Valve(), Probe[Any](request=10)
 
     def divide(numbers: list[int]) -> float:
         return 1 / numbers[-1]
 
-    connect(valved(Stream(Chain(source)).buffer(2).map(divide).retry()._chain, valve), probe)
+    connect(valved(Stream(Chain(source)).buffer(2).map(divide).retry(when=when)._chain, valve), probe)
     (tap,) = source.subscribers
     tap.on_next(0)
     valve.close()
     assert len(source.subscribers) == 1
-    assert probe.completed
+    assert repr(probe.error) == "ZeroDivisionError('division by zero')"
+
+
+def refuse(error: Exception) -> bool:
+    raise LookupError("no")
+
+
+@pytest.mark.parametrize(
+    ("when", "error", "notes"),
+    [(KeyError, "ValueError('gone')", []), (refuse, "LookupError('no')", ["in retry(refuse)"])],
+    ids=["not_meant", "raises"],
+)
+def test_an_open_valve_leaves_it_to_retry_which_failures_are_meant(when: Any, error: str, notes: list[str]):
+    probe = Probe[Any](request=10)
+    connect(valved(Stream.error(ValueError("gone")).retry(3, when=when)._chain, Valve()), probe)
+    assert repr(probe.error) == error
+    assert [note.partition(",")[0] for note in getattr(probe.error, "__notes__", [])] == notes
 
 
 @pytest.mark.parametrize(

@@ -3,16 +3,18 @@
 What has come out of a source is done only at the end of the run, so a valve stands right behind each source, and the
 steps behind the valve see a completion. For a source that is made of other streams it stands inside, behind the sources
 of these, if they are all that the source waits for: closed valves let no further stream begin, so `concat` goes on to
-nothing, an attempt of `retry` that fails is the last, and a wait that a clock would end is over at once.
+nothing, a failure of what `retry` tries ends the run, and a wait that a clock would end is over at once.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from penstock.engine.places.clocks import TASK_RAISED, Cancel, Clock, Task
 from penstock.engine.places.context import carried
 from penstock.engine.runs.chain import Chain, inner_chains, with_other_chains
+from penstock.engine.weaving.handled_errors import caught
 from penstock.engine.words.dropped import attempt
 from penstock.operators.checked import Checked
 from penstock.operators.combine_latest import CombineLatest
@@ -102,6 +104,16 @@ class _Hurried:
         return _HurriedWait(self._clock, seconds, task, self._valve).call_off
 
 
+def _while_open(valve: Valve, step: Retry, error: Exception) -> bool:
+    """Tell whether an attempt that has failed is followed by another; behind a closed valve that would read nothing."""
+    if valve.closed:
+        return False
+    meant, failure = caught(step, step.when, error)
+    if failure is not error:  # the function that says so has raised
+        raise failure
+    return meant
+
+
 def valved(chain: Chain, valve: Valve) -> Chain:
     """Put a valve behind each source of a chain; where it branches or comes together, that is before it does.
 
@@ -135,8 +147,10 @@ def _ending(source: Source[Any]) -> list[Chain]:
 
 
 def _stopped(source: Source[Any], valves: dict[int, Chain], valve: Valve) -> Source[Any]:
-    """Return a source over chains with valves, which waits for no time once these are closed."""
+    """Return a source over chains with valves, which waits for no time and handles no failure once these are closed."""
     changes: dict[str, object] = {"clock": _Hurried(source.clock, valve)} if isinstance(source, _WAIT) else {}
+    if isinstance(source, Retry):
+        changes["when"] = partial(_while_open, valve, source)
     return with_other_chains(source, lambda each: valves.get(id(each), each), **changes)
 
 
