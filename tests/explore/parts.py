@@ -469,6 +469,20 @@ def group_by(bench: Bench) -> None:
     _take_windows(bench, bench.feed("a").group_by(lambda e: int(e[1:]) % 2, size=2, clock=bench.virtual_clock()))
 
 
+@part(("down.all", "a.next"), ("down.all", "a.next", "in1.ask"), ends=("PenstockError",))
+def group_by_one_key(bench: Bench) -> None:
+    bench.errors.add("PenstockError")
+    groups: list[Taker] = []
+
+    def then(taker: Taker, group: Any) -> None:
+        if not all(each.over for each in groups):
+            bench.fault("a group was sent out beside another one of its key")
+        groups.append(bench.take(group, f"in{len(bench.takers)}", calls=False))
+
+    bench.take(bench.feed("a").group_by(lambda e: 0, size=4, clock=bench.virtual_clock()), then=then)
+    bench.taking_later("in1")
+
+
 # Backpressure.
 
 

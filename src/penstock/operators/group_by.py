@@ -169,8 +169,12 @@ class _GroupByRun(Trunk):
                 return
 
     def _begin(self, key: Hashable) -> Branch | None:
-        """Open a group and send it out."""
-        if len(self._groups) >= self._step.groups:
+        """Open a group and send it out, or return the heir that has come since no group was found."""
+        with self.lock:
+            heir = self._groups.get(key)
+            full = heir is None and len(self._groups) >= self._step.groups
+            group = heir if heir is not None or full else self.fresh(key)
+        if full:
             self.fail(
                 OverflowedError(
                     f"group_by: {self._step.groups} groups are open and an element came for another, {key!r}; end "
@@ -179,9 +183,7 @@ class _GroupByRun(Trunk):
                 ),
                 now=True,
             )
-            return None
-        group = self.branch(key)
-        if group is not None:
+        elif group is not None and heir is None:
             self.send(group)
         return group
 

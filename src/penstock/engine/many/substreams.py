@@ -102,7 +102,11 @@ class Trunk(Upstream):
     def branch(self, key: Any) -> Branch | None:
         """Open a branch, or none if no subscriber would take it."""
         with self.lock:
-            return None if self.outer.closed or self.done else self._enter(key)
+            return self.fresh(key)
+
+    def fresh(self, key: Any) -> Branch | None:
+        """Open a branch, or none if no subscriber would take it; under the lock."""
+        return None if self.outer.closed or self.done else self._enter(key)
 
     def _enter(self, key: Any) -> Branch:
         """Make a branch that takes elements; under the lock."""
