@@ -159,7 +159,7 @@ def test_an_executor_that_is_shut_down_fails_the_stream() -> None:
 
 def test_a_result_of_none_is_no_element(pool: ThreadPoolExecutor) -> None:
     with pytest.raises(TypeError, match=r"2\.13"):
-        list(Stream.range(3) | submit(pool, lambda _: None))
+        list(Stream.just(3) | submit(pool, lambda _: None))
 
 
 # A stream as a future.

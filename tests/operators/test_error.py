@@ -30,8 +30,17 @@ def test_is_raised_where_it_is_iterated() -> None:
     assert caught.value is error
 
 
-@pytest.mark.parametrize("error", ["lost", None, ValueError, KeyboardInterrupt()])
-def test_refuses_what_is_no_exception(error: object) -> None:
+@pytest.mark.parametrize(
+    ("error", "cure"),
+    [
+        ("lost", ""),
+        (None, ""),
+        (ValueError, "; that is a class: make one of it, as ValueError(...)"),
+        (KeyboardInterrupt(), ""),
+    ],
+    ids=["text", "none", "class", "interrupt"],
+)
+def test_refuses_what_is_no_exception(error: object, cure: str) -> None:
     with pytest.raises(TypeError) as caught:
         Stream.error(error)  # type: ignore[arg-type]
-    assert str(caught.value) == f"error: error must be an Exception, got {error!r}"
+    assert str(caught.value) == f"error: error must be an Exception, got {error!r}{cure}"

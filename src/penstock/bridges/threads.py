@@ -257,7 +257,7 @@ def _nothing(_: Any) -> None:
 def _check_for(queue: object) -> Callable[[Any], object]:
     """Return what raises for an item that a queue of multiprocessing would lose: one that it cannot pickle.
 
-    Such a queue pickles on a thread of its own, behind `put`; what that raises there is printed, and the item is gone.
+    Such a queue pickles on another thread, behind `put`; what that raises there is printed, and the item is gone.
     """
     kind = getattr(sys.modules.get("multiprocessing.queues"), "Queue", None)
     if not isinstance(kind, type) or not isinstance(queue, kind):

@@ -8,7 +8,7 @@ from penstock.engine.runs.chain import Chain
 from penstock.plan import Plan, PlannedPart
 from penstock.plan.chains import add_chain
 from penstock.run.branches import Branches, Hole
-from penstock.run.carrying.walking import Walk, walked
+from penstock.run.walking import Walk, walked
 from penstock.stage import Joint, Stage
 
 INPUT = PlannedPart("input", "a stream", after=())

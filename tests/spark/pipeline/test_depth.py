@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock import Sink, Stream, branch, flow
-from penstock.run.carrying.walking import walked
+from penstock.run.walking import walked
 from penstock.spark import PlanError, Spark, frame, spark_source
 from penstock.spark.pipeline.plan import plan
 from penstock.spark.pipeline.run import _put_together

@@ -12,8 +12,8 @@ from typing import Any, Protocol, TypeGuard
 
 from penstock.engine.weaving.assembly import note_built
 from penstock.engine.weaving.blame import describe, operator_name
+from penstock.engine.weaving.pieces import pieces
 from penstock.engine.weaving.segment import Segment, Trace
-from penstock.engine.weaving.weave import pieces
 from penstock.spec.interfaces import Subscriber
 from penstock.stage import Joint, Source, Stage, Step
 

@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol
 from penstock.engine.weaving import weave
 from penstock.engine.weaving.blame import Where, blame
 from penstock.engine.weaving.habits import Habits
+from penstock.engine.weaving.pieces import pieces
 from penstock.engine.weaving.weave_push import PushWeaver
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.engine.words.dropped import attempt, drop
@@ -163,7 +164,7 @@ class Segment:
     @property
     def one_loop(self) -> bool:
         """Whether the stages fit into one loop."""
-        return len(self.stages) == 1 or len(weave.pieces([stage.body for stage in self.stages])) == 1
+        return len(self.stages) == 1 or len(pieces([stage.body for stage in self.stages])) == 1
 
     def open(self, source: Opener[Any], gate: LoopGate | None, *, clean: bool = False) -> Iterator[Any]:
         """Open one run over a synchronous source, one without None if it is `clean`.

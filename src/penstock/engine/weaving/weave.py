@@ -42,15 +42,13 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Literal
 
+from penstock.engine.weaving.pieces import MOST_LOOPS, pieces
 from penstock.stage import Body
 from penstock.stage.grammar import PLACEHOLDER
 
 Form = Literal["sync", "free", "async", "fed", "push"]
 
-MOST_STAGES = 250  # keeps one function's text and arguments within reason
-MOST_LOOPS = 8  # CPython refuses more than 20 nested blocks
 MOST_PLANS = 2000
-MOST_TAILS = 4  # each tail, and each head, repeats the text of all stages after it
 
 STEP_IN = "    "
 
@@ -389,21 +387,3 @@ def _compile(weaver: Weaver, surroundings: dict[str, Any], first: int) -> WovenL
     owners = tuple(owner + first if owner >= 0 else -1 for owner in weaver.owners)
     fields = tuple((index + first, field) for index, field in weaver.fields)
     return WovenLoop(function, first, first + len(weaver.bodies), owners, fields)
-
-
-def pieces(bodies: Sequence[Body], most_loops: int = MOST_LOOPS) -> list[tuple[int, int]]:
-    """Cut a run of bodies into ranges that each fit into one loop."""
-    cuts: list[tuple[int, int]] = []
-    start = loops = tails = 0
-    for index, body in enumerate(bodies):
-        too_deep = body.each is not None and loops == most_loops
-        leaves_nested = body.ends is not None and loops > 0
-        # A tail is written after the outermost loop, where an inner loop's variables would repeat it.
-        adds = body.tail is not None or body.head is not None
-        if too_deep or leaves_nested or index - start == MOST_STAGES or (adds and tails == MOST_TAILS):
-            cuts.append((start, index))
-            start, loops, tails = index, 0, 0
-        loops += body.each is not None
-        tails += adds
-    cuts.append((start, len(bodies)))
-    return cuts

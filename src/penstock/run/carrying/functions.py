@@ -6,13 +6,25 @@ Each has the name and the code of the function that it calls, so that an error s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from penstock.engine.weaving.blame import function_name, note_on
 from penstock.engine.weaving.segment import no_element
 from penstock.engine.words.arguments import code_of
 from penstock.engine.words.several import items_of
 from penstock.run.carrying.marks import Carried
+from penstock.stage import Body, Gives, Sight, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Positions(Stage[Any, Any]):
+    """A step that a run adds to a chain for the sake of positions: what `map` does, under another name."""
+
+    fn: Callable[[Any], Any]
+    sight: ClassVar[Sight] = Sight.ITEM
+    gives: ClassVar[Gives] = Gives.ONE
+    loop: ClassVar[Body] = Body("v = {fn}(v)\nif v is None: none")
 
 
 class _Lifted:

@@ -46,8 +46,17 @@ from penstock.operators.tap import TapSignals
 from penstock.operators.throttle import Throttle
 from penstock.operators.timeout import Timeout
 from penstock.operators.window import Window, WindowSeconds
-from penstock.run.carrying.functions import Becomes, BecomesLater, KeptIf, OfValue, Unmarked, WhenDropped, maybe
-from penstock.run.carrying.marks import Carried, Positions, SourceMark, joined, joined_list
+from penstock.run.carrying.functions import (
+    Becomes,
+    BecomesLater,
+    KeptIf,
+    OfValue,
+    Positions,
+    Unmarked,
+    WhenDropped,
+    maybe,
+)
+from penstock.run.carrying.marks import Carried, SourceMark, joined, joined_list
 from penstock.run.carrying.parts import Divided, PartExit, PartMarks
 from penstock.run.carrying.stages import lifted_stages
 from penstock.run.pouring import AsyncBasin, Basin, Pour, PourAsync

@@ -17,16 +17,17 @@ from penstock.run.branches import Branches, Hole
 from penstock.run.carrying.attempts import Attempts
 from penstock.run.carrying.cutting import Cut
 from penstock.run.carrying.entrance import MarkedSource, SourceRun
+from penstock.run.carrying.functions import Positions
 from penstock.run.carrying.joints import JOINTS
-from penstock.run.carrying.marks import Carried, Positions, finished
+from penstock.run.carrying.marks import Carried, finished
 from penstock.run.carrying.parts import PartExit, PartMarks
 from penstock.run.carrying.shares import Shares
 from penstock.run.carrying.sources import REASONS, SOURCES
 from penstock.run.carrying.stages import is_fold, lifted_stages
 from penstock.run.carrying.standstill import Ways, ways_of
 from penstock.run.carrying.values import CarriedValues, EnteredValues
-from penstock.run.carrying.walking import Walk, walked
 from penstock.run.pouring import Pour, PourAsync
+from penstock.run.walking import Walk, walked
 from penstock.stage import Joint, Source, Stage, Step
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import repeat
 from threading import Condition, Lock, get_ident
 from time import monotonic
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from penstock.engine.words.dropped import drop
 from penstock.engine.words.queued import look
-from penstock.stage import Body, Gives, Sight, Stage
 
 OFTEN = 0.01
 """Seconds after which what is done is told even while more elements are being handed over."""
@@ -355,16 +353,6 @@ def by_book(marks: Sequence[SourceMark]) -> list[tuple[MarkBook, Sequence[Source
     return [(book, [mark for mark in marks if mark.book is book]) for book in books]
 
 
-@dataclass(frozen=True, slots=True)
-class Positions(Stage[Any, Any]):
-    """A step that a run adds to a chain for the sake of positions: what `map` does, under another name."""
-
-    fn: Callable[[Any], Any]
-    sight: ClassVar[Sight] = Sight.ITEM
-    gives: ClassVar[Gives] = Gives.ONE
-    loop: ClassVar[Body] = Body("v = {fn}(v)\nif v is None: none")
-
-
 def joined(value: Any, parts: Sequence[Carried]) -> Carried:
     """Return the one element that several became."""
     marks = [mark for part in parts for mark in part.marks]
@@ -397,6 +385,6 @@ def finished(element: Carried) -> Any:
 
 
 __all__ = [
-    "FORGOTTEN", "Carried", "MarkBook", "Positions", "SourceMark", "SourceMarks", "by_book", "each_once", "finished",
+    "FORGOTTEN", "Carried", "MarkBook", "SourceMark", "SourceMarks", "by_book", "each_once", "finished",
     "joined", "joined_list", "joined_tuple",
 ]  # fmt: skip

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, ClassVar
 
-from penstock.run.carrying.marks import Carried, Positions
+from penstock.run.carrying.functions import Positions
+from penstock.run.carrying.marks import Carried
 from penstock.run.carrying.parts import PartMarks
 from penstock.stage import Body, Gives, Sight, Stage, Step
 

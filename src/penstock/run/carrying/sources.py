@@ -24,12 +24,12 @@ from penstock.operators.take_until import TakeUntil
 from penstock.operators.window import WindowUntil
 from penstock.operators.with_context import WithContext
 from penstock.operators.zip import Zip
-from penstock.run.carrying.functions import OfValue
+from penstock.run.carrying.functions import OfValue, Positions
 from penstock.run.carrying.joints import in_order
-from penstock.run.carrying.marks import Carried, Positions, finished, joined_tuple
+from penstock.run.carrying.marks import Carried, finished, joined_tuple
 from penstock.run.carrying.parts import Divided, PartExit, PartMarks
-from penstock.run.carrying.walking import Walk, all_of
 from penstock.run.valves.valve import Valved
+from penstock.run.walking import Walk, all_of
 from penstock.stage import Source, Step
 
 LiftInner = Callable[[Chain], Walk[Chain]]

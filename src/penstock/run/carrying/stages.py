@@ -20,13 +20,13 @@ from penstock.engine.runs.given import Items
 from penstock.engine.runs.one_result import said_by_steps
 from penstock.engine.runs.wiring import pull
 from penstock.engine.weaving.blame import describe, place_of
+from penstock.engine.weaving.pieces import pieces
 from penstock.engine.weaving.segment import STARVED, Segment
-from penstock.engine.weaving.weave import pieces
 from penstock.engine.weaving.weave_push import PushWeaver
 from penstock.operators.buffer import Buffer
 from penstock.operators.flat_map import FlatMap
-from penstock.run.carrying.functions import Flattened
-from penstock.run.carrying.marks import Carried, Positions, SourceMark, each_once, joined_list
+from penstock.run.carrying.functions import Flattened, Positions
+from penstock.run.carrying.marks import Carried, SourceMark, each_once, joined_list
 from penstock.run.pieces.stepping import SteppingRun
 from penstock.stage import Body, LoopGate, Results, Sight, Stage
 

@@ -31,8 +31,8 @@ from penstock.operators.window import Window, WindowSeconds
 from penstock.operators.with_context import WithContext
 from penstock.run.branches import Branches, Hole
 from penstock.run.carrying.stages import keeps_elements
-from penstock.run.carrying.walking import Walk, all_of, walked
 from penstock.run.valves.valve import Valved
+from penstock.run.walking import Walk, all_of, walked
 from penstock.stage import Gives, Source, Stage, Step
 
 _OF_ONE = (Branches, Checked, DelaySubscription, Hole, Metrics, Observed, Retry, SubscribeOn, Valved, WithContext)

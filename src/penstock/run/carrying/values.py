@@ -10,7 +10,8 @@ from penstock.engine.grounds.cold_paths import left_alone
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.words.part import Part, chunks_of, height_of
-from penstock.run.carrying.marks import Positions, finished
+from penstock.run.carrying.functions import Positions
+from penstock.run.carrying.marks import finished
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import Source
 

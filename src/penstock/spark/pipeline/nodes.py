@@ -9,7 +9,7 @@ from penstock.engine.runs.chain import Chain
 from penstock.engine.weaving.blame import function_name
 from penstock.flow import Flow, Sink, text_of
 from penstock.run import Plan, PlannedPart
-from penstock.run.carrying.walking import Walk, walked
+from penstock.run.walking import Walk, walked
 from penstock.spark.pipeline.elements import Elements, positioned, unwrapped
 from penstock.spark.pipeline.entry import UNSAID, Entry
 from penstock.spark.pipeline.steps import Also, Frame, SparkSink, SparkSource

@@ -13,7 +13,7 @@ from typing import Any
 
 from penstock.engine.runs.chain import Chain
 from penstock.flow import Branches, Flow, Hole, Pipeline, Sink, pieces, text_of
-from penstock.run.carrying.walking import Walk, all_of, walked
+from penstock.run.walking import Walk, all_of, walked
 from penstock.spark.pipeline.elements import KINDS, Elements, elements_of, said
 from penstock.spark.pipeline.entry import UNSAID, Entry
 from penstock.spark.pipeline.modes import PlanError

@@ -16,8 +16,8 @@ from penstock.flow import Pipeline
 from penstock.run import InProcess, Plan, PlannedProgress, Progress, Run
 from penstock.run.carrying.committing import check_told
 from penstock.run.carrying.hidden import refuse_what_is_hidden
-from penstock.run.carrying.walking import Walk, all_of, walked
 from penstock.run.result import Settle
+from penstock.run.walking import Walk, all_of, walked
 from penstock.spark.pipeline.build import Built
 from penstock.spark.pipeline.checkpoint import check_writable, claim, is_spooled
 from penstock.spark.pipeline.inlets import Entrance, Inlets

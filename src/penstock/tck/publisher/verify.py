@@ -8,6 +8,7 @@ from typing import Any
 import penstock.tck.publisher.amounts
 import penstock.tck.publisher.apart
 import penstock.tck.publisher.cancel
+import penstock.tck.publisher.closing
 import penstock.tck.publisher.demand
 import penstock.tck.publisher.end
 import penstock.tck.publisher.races

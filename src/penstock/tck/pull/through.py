@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import penstock.tck.pull.producer_fault_trials
 import penstock.tck.pull.producer_trials
 import penstock.tck.pull.through_fault_trials
 import penstock.tck.pull.through_trials  # noqa: F401 - importing these files registers their trials

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.run.carrying.walking import Walk, all_of, walked
+from penstock.run.walking import Walk, all_of, walked
 
 DEEP = 100_000
 
