@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from penstock.spec.shown import shown
 from penstock.tck.environment import NotApplicable
-from penstock.tck.shown import shown
 
 
 def same(first: Any, second: Any) -> bool:

@@ -19,12 +19,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from penstock.spec.shown import shown
 from penstock.tck.activity import Activity
 from penstock.tck.outcome import Limits
 from penstock.tck.patience import Patience
 from penstock.tck.planned import PlannedFailure
 from penstock.tck.probe import Runaway, TrialProbe
-from penstock.tck.shown import shown
 
 R = TypeVar("R")
 _MISSES = 3

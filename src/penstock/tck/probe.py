@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.spec.interfaces import Publisher, Subscription
-from penstock.tck.shown import shown
+from penstock.spec.shown import shown
 
 if TYPE_CHECKING:
     from penstock.tck.environment import Environment

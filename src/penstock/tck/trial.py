@@ -16,13 +16,13 @@ from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
+from penstock.spec.shown import shown
 from penstock.tck.activity import Activity
 from penstock.tck.contract import DIALECTS, PULL, asked, belongs, place
 from penstock.tck.environment import Environment, NotApplicable, rest
 from penstock.tck.outcome import Limits, Outcome, Status
 from penstock.tck.planned import NotRun
 from penstock.tck.probe import Runaway
-from penstock.tck.shown import shown
 
 C = TypeVar("C")
 Steps = Generator[None, None, None]

@@ -12,7 +12,7 @@ from pyspark import SparkContext
 
 from penstock import Sink, Stream
 from penstock.spark import Spark, entry
-from penstock.spark.session.jvm_end import OUT_OF_MEMORY
+from penstock.spark.session.jvm.end import OUT_OF_MEMORY
 from tests.spark.processes import QUICK_JVM, WAIT
 
 

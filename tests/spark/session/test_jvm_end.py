@@ -1,4 +1,4 @@
-"""jvm_end: where the JVM of a session has gone, all that needed it is told so, and another session can be made."""
+"""end: where the JVM of a session has gone, all that needed it is told so, and another session can be made."""
 
 from __future__ import annotations
 

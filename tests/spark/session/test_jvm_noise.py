@@ -1,4 +1,4 @@
-"""jvm_noise: the warning of Spark's own module is dropped, and every other byte that a JVM prints comes through."""
+"""noise: the warning of Spark's own module is dropped, and every other byte that a JVM prints comes through."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import threading
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.spark.session import jvm_noise
-from penstock.spark.session.jvm_noise import quieted
+from penstock.spark.session.jvm import noise
+from penstock.spark.session.jvm.noise import quieted
 
 NOISE = b"WARNING: Using incubator modules: jdk.incubator.vector\n"
 LINES = st.lists(
@@ -38,7 +38,7 @@ def test_what_may_be_the_line_is_held_until_it_is_known():
 def test_what_is_printed_is_passed_on_until_the_pipe_is_closed():
     source, printing = os.pipe()
     reading, target = os.pipe()
-    thread = threading.Thread(target=jvm_noise._pass_on, args=(source, target))
+    thread = threading.Thread(target=noise._pass_on, args=(source, target))
     thread.start()
     os.write(printing, NOISE + b"an error\n")
     assert os.read(reading, 100) == b"an error\n"
@@ -52,7 +52,7 @@ def test_a_terminal_that_has_gone_ends_nothing_else():
     source, printing = os.pipe()
     reading, target = os.pipe()
     os.close(reading)
-    thread = threading.Thread(target=jvm_noise._pass_on, args=(source, target))
+    thread = threading.Thread(target=noise._pass_on, args=(source, target))
     thread.start()
     os.write(printing, b"to nowhere\n")
     thread.join(30)

@@ -15,7 +15,7 @@ from pyspark import SparkContext
 from penstock.spark import Spark, SparkClosedError, SparkSetupError
 from penstock.spark.session.held import package_zip
 from penstock.spark.session.java import CURE, Java, find_java
-from penstock.spark.session.jvm_options import quick_start
+from penstock.spark.session.jvm.options import quick_start
 from penstock.spark.session.launch import settings
 from tests.spark.processes import QUICK_JVM
 

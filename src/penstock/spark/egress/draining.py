@@ -9,7 +9,7 @@ from pyspark import SparkContext
 
 from penstock.engine.words.dropped import drop
 from penstock.spark.session.borrowed import SparkClosedError
-from penstock.spark.session.jvm_end import OUT_OF_MEMORY, exit_code_of_jvm, jvm_ends
+from penstock.spark.session.jvm.end import OUT_OF_MEMORY, exit_code_of_jvm, jvm_ends
 
 _GRACE = 1.0
 """Seconds between the stop of a query and the cancel of its jobs: one that Spark has not begun to stop would fail."""

@@ -23,9 +23,9 @@ from pyspark.sql.utils import is_remote
 from penstock.spark.session.class_archive import options
 from penstock.spark.session.interpreter import interpreter, search_path
 from penstock.spark.session.java import SparkSetupError, find_java
-from penstock.spark.session.jvm_end import stopped
-from penstock.spark.session.jvm_noise import end_noise, start_jvm
-from penstock.spark.session.jvm_options import quick_start
+from penstock.spark.session.jvm.end import stopped
+from penstock.spark.session.jvm.noise import end_noise, start_jvm
+from penstock.spark.session.jvm.options import quick_start
 
 LOOPBACK = "127.0.0.1"
 APP = "penstock"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.spec.interfaces import Processor
+from penstock.spec.shown import shown
 from penstock.tck.elements import same
 from penstock.tck.environment import Environment, NotApplicable
 from penstock.tck.probe import TrialProbe
-from penstock.tck.shown import shown
 from penstock.tck.subscriber.upstream import NOBODY, DrivenUpstream
 from penstock.tck.trial import Trials
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from penstock.spec.element_count import asked_for
 from penstock.spec.interfaces import Subscriber
+from penstock.spec.shown import shown
 from penstock.tck.planned import PlannedFailure
-from penstock.tck.shown import shown
 
 _ENDLESS = 20_000  # a processor that asks without bound must not run the kit out of memory
 

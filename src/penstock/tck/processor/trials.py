@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from penstock.spec.predicates import PROCESSOR_METHODS, missing_methods
+from penstock.spec.shown import shown
 from penstock.tck.environment import NotApplicable
 from penstock.tck.planned import PlannedFailure
 from penstock.tck.probe import TrialProbe
 from penstock.tck.processor.case import ProcessorCase, in_order, processor
-from penstock.tck.shown import shown
 from penstock.tck.subscriber.case import carries
 from penstock.tck.subscriber.upstream import NOBODY
 from penstock.tck.trial import Steps

@@ -12,6 +12,7 @@ import penstock.tck.processor.trials  # noqa: F401 - importing these files regis
 from penstock.spec.interfaces import Processor, Subscription
 from penstock.spec.predicates import is_processor
 from penstock.spec.rules.every import rule
+from penstock.spec.shown import shown
 from penstock.tck.dialects import Attach, Operator, dialect_given, processor_of, publisher_of
 from penstock.tck.environment import Environment, NotApplicable
 from penstock.tck.outcome import Limits, Outcome, Report, Status
@@ -19,7 +20,6 @@ from penstock.tck.planned import PlannedFailure
 from penstock.tck.processor.case import ProcessorCase, ProcessorSubject, processor
 from penstock.tck.processor.feed import NumberFeed
 from penstock.tck.publisher.verify import verify_publisher
-from penstock.tck.shown import shown
 from penstock.tck.subscriber.case import Claims
 from penstock.tck.subscriber.verify import by_rule, closing, hold_whitebox
 from penstock.tck.subscriber.whitebox import SubscriberProbe

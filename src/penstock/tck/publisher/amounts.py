@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from itertools import cycle
 
+from penstock.spec.shown import shown
 from penstock.tck.elements import alike
 from penstock.tck.environment import NotApplicable
 from penstock.tck.probe import UNBOUNDED, TrialProbe
 from penstock.tck.publisher.case import PublisherCase
 from penstock.tck.publisher.trials import publisher_trials
-from penstock.tck.shown import shown
 
 _SOME = 5  # elements to be seen: more than a demand that was cut to fewer bits leaves
 _TWELVE = 12

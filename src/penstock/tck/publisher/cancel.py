@@ -9,13 +9,13 @@ from functools import partial
 from typing import Any
 
 from penstock.spec.interfaces import Publisher, Subscription
+from penstock.spec.shown import shown
 from penstock.tck.environment import NotApplicable
 from penstock.tck.probe import UNBOUNDED, TrialProbe
 from penstock.tck.publisher.case import PublisherCase
 from penstock.tck.publisher.end import let_go_of, released
 from penstock.tck.publisher.sources import CountedSource
 from penstock.tck.publisher.trials import HAS_ON_SUBSCRIBE, publisher_trials
-from penstock.tck.shown import shown
 from penstock.tck.trial import Steps
 
 _PATIENCE = 10  # times quiet, for a thread that must get going

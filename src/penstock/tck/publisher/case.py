@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from penstock.spec.interfaces import Publisher
+from penstock.spec.shown import shown
 from penstock.tck.elements import alike
 from penstock.tck.environment import Environment, NotApplicable
 from penstock.tck.outcome import Limits
 from penstock.tck.probe import TrialProbe
 from penstock.tck.publisher.sources import CountedSource
-from penstock.tck.shown import shown
 
 Factory = Callable[[int | None], Any]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from functools import partial
 
+from penstock.spec.shown import shown
 from penstock.tck.environment import NotApplicable
 from penstock.tck.probe import UNBOUNDED, TrialProbe
 from penstock.tck.publisher.case import PublisherCase
 from penstock.tck.publisher.sources import CountedSource
 from penstock.tck.publisher.trials import publisher_trials
-from penstock.tck.shown import shown
 from penstock.tck.trial import Steps
 
 _UNDER_WAY = 10_000  # elements that may come before what was asked inside the first is looked at

@@ -6,11 +6,11 @@ import weakref
 from typing import Any
 
 from penstock.spec.interfaces import Publisher, Subscription
+from penstock.spec.shown import shown
 from penstock.tck.planned import PlannedFailure
 from penstock.tck.probe import TrialProbe
 from penstock.tck.publisher.case import PublisherCase
 from penstock.tck.publisher.trials import publisher_trials
-from penstock.tck.shown import shown
 from penstock.tck.trial import Steps
 
 

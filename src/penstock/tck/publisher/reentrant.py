@@ -7,12 +7,12 @@ import threading
 from itertools import cycle
 from typing import Any
 
+from penstock.spec.shown import shown
 from penstock.tck.elements import alike
 from penstock.tck.environment import NotApplicable
 from penstock.tck.probe import UNBOUNDED, TrialProbe
 from penstock.tck.publisher.case import PublisherCase
 from penstock.tck.publisher.trials import HAS_ON_SUBSCRIBE, publisher_trials
-from penstock.tck.shown import shown
 from penstock.tck.trial import Steps
 
 _PATIENCE = 10  # times quiet, for a thread that must get going

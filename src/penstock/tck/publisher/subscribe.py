@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.spec.interfaces import Publisher
+from penstock.spec.shown import shown
 from penstock.tck.elements import alike
 from penstock.tck.environment import NotApplicable
 from penstock.tck.planned import PlannedFailure
@@ -14,7 +15,6 @@ from penstock.tck.probe import TrialProbe
 from penstock.tck.publisher.case import PublisherCase
 from penstock.tck.publisher.sources import CountedSource
 from penstock.tck.publisher.trials import HAS_ON_SUBSCRIBE, publisher_trials
-from penstock.tck.shown import shown
 from penstock.tck.trial import Steps, Trial
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from penstock.spec.pull_error import PullError
 from penstock.spec.pull_interfaces import Abort, Answer, End, Read, asks, cause, end_of
-from penstock.tck.shown import shown
+from penstock.spec.shown import shown
 
 OnFault = Callable[[PullError], object]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from penstock.spec.shown import shown
 from penstock.tck.environment import NotApplicable
 from penstock.tck.planned import PlannedFailure
 from penstock.tck.pull.asker import AnswerRaisedError, Asker, Reply
 from penstock.tck.pull.case import Producer, ends_with
 from penstock.tck.pull.producer_trials import ENOUGH, agree, at_any_time, end_what_waits, producer_trial
-from penstock.tck.shown import shown
 from penstock.tck.trial import Steps
 
 

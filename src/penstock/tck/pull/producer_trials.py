@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 from penstock.spec.pull_interfaces import End
+from penstock.spec.shown import shown
 from penstock.tck.elements import alike
 from penstock.tck.environment import NotApplicable
 from penstock.tck.pull.asker import Asker, Reply, depth
@@ -20,7 +21,6 @@ from penstock.tck.pull.case import (
     source_trials,
     through_trials,
 )
-from penstock.tck.shown import shown
 from penstock.tck.trial import Steps
 
 Body = Callable[[Any], "Steps | None"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from penstock.spec.shown import shown
 from penstock.tck.environment import NotApplicable
 from penstock.tck.planned import PlannedFailure
 from penstock.tck.pull.asker import Asker
 from penstock.tck.pull.case import LINEAR, ProducerUnderTest, Setting, SourceCase, as_read, source_trials
 from penstock.tck.pull.feed import AnswerFeed
 from penstock.tck.pull.producer_trials import ENOUGH, agree, to_the_end
-from penstock.tck.shown import shown
 from penstock.tck.trial import Steps
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.spec.pull_interfaces import End
+from penstock.spec.shown import shown
 from penstock.tck.environment import NotApplicable
 from penstock.tck.planned import PlannedFailure
 from penstock.tck.pull.case import (
@@ -16,7 +17,6 @@ from penstock.tck.pull.case import (
 )
 from penstock.tck.pull.feed import AnswerFeed
 from penstock.tck.pull.producer_trials import ENOUGH, to_the_end
-from penstock.tck.shown import shown
 from penstock.tck.trial import Steps
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 
 from penstock.spec.interfaces import Subscriber
+from penstock.spec.shown import shown
 from penstock.tck.environment import Environment, NotApplicable
-from penstock.tck.shown import shown
 from penstock.tck.subscriber.upstream import NOBODY, THIS_TRIAL, DrivenUpstream
 from penstock.tck.trial import Trials
 

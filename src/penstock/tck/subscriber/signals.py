@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import product
 
+from penstock.spec.shown import shown
 from penstock.tck.environment import NotApplicable
-from penstock.tck.shown import shown
 from penstock.tck.subscriber.case import SubjectSeat, SubscriberCase, blackbox, whitebox
 from penstock.tck.subscriber.upstream import ENDS, THIS_TRIAL
 from penstock.tck.trial import Steps

@@ -17,9 +17,9 @@ from typing import Any
 
 from penstock.spec.element_count import asked_for
 from penstock.spec.interfaces import Subscriber
+from penstock.spec.shown import shown
 from penstock.tck.environment import Environment
 from penstock.tck.probe import Runaway
-from penstock.tck.shown import shown
 
 ENDS = ("on_complete", "on_error")
 THIS_TRIAL = "this trial"  # whom to blame for a signal that raises, if not a rule: the trial that sent it

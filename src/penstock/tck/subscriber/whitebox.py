@@ -24,8 +24,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from penstock.spec.shown import shown
 from penstock.tck.environment import Environment, NotApplicable
-from penstock.tck.shown import shown
 
 
 class SubscriberProbe:

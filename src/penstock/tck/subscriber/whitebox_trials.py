@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from penstock.spec.shown import shown
 from penstock.tck.elements import same
 from penstock.tck.environment import NotApplicable
-from penstock.tck.shown import shown
 from penstock.tck.subscriber.case import SubjectSeat, SubscriberCase, whitebox
 from penstock.tck.subscriber.upstream import THIS_TRIAL
 from penstock.tck.trial import Steps

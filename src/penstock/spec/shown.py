@@ -7,7 +7,7 @@ def shown(thing: object) -> str:
     """Return what `repr` says of a thing; where that raises, its class, or what is in it if it is a list."""
     try:
         return repr(thing)
-    except Exception:
+    except Exception:  # noqa: BLE001  whatever it raises, it is shown
         if type(thing) is list:
             return f"[{', '.join(map(shown, thing))}]"
         return object.__repr__(thing)

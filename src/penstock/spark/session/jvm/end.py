@@ -1,4 +1,4 @@
-"""jvm_end: whether the JVM of a session has ended by itself, and what it has ended with."""
+"""end: whether the JVM of a session has ended by itself, and what it has ended with."""
 
 from __future__ import annotations
 

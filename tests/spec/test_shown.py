@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from penstock.tck.shown import shown
+from penstock.spec.shown import shown
 
 
 class Unspeakable:
@@ -12,7 +12,7 @@ class Unspeakable:
         raise RuntimeError("cannot be shown")
 
 
-PLAIN = r"<tests\.tck\.test_shown\.Unspeakable object at 0x[0-9a-f]+>"
+PLAIN = r"<tests\.spec\.test_shown\.Unspeakable object at 0x[0-9a-f]+>"
 
 
 def test_shows_what_repr_says() -> None:

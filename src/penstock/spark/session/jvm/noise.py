@@ -1,4 +1,4 @@
-"""jvm_noise: start the JVM so that it does not warn of a module that Spark's own launcher asks for.
+"""noise: start the JVM so that it does not warn of a module that Spark's own launcher asks for.
 
 Spark starts Java with `--add-modules=jdk.incubator.vector`, and Java has no option to leave out the warning that it
 prints for that. So what the JVM prints passes through a pipe, where this one line is dropped; everything else is

@@ -1,4 +1,4 @@
-"""jvm_options: options with which the JVM of an embedded session has its first answer sooner.
+"""options: options with which the JVM of an embedded session has its first answer sooner.
 
 Most of what a JVM does until Spark's first row is to load classes and to compile them. The archive of classes saves the
 first. As for the second, a JVM compiles a method quickly when it has run a few hundred times, and thoroughly after some
