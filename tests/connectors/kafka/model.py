@@ -50,6 +50,8 @@ class ModelBroker:
         self.groups = groups = Groups(self._changed)
         self.ended: list[tuple[str, bool]] = []
         """The transactions that have ended: their names, and whether they were committed."""
+        self.on_produce: Callable[[], object] = bool
+        """What is called when records have been taken in, before the client is told."""
         self.refused = 0
         """How many requests were refused because their producer's epoch, or member's generation, is over."""
         self._handlers: dict[int, tuple[int, Callable[[Asked, Answer, int], None]]] = {
@@ -198,6 +200,7 @@ class ModelBroker:
         found = self._by_place(asked, lambda place: (place[1], *self._appended(name, place, asked.data())))
         self._told(answer, found, lambda one: answer.numbers("ihqq", *one, -1))
         answer.numbers("i", 0)
+        self.on_produce()
 
     def _appended(self, name: str, place: Place, data: bytes) -> tuple[int, int]:
         log = self._logs[place]

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from penstock.connectors.reading import reading
 from penstock.errors import PenstockError
 from tests.connectors.kafka.killed_transformer import made_of
 from tests.connectors.kafka.model import PARTITIONS, ModelBroker
-from tests.connectors.kafka.server import SOON, die_with_parent, until
+from tests.connectors.kafka.server import SECONDS, SOON, die_with_parent, until
 
 QUIET = {"log_level": 0}
 KILLS = 10
@@ -42,6 +43,20 @@ def seen(model: ModelBroker, topic: str) -> Counter[bytes]:
     """Return what readers of committed records see, and how often."""
     stream = kafka.source(topic, servers=model.servers, live=False, options=QUIET)
     return Counter([record.value or b"" for record in stream])
+
+
+def killed_in_transaction(model: ModelBroker, process: subprocess.Popen[bytes], due: Callable[[], bool]) -> None:
+    """Kill a process when it is due, while what it has written last is in no transaction that has ended."""
+    killed = threading.Event()
+
+    def look() -> None:
+        if due():
+            process.kill()
+            killed.set()
+
+    model.on_produce = look
+    assert killed.wait(SECONDS), "nothing is written"
+    model.on_produce = bool
 
 
 def source(model: ModelBroker, topic: str, **how: Any) -> Stream[kafka.Record]:
@@ -126,8 +141,7 @@ def test_killed_ten_times_each_record_is_there_once(model: ModelBroker, topic_of
     for _ in range(KILLS):
         before = model.held(out)
         with subprocess.Popen(command, env=os.environ, preexec_fn=die_with_parent) as process:
-            until(lambda: model.held(out) > before + 500, "nothing is written")  # noqa: B023
-            process.kill()
+            killed_in_transaction(model, process, lambda: model.held(out) > before + 500)  # noqa: B023
         model.give_up(group)
     assert sum(model.committed(topic, group)) < count, "all was done before the last kill"
     with subprocess.Popen(command, env=os.environ, preexec_fn=die_with_parent) as process:
