@@ -11,7 +11,7 @@ from typing import IO, Any
 from penstock import Run, Stream, thread
 from penstock.bridges.files import from_file, to_file
 from penstock.bridges.shared.pouring import AHEAD
-from tests.bridges.crossings import Crossing
+from tests.bridges.crossings import Crossing, heard
 
 LENGTH = 4096
 HELD = 1
@@ -26,7 +26,7 @@ class Pipe:
         fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, HELD * LENGTH)
         self.reader: IO[bytes] = os.fdopen(reader, "rb", buffering=LENGTH)
         self.read = False
-        self.run: Run[int] = (stream | to_file(lambda: os.fdopen(writer, "wb", buffering=0))).run()
+        self.run: Run[int] = heard((stream | to_file(lambda: os.fdopen(writer, "wb", buffering=0))).run())
 
     def open(self) -> IO[bytes]:
         self.read = True

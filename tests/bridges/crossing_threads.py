@@ -13,7 +13,7 @@ from typing import Any
 from penstock import Run, Stream
 from penstock.bridges.shared.pouring import AHEAD
 from penstock.bridges.threads import from_queue, to_queue
-from tests.bridges.crossings import Crossing
+from tests.bridges.crossings import Crossing, heard
 from tests.engine.watch import PATIENCE
 
 SIZE = 4
@@ -29,7 +29,7 @@ def by(make: Callable[[], Any], stream: Stream[Any]) -> Iterator[Stream[Any]]:
 
     def filled() -> tuple[Any, Run[int]]:
         queues.append(make())
-        return queues[-1], (stream | to_queue(queues[-1], poll=POLL)).run()
+        return queues[-1], heard((stream | to_queue(queues[-1], poll=POLL)).run())
 
     def emptied(between: tuple[Any, Run[int]]) -> Stream[Any]:
         return from_queue(between[0], poll=POLL)

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from penstock import Stream
+from penstock import Run, Stream
 
 
 class Unforeseen(Exception):
@@ -28,3 +28,9 @@ class Crossing:
     """Make the n-th element (n >= 1), one that the neighbour can carry."""
     marks: tuple[Any, ...] = ()
     """pytest marks, such as those of tests that need Spark."""
+
+
+def heard(run: Run[Any]) -> Run[Any]:
+    """Ask for a run's failure when it is over, for a neighbour that brings the failure to the reader by itself."""
+    run.on_done(lambda: run.failure)
+    return run

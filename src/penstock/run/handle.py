@@ -356,11 +356,16 @@ class Run(Named, Generic[R]):
             self._settled.set()
             return True
 
+    def __del__(self) -> None:
+        if self._settled.is_set():  # else it has not begun, and has nothing to tell
+            self._tell_what_is_lost()
+
     def _tell_what_is_lost(self) -> None:
         if not self._settled.is_set():
             what = "a run" if self.chain is None else f"the run of {self.chain}"
             _log.warning("run: the program ends before %s; say run.wait() to let it come to its end", what)
         elif not (self._error is None or self._told or isinstance(self._error, RunCancelledError)):
+            self._told = True
             drop("run: it failed, and no caller has asked for its result", self._error)
 
     def _work(self) -> None:
