@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -82,6 +83,7 @@ def main(remote: str) -> None:
     before = set(threading.enumerate())
     with Spark(remote=remote) as spark:
         found = all_of_it(spark)
+    gc.collect()  # PySpark's threads end with the iterators that have them, which may be in cycles
     left = set(threading.enumerate()) - before
     for thread in left:
         thread.join(60)

@@ -19,14 +19,7 @@ from penstock.coming_from import Named
 from penstock.engine.grounds.cold_paths import interruption
 from penstock.engine.places.bell import Bell
 from penstock.engine.places.clocks import SYSTEM_CLOCK, Clock, seconds_of
-from penstock.engine.places.event_loops import (
-    AnyLoop,
-    Task,
-    at_home,
-    home_here,
-    loop_here,
-    running,
-)
+from penstock.engine.places.event_loops import AnyLoop, Task, at_home, home_here, loop_here, running
 from penstock.engine.places.home_loop import HomeLoop
 from penstock.engine.places.noting import Tasks, spawning
 from penstock.engine.runs.chain import Chain
