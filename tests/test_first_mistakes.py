@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import queue
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -27,17 +29,20 @@ from penstock import (
     set_on_dropped,
     thread,
 )
+from penstock.bridges import asyncio as loops
 from penstock.bridges.rsocket import serve
-from penstock.extend import Stage
+from penstock.connectors import http
+from penstock.extend import Body, Stage
 from penstock.run.display import display
 from penstock.spark import Spark
-from penstock.testing import Probe, check_contract, check_joint, check_resumable, check_source
+from penstock.testing import Probe, StepVerifier, check_contract, check_joint, check_resumable, check_source
 from tests.engine.parts import noop
 
 NUMBERS: Any = Stream.range(3)
 COUNT: Any = Sink.count()
 EMPTY: Any = Stream
 HAND: Any = Subject
+LOOPS: Any = loops
 CONCURRENTLY = "; flat_map(fn, concurrency=1) takes an asynchronous one"
 A_FUNCTION = "call what makes one, as in Sink.to_list(), mark a function from stream to stream with @flow"
 
@@ -68,6 +73,13 @@ def each(numbers: Any) -> Iterator[Any]:
 
 class Bodiless(Stage[int, int]):
     """A stage that was begun and not finished."""
+
+
+def texted() -> object:
+    class Texted(Stage[int, int]):
+        loop = "v = v"  # type: ignore[assignment]
+
+    return Texted
 
 
 def closed(fn: Callable[[Any], object], coroutine: Coroutine[Any, Any, object]) -> object:
@@ -169,6 +181,36 @@ MISTAKES: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
     "a hook that is no function": (lambda: set_on_dropped(3), ("set_on_dropped: hook must be callable, got 3",)),  # type: ignore[arg-type]
     "a pipeline to be displayed": (lambda: display(NUMBERS | COUNT), ("display: run", "; pipeline.run() begins one")),
     "a stage without a body": (lambda: list(NUMBERS.apply(Bodiless())), ("Bodiless: a Stage must have a Body",)),
+    "a text for a body": (texted, ("Texted: loop must be a Body, got 'v = v'; Body(text) makes one",)),
+    "a function for a body": (lambda: Body(doubled), ("Body: do must be a text, got <function doubled",)),  # type: ignore[arg-type]
+    "a part of a body that is no text": (lambda: Body("skip", lacks=3), ("Body: lacks must be a text, got 3",)),  # type: ignore[arg-type]
+    "a state by name": (lambda: Body("skip", state={"n": "0"}), ("Body: state must be pairs of texts, as ((",)),  # type: ignore[arg-type]
+    "a state of values": (lambda: Body("skip", state=(("n", 0),)), ("Body: state must be pairs of texts, as ((",)),  # type: ignore[arg-type]
+    "a model that returns nothing": (
+        lambda: check_contract(lambda s: s.map(str), lambda _: None, st.integers()),  # type: ignore[arg-type,return-value]
+        ("model must return a list, got None",),
+    ),
+    "an error to expect": (
+        lambda: StepVerifier(NUMBERS).expect_error(ValueError("no")),  # type: ignore[arg-type]
+        ("expect_error: kind must be a type of exception, got ValueError('no'); expect_error(ValueError) expects one",),
+    ),
+    "a message to expect": (lambda: StepVerifier(NUMBERS).expect_error("no"), ("kind must be a type of exception",)),  # type: ignore[arg-type]
+    "a class for a queue": (
+        lambda: Sink.to_queue(queue.Queue),  # type: ignore[arg-type]
+        ("to_queue: queue must have put, got <class", "as Queue(...)"),
+    ),
+    "a class for a queue of asyncio": (
+        lambda: LOOPS.from_queue(asyncio.Queue),
+        ("must be an asyncio.Queue", "as Queue("),
+    ),
+    "a queue of threads for one of asyncio": (
+        lambda: LOOPS.from_queue(queue.Queue()),
+        ("from_queue: queue must be an asyncio.Queue, got <queue.Queue", "; see penstock.bridges.threads"),
+    ),
+    "headers in a list": (
+        lambda: http.pages("http://localhost/", headers=[("a", "b")]),  # type: ignore[arg-type]
+        ("pages: headers must be a mapping of names to values, got list",),
+    ),
     "None in a list": (lambda: list(Stream.from_iterable([1, None])), ("use a value that says what is missing",)),
     "a function that returns nothing": (lambda: list(NUMBERS.map(lambda _: None)), ("None is not an element", "[]")),
 }

@@ -427,7 +427,8 @@ def test_a_shared_thread_pool_is_no_obstacle() -> None:
 @pytest.mark.parametrize("given", [None, 3, queue.Queue, object()])
 def test_what_is_no_queue_is_refused(given: Any) -> None:
     for function, method in ((from_queue, "get"), (to_queue, "put")):
-        message = f"{function.__name__}: queue must have {method}, got {given!r}"
+        cure = "; that is a class: make one of it, as Queue(...)" if given is queue.Queue else ""
+        message = f"{function.__name__}: queue must have {method}, got {given!r}{cure}"
         with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
             function(given)
 

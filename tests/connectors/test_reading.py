@@ -464,6 +464,38 @@ def test_what_is_no_reader_is_refused(open: Any, message: str, dropped: list[Dro
         list(reading(open))
 
 
+class Plain:
+    """A reader whose methods are asynchronous but for one."""
+
+    def __init__(self, plain: str) -> None:
+        self.plain = plain
+        self.given = 0
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in {"fetch", "commit", "close"}:
+            raise AttributeError(name)
+
+        def answer(*_: object) -> Any:
+            self.given += name == "fetch"
+            return [(self.given, self.given)] if name == "fetch" and self.given < 3 else None
+
+        async def later(*_: object) -> Any:
+            return answer()
+
+        return answer if name == self.plain else later
+
+
+@pytest.mark.parametrize("name", ["fetch", "commit"])
+def test_a_plain_function_where_one_is_awaited_is_named(name: str) -> None:
+    async def connect(_: object) -> Any:
+        return Plain(name)
+
+    with pytest.raises(
+        (TypeError, CommitError), match=rf"reading: {name} must be a coroutine function, got .* from it"
+    ):
+        (reading(connect) | Sink.count()).run().wait(WAIT)
+
+
 def test_what_is_no_feed_is_refused(dropped: list[Dropped]) -> None:
     async def feeds_nothing() -> Any:
         return Server  # the class of connections, and not one of them

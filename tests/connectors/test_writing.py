@@ -370,3 +370,30 @@ def test_what_is_no_writer_is_refused(dropped: list[Dropped]) -> None:
     told = Stream.resumable(lambda _: [(1, "a")], commit=lambda _: None)
     with pytest.raises(TypeError, match=r"^telling: what open connects must have write_done and close, got 3$"):
         (told | telling(writes_nothing)).run().wait(WAIT)
+
+
+class Plain:
+    """A writer whose methods are asynchronous but for one."""
+
+    def __init__(self, plain: str) -> None:
+        self.plain = plain
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in {"write", "write_done", "close"}:
+            raise AttributeError(name)
+
+        def done(*_: object) -> None: ...
+
+        async def later(*_: object) -> None: ...
+
+        return done if name == self.plain else later
+
+
+@pytest.mark.parametrize(("sink", "name"), [(writing, "write"), (writing, "close"), (telling, "write_done")])
+def test_a_plain_function_where_one_is_awaited_is_named(sink: Any, name: str) -> None:
+    async def connect() -> Any:
+        return Plain(name)
+
+    source = Stream.resumable(lambda _: [1], commit=lambda _: None, counted=True)
+    with pytest.raises(TypeError, match=rf"^{sink.__name__}: {name} must be a coroutine function, got None from it$"):
+        (source | sink(connect)).run().wait(WAIT)

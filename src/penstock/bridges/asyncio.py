@@ -19,7 +19,7 @@ from penstock.bridges.shared.home import Home
 from penstock.bridges.shared.in_band import end_of, ends, packed, unpacked
 from penstock.bridges.shared.pouring import pour_async
 from penstock.engine.runs.chain import Chain
-from penstock.engine.words.arguments import count_given
+from penstock.engine.words.arguments import count_given, of_class
 from penstock.engine.words.signals import Completed, Failed
 from penstock.flow import Sink
 from penstock.stage import AsyncOpener, LoopGate, Source
@@ -86,8 +86,13 @@ def from_queue(queue: asyncio.Queue[Any]) -> Stream[Any]:
     [0, 1, 2]
     """
     if not isinstance(queue, asyncio.Queue):
-        raise TypeError(f"from_queue: queue must be an asyncio.Queue, got {queue!r}")
+        raise TypeError(f"from_queue: queue must be an asyncio.Queue, got {queue!r}{_cure(queue)}")
     return Stream(Chain(FromQueue(queue, Home("from_queue: the queue"))))
+
+
+def _cure(queue: object) -> str:
+    """Return what to do with what is no `asyncio.Queue`, as the end of a sentence."""
+    return of_class(queue) or ("; see penstock.bridges.threads" if hasattr(queue, "put") else "")
 
 
 class _QueueBasin:
@@ -134,7 +139,7 @@ def to_queue(queue: FilledLoopQueue[T], *, end: bool = True) -> Sink[T, int]:
     (1, 'a', Completed())
     """
     if not isinstance(queue, asyncio.Queue):
-        raise TypeError(f"to_queue: queue must be an asyncio.Queue, got {queue!r}")
+        raise TypeError(f"to_queue: queue must be an asyncio.Queue, got {queue!r}{_cure(queue)}")
     home = Home("to_queue: the queue")
     return pour_async(lambda: _QueueBasin(queue, home, end))
 

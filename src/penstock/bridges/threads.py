@@ -26,6 +26,7 @@ from penstock.engine.places.executors import thread
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.given import Items
 from penstock.engine.runs.wiring import connect
+from penstock.engine.words.arguments import of_class
 from penstock.engine.words.signals import Completed, Failed
 from penstock.errors import PenstockError
 from penstock.flow import Sink
@@ -182,7 +183,7 @@ class FromQueue(Source[T]):
 
 def _queue_given(operator: str, queue: object, poll: object, *names: str) -> None:
     if any(not callable(getattr(queue, name, None)) for name in names) or isinstance(queue, type):
-        raise TypeError(f"{operator}: queue must have {' and '.join(names)}, got {queue!r}")
+        raise TypeError(f"{operator}: queue must have {' and '.join(names)}, got {queue!r}{of_class(queue)}")
     if any(inspect.iscoroutinefunction(getattr(queue, name)) for name in names):
         raise TypeError(f"{operator}: queue must be one of threads, got {queue!r}; see penstock.bridges.asyncio")
     if isinstance(poll, bool) or not isinstance(poll, int | float) or not poll > 0:

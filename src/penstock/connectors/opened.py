@@ -1,4 +1,4 @@
-"""opened: the connection of one run, refused at once if it is none."""
+"""opened: the connection of one run, refused at once if it is none, and what its methods give to be awaited."""
 
 from __future__ import annotations
 
@@ -10,14 +10,19 @@ from penstock.spec.predicates import missing_methods
 
 async def opened(operator: str, open: Callable[[], Awaitable[Any]], *methods: str) -> Any:  # noqa: A002
     """Connect, and refuse what does not have the methods that it will be called by."""
-    connecting = open()
-    if not hasattr(connecting, "__await__"):
-        raise TypeError(f"{operator}: open must be a coroutine function, got {connecting!r} from it")
-    connection = await connecting
+    connection = await awaitable(operator, "open", open())
     missing = missing_methods(connection, methods)
     if missing:
         raise TypeError(f"{operator}: what open connects must have {' and '.join(missing)}, got {connection!r}")
     return connection
 
 
-__all__ = ["opened"]
+def awaitable(operator: str, method: str, given: Any) -> Awaitable[Any]:
+    """Return what a call gave to be awaited, and refuse what a function that is not asynchronous gave."""
+    if not hasattr(given, "__await__"):
+        raise TypeError(f"{operator}: {method} must be a coroutine function, got {given!r:.100} from it")
+    awaited: Awaitable[Any] = given
+    return awaited
+
+
+__all__ = ["awaitable", "opened"]

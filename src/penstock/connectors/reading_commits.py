@@ -21,6 +21,7 @@ from functools import partial
 from threading import Lock
 from typing import Any
 
+from penstock.connectors.opened import awaitable
 from penstock.connectors.telling import called_off
 from penstock.engine.places.event_loops import AnyLoop, Task
 
@@ -150,7 +151,7 @@ class ReadingCommits:
             position, reached = self._taken()
             self._came_before = self.came
             began = lease.time()
-            await self.reader.commit(position)
+            await awaitable("reading", "commit", self.reader.commit(position))
             self._note_end(began, reached)
             self._ended(None)
 

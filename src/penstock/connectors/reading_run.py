@@ -19,7 +19,7 @@ from itertools import takewhile
 from threading import Event
 from typing import Any, Protocol
 
-from penstock.connectors.opened import opened
+from penstock.connectors.opened import awaitable, opened
 from penstock.connectors.reading_commits import ReadingCommits
 from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.places.errand import Errand
@@ -255,7 +255,7 @@ class ReadingRun:
                     ahead(more)
                 self._turned = False
                 lease.call(self._turn)
-                got = await self._reader.fetch(wanted)
+                got = await awaitable(self._name, "fetch", self._reader.fetch(wanted))
                 if got is None or outlet.closed:  # a reader may keep the cancel to itself
                     break
                 if len(got) > wanted:
@@ -363,7 +363,7 @@ class ReadingRun:
     async def _close_reader(self) -> None:
         await self.commits.close()
         try:
-            await self._reader.close()
+            await awaitable(self._name, "close", self._reader.close())
         except Exception as error:  # noqa: BLE001  the end has been decided already
             drop(f"{self._name}: a connection failed to close", error)
 

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
-from penstock.connectors.opened import opened
+from penstock.connectors.opened import awaitable, opened
 from penstock.connectors.turn import LoopTurn
 from penstock.engine.places.event_loops import AnyLoop, Task, loop_here
 from penstock.engine.words.dropped import drop
@@ -100,7 +100,8 @@ class TellingBasin:
                 raise self.failure
             taken = self._waiting.take()
             if taken is not None:
-                await self._writer.write_done(taken.values, self._waiting.reader, taken.position)
+                writing = self._writer.write_done(taken.values, self._waiting.reader, taken.position)
+                await awaitable("telling", "write_done", writing)
                 self._waiting.done(taken)
 
     async def _tick(self, loop: AnyLoop) -> None:
@@ -136,7 +137,7 @@ class TellingBasin:
         ticking, self._ticking = self._ticking, None
         await called_off(self._loop, ticking)  # nothing is written beside the close
         if self._writer is not None:
-            await self._writer.close(error)
+            await awaitable("telling", "close", self._writer.close(error))
 
     def left(self) -> Awaitable[None] | None:
         """Close the writer of a run that was cancelled or has failed here."""

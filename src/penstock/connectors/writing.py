@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
-from penstock.connectors.opened import opened
+from penstock.connectors.opened import awaitable, opened
 from penstock.connectors.telling import TellingBasin, TellingWriter, WaitingElements, called_off, closed_quietly
 from penstock.connectors.turn import LoopTurn
 from penstock.engine.places.clocks import seconds_of
@@ -196,7 +196,7 @@ class _WritingBasin:
         async with self._turn:
             if self.failure is not None:
                 raise self.failure
-            held = await self._writer.write(batch) is False
+            held = await awaitable("writing", "write", self._writer.write(batch)) is False
             self.holds = held
         self._put_at = self._loop.time()
         if held and self._flushing is None and isinstance(self._writer, HoldingWriter):
@@ -210,7 +210,7 @@ class _WritingBasin:
             assert self._turn is not None
             async with self._turn:
                 if self.holds:
-                    await writer.flush()
+                    await awaitable("writing", "flush", writer.flush())
                     self.holds = False
                     self.on_durable()
         except Exception as error:  # noqa: BLE001  the run fails with it
@@ -235,7 +235,7 @@ class _WritingBasin:
         self._closed = True
         await called_off(self._loop, self._flushing)  # nothing is called beside the close
         if self._writer is not None:
-            await self._writer.close(error)
+            await awaitable("writing", "close", self._writer.close(error))
 
     def left(self) -> Awaitable[None] | None:
         """Close the writer of a run that was cancelled or has failed here."""

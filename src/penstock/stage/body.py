@@ -70,6 +70,7 @@ class Body:
     def __post_init__(self) -> None:
         variables: list[str] = []
         readings: list[BodyReading] = []
+        self._refuse_types()
         for name, initial in self.state:
             if name == "v" or not name.isidentifier() or name in variables:
                 raise ValueError(f"Body: state {name!r}: a variable must have a name that is not taken")
@@ -94,6 +95,18 @@ class Body:
             calls_first=calls_first,
             lines=_lines_of(statements),
         )
+
+    def _refuse_types(self) -> None:
+        for part in ("do", "head", "each", "ends", "room", "lacks", "tail"):
+            text: object = getattr(self, part)
+            if not isinstance(text, str) and (text is not None or part == "do"):
+                raise TypeError(f"Body: {part} must be a text, got {text!r}")
+        if not isinstance(self.state, tuple) or not all(map(_is_variable, self.state)):
+            raise TypeError(f'Body: state must be pairs of texts, as (("count", "0"),), got {self.state!r}')
+
+
+def _is_variable(pair: object) -> bool:
+    return isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(text, str) for text in pair)
 
 
 def _lines_of(statements: list[ast.stmt]) -> tuple[tuple[int, str], ...]:

@@ -48,6 +48,8 @@ class Stage(Generic[A_contra, B_co]):
         # Fields are annotations alone until `dataclass` has made them.
         fields = {name for each in cls.__mro__ for name in getattr(each, "__annotations__", ())}
         for body in (*cls.loops, cls.loop) if hasattr(cls, "loop") else cls.loops:
+            if not isinstance(body, Body):
+                raise TypeError(f"{cls.__name__}: loop must be a Body, got {body!r}; Body(text) makes one")
             for name in body.fields:
                 if name not in fields and not hasattr(cls, name):
                     raise TypeError(f"{cls.__name__}: {{{name}}} is neither in the state of its body nor a field")

@@ -158,6 +158,9 @@ class StepVerifier:
 
     def expect_error(self, kind: type[Exception] = Exception, match: str | None = None) -> StepVerifier:
         """Expect the stream to fail next, with this type and a message that the pattern is found in."""
+        if not (isinstance(kind, type) and issubclass(kind, Exception)):
+            cure = f"; expect_error({type(kind).__name__}) expects one" if isinstance(kind, Exception) else ""
+            raise TypeError(f"step_verifier: expect_error: kind must be a type of exception, got {kind!r}{cure}")
         wanted = kind.__name__ if match is None else f"{kind.__name__} matching {match!r}"
 
         def do(course: _Course) -> None:

@@ -185,6 +185,8 @@ def _dial(function: str, url: str, headers: Mapping[str, str], largest: int, tim
 
 def _headers(function: str, given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Return what can be sent, and refuse the rest here: what refuses it later would show the value."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{function}: headers must be a mapping of names to values, got {type(given).__name__}")
     for name, value in given.items():
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ValueError(f"{function}: the name of a header has letters, digits and hyphens, got {name!r}")

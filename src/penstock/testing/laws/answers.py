@@ -11,7 +11,7 @@ from penstock.engine.words.demand import UNBOUNDED
 from penstock.flow import flow
 from penstock.stream import Stream
 from penstock.testing.laws.forms import UpstreamError
-from penstock.testing.laws.promise import Make, Model
+from penstock.testing.laws.promise import Make, Model, modelled
 from penstock.testing.laws.session import Session
 from penstock.testing.laws.ways import ask
 from penstock.testing.probe import Probe
@@ -40,7 +40,7 @@ class Laws:
         return VerificationError(f"{self.call}: law '{law}'{f', upstream {form}' if form else ''}: {found}")
 
     def _agree(self, law: str, form: str, items: list[Any], found: list[Any]) -> None:
-        wanted = self._model(list(items))
+        wanted = modelled(self._model, items)
         if found != wanted if self._ordered else sorted(map(repr, found)) != sorted(map(repr, wanted)):
             raise self._broken(law, form, f"for {items!r} expected {wanted!r}, got {found!r}")
 

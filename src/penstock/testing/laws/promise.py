@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -50,6 +50,14 @@ class Promise:
     fewer; for a stage its `demand`."""
 
 
+def modelled(model: Model, items: Sequence[Any]) -> list[Any]:
+    """Return what a model makes of elements, and refuse what cannot be one."""
+    made: object = model(list(items))
+    if not isinstance(made, Iterable):
+        raise TypeError(f"model must return a list, got {made!r:.100}")
+    return list(made)
+
+
 class Expected:
     """What a model says about elements of which more may follow.
 
@@ -70,7 +78,7 @@ class Expected:
 
     def of(self, items: Sequence[Any]) -> list[Any]:
         """Return all results."""
-        return self._model(list(items))
+        return modelled(self._model, items)
 
     def produced(self, items: Sequence[Any]) -> list[Any]:
         """Return the results that are there before the end of upstream is known."""
