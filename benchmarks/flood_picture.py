@@ -57,10 +57,10 @@ def sentence(runs: Runs) -> str:
     ended = {name: samples[-1] for name, samples in runs.items()}
     most = max(sample.waiting for sample in runs["penstock"])
     return (
-        f"A fast source and a slow consumer, for {ended['penstock'].seconds:.0f} seconds. With reactivex "
-        f"{ended['reactivex'].waiting:,} messages wait at the end and take {size(ended['reactivex'])}, and both grow. "
-        f"With penstock never more than {most:,} wait, in {size(ended['penstock'])}: the consumer asks, and the source "
-        "makes no more than that."
+        f"A fast source and a slow consumer, for {ended['penstock'].seconds:.0f} seconds. With reactivex, "
+        f"{ended['reactivex'].waiting:,} messages wait at the end; they take {size(ended['reactivex'])}, and both "
+        f"numbers keep growing. With penstock, never more than {most:,} messages wait, in {size(ended['penstock'])}: "
+        "the source makes only what the consumer has asked for."
     )
 
 

@@ -55,9 +55,9 @@ def test_samples_are_taken_from_the_beginning_to_the_end(name: str) -> None:
 
 def test_the_sentence_has_the_figures_of_both() -> None:
     assert sentence(RUNS) == (
-        "A fast source and a slow consumer, for 2 seconds. With reactivex 1,600 messages wait at the end and take "
-        "20 MB, and both grow. With penstock never more than 50 wait, in 0.1 MB: the consumer asks, and the source "
-        "makes no more than that."
+        "A fast source and a slow consumer, for 2 seconds. With reactivex, 1,600 messages wait at the end; they take "
+        "20 MB, and both numbers keep growing. With penstock, never more than 50 messages wait, in 0.1 MB: the source "
+        "makes only what the consumer has asked for."
     )
 
 
