@@ -19,10 +19,10 @@ pipe: Any = aiostream.pipe
 
 IN_HAND = Bound(kept=True, why="the loop holds the one element it works on")
 DEMAND = Bound(kept=True, why="holds no more than was requested")
-PULLED = Bound(kept=True, why="pulls one element at a time: whoever does not pull holds nothing")
+PULLED = Bound(kept=True, why="pulls one element at a time: nothing is held that was not pulled")
 PUSHED = Bound(
     kept=False,
-    why="pushes all it has as fast as it can: there is no demand, so whoever is slow queues without limit",
+    why="pushes all it has as fast as it can: there is no demand, so elements queue without limit before a slow step",
 )
 
 

@@ -37,7 +37,7 @@ BASE_PROPERTIES: Final = (
         layer=Layer.BASE,
         level=Level.MUST,
         sentence="A producer takes further requests while earlier ones wait, also from inside an answer function.",
-        hint="Look for a single slot where a queue is needed, and for a flag that turns away whoever asks meanwhile.",
+        hint="Look for a single slot where a queue is needed, and for a flag that turns away asks that come meanwhile.",
         tests=("pull_source.asks_may_overlap", "pull_through.asks_may_overlap"),
     ),
     Property(

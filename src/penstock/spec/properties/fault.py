@@ -12,7 +12,7 @@ FAULT_PROPERTIES: Final = (
         id="F1",
         layer=Layer.FAULT,
         level=Level.MUST,
-        sentence="An error ends a stream for ever; whoever asks or aborts later is told that same error.",
+        sentence="An error ends a stream for ever; later asks and aborts are answered with that same error.",
         hint="Look for an error that turns into a good end when it is asked for again, or is made anew.",
         tests=("pull_source.a_failure_stays", "pull_through.a_failure_stays"),
     ),
