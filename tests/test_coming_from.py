@@ -53,6 +53,11 @@ def test_a_name_that_is_like_no_other_is_only_refused(name: str) -> None:
         ("of", " (reactivex); here it is just()"),
         ("batch", "; as in Pekko Streams: here it is conflate(); as in Python: here it is buffer()"),
         ("from_queue", "; here: from_queue of penstock.bridges.threads or of penstock.bridges.asyncio"),
+        ("from_kafka", "; here: a connector of penstock.connectors"),
+        ("from_websocket", "; here: websocket of penstock.connectors.http"),
+        ("key_by", "; here it is group_by, or keyed_by of penstock.spark"),
+        ("sorted", "; here: nothing, since a stream has no end to wait for: to_list, and sort that"),
+        ("add_sink", "; here: a Sink, which follows the stream: Sink.for_each, or one of penstock.connectors"),
         ("form_iterable", "; did you mean from_iterable()?"),
     ],
 )

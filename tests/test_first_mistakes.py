@@ -194,6 +194,14 @@ MISTAKES: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
         lambda: StepVerifier(NUMBERS).expect_error(ValueError("no")),  # type: ignore[arg-type]
         ("expect_error: kind must be a type of exception, got ValueError('no'); expect_error(ValueError) expects one",),
     ),
+    "a text for a count": (
+        lambda: StepVerifier(NUMBERS).expect_count("3"),  # type: ignore[arg-type]
+        ("step_verifier: expect_count: count must be a whole number, got '3'",),
+    ),
+    "a step that is none": (
+        lambda: StepVerifier(NUMBERS).then(3),
+        ("step_verifier: then: fn must be callable, got 3",),
+    ),  # type: ignore[arg-type]
     "a message to expect": (lambda: StepVerifier(NUMBERS).expect_error("no"), ("kind must be a type of exception",)),  # type: ignore[arg-type]
     "a class for a queue": (
         lambda: Sink.to_queue(queue.Queue),  # type: ignore[arg-type]
@@ -232,6 +240,11 @@ FLOW: Any = flow(doubled)
 NAMES: dict[str, tuple[Callable[[], object], str]] = {
     "wait": (lambda: (NUMBERS | COUNT).wait(), "Pipeline has no wait; a run has it: pipeline.run().wait()"),
     "get": (lambda: (NUMBERS | COUNT).get(), "Pipeline has no get; a run has it: pipeline.run().wait()"),
+    "start": (lambda: (NUMBERS | COUNT).start(), "Pipeline has no start; here it is run()"),
+    "await": (
+        lambda: (NUMBERS | COUNT).awaitTermination(),
+        "Pipeline has no awaitTermination; a run has it: pipeline.run().wait()",
+    ),
     "map": (lambda: (NUMBERS | COUNT).map(str), "Pipeline has no map; put it before the sink: stream.map(...) | sink"),
     "sink": (
         lambda: COUNT.run(),

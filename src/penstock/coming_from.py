@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 from penstock.engine.many.emitter import ELSEWHERE
 
 _PARTS = frozenset({"Flow", "Sink", "Pipeline", "Run"})
-_OF_A_RUN = {"get": "wait", "result": "wait", "wait": "wait", "cancel": "cancel", "now": "now", "stop": "stop"}
+_OF_A_RUN = {
+    "awaitTermination": "wait", "cancel": "cancel", "get": "wait", "join": "wait", "now": "now", "result": "wait",
+    "stop": "stop", "wait": "wait",
+}  # fmt: skip
 _RUNS = {
     "awaitTermination": "wait()", "get": "wait()", "isActive": "done", "join": "wait()", "lastProgress": "now()",
     "recentProgress": "progress", "result": "wait()", "status": "now()", "terminate": "cancel()",
@@ -100,6 +103,8 @@ def _of_a_part(owner: type, wanted: str) -> str | None:
     if kind == "Pipeline":
         if wanted in _OF_A_RUN:
             return f"a run has it: pipeline.run().{_OF_A_RUN[wanted]}()"
+        if wanted in {"execute", "start"}:
+            return "here it is run()"
         return f"put it before the sink: stream.{wanted}(...) | sink" if of_streams else None
     if kind == "Run":
         return f"here it is {_RUNS[wanted]}" if wanted in _RUNS else None

@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.engine.places.clocks import VirtualClock
 from penstock.engine.places.event_loops import blocking
+from penstock.engine.words.arguments import count_given, function_given
 from penstock.engine.words.demand import UNBOUNDED
 from penstock.spec.interfaces import Publisher
 from penstock.testing.probe import Probe, meet
@@ -110,6 +111,7 @@ class StepVerifier:
 
     def then(self, fn: Callable[[], object]) -> StepVerifier:
         """Call a function between two steps."""
+        function_given("step_verifier", "then: fn", fn)
         return self._then(f"then({getattr(fn, '__qualname__', fn)})", lambda course: _call(fn))
 
     # What is expected of it.
@@ -127,6 +129,7 @@ class StepVerifier:
 
     def expect_count(self, count: int) -> StepVerifier:
         """Expect so many elements next, whatever they are."""
+        count_given("step_verifier", "expect_count: count", count, 0)
 
         def do(course: _Course) -> None:
             for number in range(1, count + 1):
