@@ -139,6 +139,17 @@ def test_with(name: str) -> None:
     assert closed(items)
 
 
+@pytest.mark.parametrize(
+    "stream",
+    [Stream.range(3), Stream.just(0, 1), Stream.from_iterable(range(3)), Stream.from_iterable((0, 1))],
+    ids=["range", "just", "a range", "a tuple"],
+)
+def test_a_with_ends_the_run_of_what_cannot_be_closed(stream: Stream[int]) -> None:
+    with stream.open() as numbers:
+        assert next(numbers) == 0
+    assert next(numbers, None) is None
+
+
 @each
 def test_with_an_error_inside(name: str) -> None:
     items = Items()

@@ -283,7 +283,9 @@ class Running(Generic[T_co]):
         self._async_iterator: Any = None
 
     def __enter__(self) -> Iterator[T_co]:
-        self._iterator = iterate(self._chain, self._window)
+        iterator = iterate(self._chain, self._window)
+        # Python's own, of a range say, cannot be closed, and would go on behind the block.
+        self._iterator = iterator if hasattr(iterator, "close") else (element for element in iterator)
         return self._iterator  # type: ignore[no-any-return]
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
