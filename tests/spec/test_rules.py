@@ -239,7 +239,7 @@ def test_table_shows_all_there_is_to_a_rule() -> None:
         "| A subscriber that needs no more cancels its subscription instead of forgetting it."
         "<br>.NET 2.6: Speaks of a subscriber that is no longer valid though the publisher has not ended the stream."
         "<br>C++ 2.5: Dropping the subscription does as well as cancel. "
-        "| A publisher can let go of files, threads and buffers only when it knows that nobody waits for it. "
+        "| A publisher can let go of files, threads and buffers only when it knows that no subscriber waits for it. "
         "| Look at every way the work can stop early, a failure in `on_next` included, for a missing cancel. "
         "| `subscriber.unneeded_subscription_is_cancelled`<br>`blackbox.unneeded_subscription_is_cancelled`"
         "<br>`processor.last_cancel_reaches_upstream`<br>`processor.refusal_reaches_upstream`"

@@ -44,8 +44,8 @@ BASE_PROPERTIES: Final = (
         id="B5",
         layer=Layer.BASE,
         level=Level.MUST,
-        sentence="Nothing is produced and nothing asked for upstream unless somebody downstream has asked.",
-        hint="Look for reading ahead that nobody was told of, and for work done when a module is made.",
+        sentence="Nothing is produced and nothing asked for upstream unless downstream has asked.",
+        hint="Look for reading ahead that is not documented, and for work done when a module is made.",
         tests=("pull_source.nothing_is_produced_unasked", "pull_through.nothing_is_asked_unasked"),
     ),
     Property(

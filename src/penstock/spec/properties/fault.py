@@ -29,7 +29,7 @@ FAULT_PROPERTIES: Final = (
         layer=Layer.FAULT,
         level=Level.MUST,
         sentence="An error without an answer function aborts just as well.",
-        hint="Look for an error that is raised, or forgotten, because there is nobody to answer.",
+        hint="Look for an error that is raised, or forgotten, because no ask waits for an answer.",
         tests=("pull_source.an_error_aborts_unanswered", "pull_through.an_error_aborts_unanswered"),
     ),
     Property(
@@ -77,7 +77,7 @@ FAULT_PROPERTIES: Final = (
         layer=Layer.FAULT,
         level=Level.MUST,
         sentence="A sink tells once how it ended: None for a good end, its own stop included, else the error.",
-        hint="Look for ends that nobody is told of, and for a stop that is reported as an error.",
+        hint="Look for ends that are told to no module, and for a stop that is reported as an error.",
         tests=("pull_sink.end_is_told_once", "pull_sink.own_stop_is_a_good_end", "pull_sink.own_failure_is_told"),
     ),
     Property(
