@@ -71,6 +71,13 @@ def each(numbers: Any) -> Iterator[Any]:
     yield from numbers
 
 
+class Awaiting(Probe[Any]):
+    """A subscriber of one who knows asyncio."""
+
+    async def on_next(self, element: Any, /) -> None:  # type: ignore[override]
+        """Never be awaited."""
+
+
 class Bodiless(Stage[int, int]):
     """A stage that was begun and not finished."""
 
@@ -167,6 +174,14 @@ MISTAKES: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
     "a class for a registry": (lambda: NUMBERS.metrics("n", registry=Registry), ("metrics: registry", "as Registry(")),
     "a class for an error": (lambda: Stream.error(KeyError), ("error: error must be an Exception", "as KeyError(")),  # type: ignore[arg-type]
     "a class for a failure": (lambda: Stream.subject().fail(KeyError), ("fail: error", "as KeyError(")),  # type: ignore[arg-type]
+    "an asynchronous subscriber": (
+        lambda: NUMBERS.subscribe(Awaiting(3)),
+        (
+            "rule 1.9: subscribe(",
+            "): on_next must not be a coroutine function, since its elements would be lost",
+            "; stream.for_each(fn) takes one",
+        ),
+    ),
     "a function to zip by": (lambda: NUMBERS.zip(NUMBERS, max), ("zip: each stream", "zip(...).starmap(fn)")),
     "streams in a list": (lambda: Stream.merge([NUMBERS]), ("one by one: merge(*streams)",)),  # type: ignore[arg-type]
     "a stream without a source": (lambda: EMPTY(), ("Stream: chain must be a Chain, got None; use Stream.just or",)),
@@ -199,9 +214,9 @@ MISTAKES: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
         ("step_verifier: expect_count: count must be a whole number, got '3'",),
     ),
     "a step that is none": (
-        lambda: StepVerifier(NUMBERS).then(3),
+        lambda: StepVerifier(NUMBERS).then(3),  # type: ignore[arg-type]
         ("step_verifier: then: fn must be callable, got 3",),
-    ),  # type: ignore[arg-type]
+    ),
     "a message to expect": (lambda: StepVerifier(NUMBERS).expect_error("no"), ("kind must be a type of exception",)),  # type: ignore[arg-type]
     "a class for a queue": (
         lambda: Sink.to_queue(queue.Queue),  # type: ignore[arg-type]

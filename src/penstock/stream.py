@@ -379,6 +379,12 @@ class Stream(Named, Composed, Iterated, Generic[T_co]):
                 f"rule 1.9: subscribe({subscriber!r}): a subscriber has on_subscribe, on_next, on_error and on_complete"
                 f"{cure_for(subscriber) or _subscribing(subscriber)}"
             )
+        on_next = subscriber.on_next
+        if awaits(getattr(on_next, "__func__", on_next)):  # a function is looked at faster than a method
+            raise TypeError(
+                f"rule 1.9: subscribe({subscriber!r}): on_next must not be a coroutine function, since its elements "
+                "would be lost; stream.for_each(fn) takes one"
+            )
         connect(observed(self._chain), subscriber)
 
     def __iter__(self) -> Iterator[T_co]:
