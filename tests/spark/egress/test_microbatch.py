@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
@@ -40,6 +41,16 @@ def test_a_micro_batch_that_spark_repeats_is_not_delivered_again(spark, tmp_path
 def test_a_micro_batch_that_was_not_delivered_whole_is_repeated_from_its_start(spark, tmp_path):
     assert list(stream(spark, tmp_path, 200, capacity=100_000).take(3)) == [(0,), (1,), (2,)]
     assert list(stream(spark, tmp_path, 200)) == [(n,) for n in range(200)]
+
+
+def test_moments_have_the_time_zone_of_the_session_however_micro_batches_are_cut(spark):
+    moments = [datetime.fromtimestamp(second, UTC) for second in range(3)]
+    nested = "at timestamp, more array<struct<at: timestamp>>"
+    live = spark.frame(Stream.from_iterable(moments).map(lambda at: (at, [(at,)])), nested, capacity=1)
+    rows = list(spark.stream(live))
+    zone = spark.session.conf.get("spark.sql.session.timeZone")
+    assert [row.at for row in rows] == moments
+    assert {str(at.tzinfo) for row in rows for at in (row.at, row.more[0]["at"])} == {zone}
 
 
 def test_spark_waits_for_the_subscriber(spark):

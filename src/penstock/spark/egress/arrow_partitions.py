@@ -27,9 +27,11 @@ def arrow_partitions(frame: DataFrame) -> tuple[RDD[bytes], pa.Schema]:
     batches = jvm.org.apache.spark.sql.execution.SQLExecutionRDD(
         java.toArrowBatchRdd(), java.sparkSession().sessionState().conf()
     )
-    schema = arrow_schema(
-        frame.schema,
-        str(session.conf.get("spark.sql.session.timeZone")),
-        large=session.conf.get("spark.sql.execution.arrow.useLargeVarTypes") == "true",
-    )
-    return RDD(batches.toJavaRDD(), session.sparkContext, NoOpSerializer()), schema
+    return RDD(batches.toJavaRDD(), session.sparkContext, NoOpSerializer()), schema_on_the_way(frame)
+
+
+def schema_on_the_way(frame: DataFrame) -> pa.Schema:
+    """Return the schema of the record batches of a DataFrame, whose moments are in the session's time zone."""
+    conf = frame.sparkSession.conf
+    large = conf.get("spark.sql.execution.arrow.useLargeVarTypes") == "true"
+    return arrow_schema(frame.schema, str(conf.get("spark.sql.session.timeZone")), large=large)

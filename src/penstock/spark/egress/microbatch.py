@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.engine.grounds.outlet import Outlet
 from penstock.engine.words.dropped import drop
+from penstock.spark.egress.arrow_partitions import schema_on_the_way
 from penstock.spark.egress.at_work import AtWork, StoppedElsewhereError
 from penstock.spark.egress.batch_write import Write, written
 from penstock.spark.egress.decoding import Decode
@@ -268,7 +269,8 @@ class _Run:
         """
         if self._before is None or self._before > ROWS:
             return batches_in_order(self._source.gate, frame, lambda: self._over or self._outlet.closed)
-        return (chunk for chunk in frame.toArrow().to_batches(max_chunksize=ROWS) if chunk.num_rows)
+        found = frame.toArrow().cast(schema_on_the_way(frame))  # PySpark puts moments into UTC
+        return (chunk for chunk in found.to_batches(max_chunksize=ROWS) if chunk.num_rows)
 
     def _places(self, batch: int) -> Callable[..., list[Any]]:
         """Return what gives the elements of a micro-batch their places: a function of its rows before, and of them."""
