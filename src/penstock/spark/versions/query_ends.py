@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import PenstockError
 from penstock.spark.versions import stream_readers
 from penstock.spark.versions.checkpoint_files import quick_checkpoint
+from penstock.spark.versions.shuffles import own_shuffles
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -71,9 +72,9 @@ def start(
 ) -> StreamingQuery:
     """Start the query of a DataFrame; `ended` tells whether the streams behind some doors have come to their end."""
     if trigger != UNTIL_END or stream_readers.SAYS_START:
-        with quick_checkpoint(frame.sparkSession, writer):
+        with own_shuffles(frame), quick_checkpoint(frame.sparkSession, writer):
             return (writer.trigger(**trigger) if trigger else writer).start()  # type: ignore[no-any-return]
-    with quick_checkpoint(frame.sparkSession, writer):
+    with own_shuffles(frame), quick_checkpoint(frame.sparkSession, writer):
         query: StreamingQuery = writer.start()
     end_with_streams(query, frame, ended)
     return query
