@@ -11,7 +11,7 @@ import pytest
 from pyspark import cloudpickle
 from pyspark.sql import functions as f
 
-from penstock import Sink, Stream, flow
+from penstock import Sink, Stream, branch, flow
 from penstock.spark import PlanError, StageError, also, entry, frame, keyed_by, spark_sink, spark_source
 from penstock.spark.ingest.supply import IngestError
 
@@ -33,6 +33,11 @@ class Event:
 @flow
 def every_second(events: Stream[Event]) -> Stream[Event]:
     return events.buffer(2).map(lambda some: some[-1])
+
+
+@flow
+def sizes(hours: Stream) -> Stream[tuple[list[int]]]:
+    return hours.to_list().map(lambda some: ([row.n for row in some],))
 
 
 @flow
@@ -129,6 +134,74 @@ def test_what_a_key_holds_for_its_time_comes_at_the_end_and_counts_behind_it(spa
     found = sorted(pipeline.run(spark).wait(WAIT))
     assert [(row[0], row[2]) for row in found] == [("a", 1), ("b", 1)]
     assert [row[1] for row in found] == [at(160), at(180)]
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["alone", "beside another"])
+def test_what_is_held_back_counts_in_the_steps_of_keys_behind_it(spark, several):
+    rows = Stream.range(14).map(lambda n: ("a", at(20 * n))) | entry("name string, at timestamp", capacity=5)
+    hours = rows | frame(lambda df: hourly(df).selectExpr("'a' AS name", "window.start AS at", "count AS n"))
+    whole = frame(lambda df: df.transform(spark.stage(keyed_by(sizes, "name"), "sizes array<long>")))
+    found = (hours | (branch(whole | Sink.to_list(), Sink.count()) if several else whole | Sink.to_list())).run(spark)
+    (row,) = found.wait(WAIT)[0] if several else found.wait(WAIT)
+    assert sorted(row.sizes) == [2, 3, 3, 3, 3]
+
+
+def test_rows_of_an_outer_join_that_have_met_no_other_count_in_the_steps_of_keys_behind_it(spark):
+    def joined(left, right):
+        left, right = left.withWatermark("at", "1 hour"), right.withWatermark("at", "1 hour")
+        both = left.join(right.selectExpr("name AS other", "at AS then"), f.expr("name = other AND at = then"), "left")
+        return both.selectExpr("'a' AS name", "at", "CAST(then IS NULL AS LONG) AS n")
+
+    def side(names):
+        return Stream.from_iterable([(name, NOON) for name in names]) | entry("name string, at timestamp")
+
+    alone = frame(lambda df: df.transform(spark.stage(keyed_by(sizes, "name"), "sizes array<long>")))
+    (row,) = (side("abc") | frame(joined, side("b")) | alone | Sink.to_list()).run(spark).wait(WAIT)
+    assert sorted(row.sizes) == [0, 1, 1]
+
+
+def test_what_rows_have_closed_counts_in_the_steps_of_keys_behind_it_outside_of_a_pipeline(spark):
+    rows = [("a", at(20 * n)) for n in range(14)]
+    hours = hourly(spark.frame(Stream.from_iterable(rows), "name string, at timestamp"))
+    step = spark.stage(keyed_by(sizes, "name"), "sizes array<long>")
+    (row,) = spark.stream(hours.selectExpr("'a' AS name", "window.start AS at", "count AS n").transform(step))
+    assert sorted(row.sizes) == [3, 3, 3, 3]  # the last one stays open, as in any query of Spark's
+
+
+@pytest.mark.parametrize("marked", [False, True], ids=["plain", "behind a watermark"])
+def test_a_table_that_came_at_the_end_does_not_come_again_from_the_same_checkpoint(spark, tmp_path, marked):
+    counts = frame(lambda df: df.groupBy("name").count())
+    delay = frame(lambda df: df.withWatermark("at", "1 hour") if marked else df)
+
+    def found():
+        rows = Stream.range(5).map(lambda n: Event("ab"[n % 2], at(n))) | entry(Event) | delay
+        steps = frame(lambda df: df.transform(spark.stage(keyed_by(every_second, "name"), "name string, at timestamp")))
+        run = (rows | steps | counts | Sink.to_list()).run(spark, tmp_path)
+        return sorted((row[0], row[1]) for row in run.wait(WAIT))
+
+    assert found() == [("a", 2), ("b", 1)]
+    assert found() == []
+    commits = tmp_path / "query" / "commits"
+    last = max(int(path.name) for path in commits.iterdir() if path.name.isdigit())
+    (commits / str(last)).unlink()  # as if the driver had died before Spark had written down that it was done
+    for note in tmp_path.rglob("penstock-delivered-*"):
+        note.unlink()
+    assert found() == []
+
+
+def test_a_table_that_was_to_come_when_the_driver_died_comes_in_the_next_run(spark, tmp_path):
+    counts = frame(lambda df: df.groupBy("name").count())
+    rows = Stream.range(5).map(lambda n: Event("ab"[n % 2], at(n)))
+    steps = frame(lambda df: df.transform(spark.stage(keyed_by(every_second, "name"), "name string, at timestamp")))
+
+    def refuse(row):
+        raise LookupError(row)
+
+    begun = rows | entry(Event) | steps | counts
+    with pytest.raises(LookupError):
+        (begun | Sink.for_each(refuse)).run(spark, tmp_path).wait(WAIT)
+    assert (begun | Sink.for_each(lambda row: None)).run(spark, tmp_path).wait(WAIT) == 2
+    assert (begun | Sink.for_each(lambda row: None)).run(spark, tmp_path).wait(WAIT) == 0
 
 
 def test_what_is_open_when_a_source_fails_does_not_come_out(spark):

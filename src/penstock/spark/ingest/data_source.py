@@ -100,7 +100,8 @@ class DoorReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Cut a range of rows into parts of about the same size."""
         first, count = _row(start), _row(end) - _row(start)
         if not self._begun:  # a restarted query begins with the rows that it had planned, before it asks for any
-            self._ask("open", row=first, at=start.get("at"), end=_row(end), end_at=end.get("at"))
+            mark = end.get("mark")
+            self._ask("open", row=first, at=start.get("at"), end=_row(end), end_at=end.get("at"), mark=mark)
             self._begun = True
         parts = max(1, min(self._parts, -(-count // ROWS_PER_PARTITION))) if count else 0
         cuts = [first + count * part // parts for part in range(parts)] + [end["row"]]

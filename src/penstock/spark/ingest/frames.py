@@ -166,6 +166,7 @@ class Ingest:
                 return {"row": 0}
             if verb == "poll":
                 return self._poll(query, run, row, body)
+            query.together.planned(body.get("mark"))
             return {}
         except Exception as error:  # noqa: BLE001  it stays here, and its name travels
             return self._failed(error)

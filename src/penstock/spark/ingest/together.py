@@ -7,8 +7,8 @@ silent does not hold the others back, and no round is without news before all ha
 A watermark moves with the rows of a micro-batch, and what it closes comes out in the next one. If no rows come for
 that, an offset with a mark is the news for one without rows; Spark itself would do so only after this question.
 
-When all have ended and all their rows are committed, the query may be told so by one more micro-batch, without rows:
-the offset of one source gets a mark. It is in Spark's log like any other, so a restart knows of it, too.
+When all have ended and all their rows are committed, the query may be told so by more micro-batches, without rows: the
+offset of one source gets a mark. It is in Spark's log like any other, so a restart knows of it, too.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from penstock.spark.ingest.intake import Intake
 from penstock.spark.ingest.supply import IngestError
 from penstock.spark.wire.gate import Message
 
+CLOSED = "closed"
+"""How the mark of an offset begins at which the watermark has been moved to the end of time."""
 ENDED = "end"
 """How the mark of an offset begins behind which nothing comes, and whose query has given out what it held back."""
 SHORT = 0.2
@@ -66,8 +68,8 @@ class Together:
     """The live streams of one query.
 
     `finish` is called when all have ended and have no more rows, before Spark plans its next micro-batch. It returns
-    the mark for another one, which is `ENDED` if that is the last, an empty one if none is wanted, or None if it is to
-    be asked again after the next.
+    the mark for another one, which is `ENDED` if that is the last, `CLOSED` if no rows may come any more and there is
+    something left to give out, an empty one if none is wanted, or None if it is to be asked again after the next.
     """
 
     def __init__(
@@ -87,7 +89,11 @@ class Together:
         self._lock = threading.Lock()
         self._members: dict[str, _Member] = {}
         self._asked: set[str] = set()
+        self.closed = False
+        """Whether the watermark has been moved to the end of time."""
         self._ended = False
+        self.last = False
+        """Whether the micro-batch that runs is the one that was marked as the last."""
         self.ends: list[_Leaves] = []
         """What the streams are let go of by."""
 
@@ -118,7 +124,7 @@ class Together:
             raise IngestError("frame: the query was ended before its streams")
         if end > row:
             self._fresh = True
-            if self._ended:
+            if self.closed:
                 raise IngestError(
                     f"frame: the checkpoint is at the end of its stream, row {row}, and what it held back was given"
                     " out then; rows that come now would be late and dropped: give it another checkpoint"
@@ -129,7 +135,7 @@ class Together:
         if len(self._members) < self.size:
             if not waits:
                 return {"row": row, "done": False}  # the others are asked next
-            kept = ENDED if self._ended else ""
+            kept = ENDED if self._ended else CLOSED if self.closed else ""
             return {"row": row, "done": True, "mark": kept + secrets.token_hex(4)}  # so that the others are asked, too
         if not done or self._others(member, lambda each: not each.over):
             if not closes:
@@ -137,10 +143,16 @@ class Together:
             self._fresh = False
             return {"row": row, "done": True, "mark": secrets.token_hex(4)}
         mark = "" if self._ended else self._finish()
+        self.closed = self.closed or mark in {CLOSED, ENDED}
         self._ended = self._ended or mark == ENDED
+        self.last = self.last or mark == ENDED
         if mark is None:
             return {"row": row, "done": True, "later": True}
         return {"row": row, "done": True, **({"mark": mark} if mark else {})}
+
+    def planned(self, mark: object) -> None:
+        """Note the mark of the micro-batch that a query had planned before it was restarted."""
+        self.last = self.last or mark == ENDED
 
     @property
     def committed(self) -> int:
@@ -166,7 +178,9 @@ class Together:
             if member is None or member.intake is not intake:  # it was opened again
                 member = self._members[run] = _Member(intake, row)
             member.planned = member.committed = row
-            self._ended = self._ended or str(mark).startswith(ENDED)
+            self.closed = self.closed or str(mark).startswith((CLOSED, ENDED))
+            if str(mark).startswith(ENDED):
+                self._ended, self.last = True, False
             first = not self._asked or run in self._asked
             if first:
                 self._asked.clear()
@@ -201,4 +215,4 @@ class Together:
         return any(map(holds, others))
 
 
-__all__ = ["ENDED", "Together"]
+__all__ = ["CLOSED", "ENDED", "Together"]

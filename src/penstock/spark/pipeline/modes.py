@@ -6,7 +6,8 @@ change until the stream ends, so its rows come then. In `update` a row comes whe
 and the same rows however Spark cuts the stream into micro-batches.
 
 Spark itself holds back the rows of windows, sessions and outer joins that no later row has closed. Here the end of all
-live sources moves the watermark to the end of time, and one more micro-batch gives them out.
+live sources moves the watermark to the end of time, and one more micro-batch gives them out. Steps of `keyed_by` are
+told of the end before that, or after it if they stand behind the watermark.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from __future__ import annotations
 import re
 import secrets
 import threading
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import Any, Literal, TypeAlias, get_args
 
 from pyspark.sql import DataFrame, functions
 
 from penstock.errors import PenstockError
 from penstock.spark.egress.remembering import keep_states, plan_of, steps_of
-from penstock.spark.ingest.together import ENDED
+from penstock.spark.ingest.together import CLOSED, ENDED, Together
 from penstock.spark.stages.ends import EndDoor
 from penstock.spark.versions.query_ends import PREFIX, streaming_sources
 from penstock.spark.wire.gate import Gate
@@ -169,12 +170,14 @@ class Closing:
     Steps that have something to say at the end, on which `stages/ends.py` has more, say it in a micro-batch before.
     """
 
-    def __init__(self, session: Any, gate: Gate, name: str) -> None:
+    def __init__(self, session: Any, gate: Gate, goes_on: Callable[[], bool] = lambda: False) -> None:
         self._session = session
         self._gate = gate
+        self.together = Together(self._finish, goes_on)
+        """The live streams of the query."""
         self._ends: set[str] = set()
         self._told = False
-        self.name = name
+        self.name = f"penstock_{secrets.token_hex(6)}"
         self._found: Any = None
         self.wanted = False
         """Whether anything may be held back."""
@@ -183,6 +186,8 @@ class Closing:
         """Return a DataFrame by whose query this one is known; its rows are counted."""
         found = (_NAMED_END.match(name) for name in streaming_sources(frame))
         self._ends = {each[1] for each in found if each is not None}
+        for door in self._doors() if self.wanted else ():
+            door.closed = lambda: self.together.closed
         return frame.observe(self.name, functions.count(functions.lit(1)).alias("rows"))
 
     def final(self, frame: DataFrame) -> DataFrame | None:
@@ -192,30 +197,35 @@ class Closing:
         keep_states(frame)
         return None
 
-    def finish(self) -> str | None:
+    def _finish(self) -> str | None:
         """Move the watermark to the end of time, if that is wanted; return the mark of the next micro-batch, if any.
 
-        It is None while a step is yet to hear of the end.
+        It is None while a step is yet to hear of the end. What another run goes on with stays.
         """
-        if not self.wanted:
+        if not self.wanted or self.together.goes_on():
             return ""
-        if not self._all_told():
+        doors = self._doors()
+        behind = [door for door in doors if door.behind]
+        before = [door for door in doors if not door.behind]
+        if not _all_told(before):
             return None
-        if self._ends and not self._told:
+        if before and not self._told:
             self._told = True  # perhaps just now, and their rows are yet to come
             return secrets.token_hex(4)
-        self._tracker().setWatermark(END_OF_TIME)
-        return ENDED
+        if not self.together.closed:
+            self._tracker().setWatermark(END_OF_TIME)
+            return CLOSED if behind else ENDED
+        return ENDED if _all_told(behind) else None
 
-    def _all_told(self) -> bool:
-        """Tell whether all steps that wait for the end have heard of it."""
+    def _doors(self) -> list[EndDoor]:
+        """Return the doors by which steps of the query hear of the end."""
         doors = [door for address, door in self._gate.admitted() if address.door in self._ends]
-        return all(told for door in doors if isinstance(door, EndDoor) for _, _, _, told in door.standing())
+        return [door for door in doors if isinstance(door, EndDoor)]
 
     @property
     def finished(self) -> bool:
         """Tell whether the micro-batch that runs is the last one, in which all is final."""
-        return int(self._tracker().currentWatermark()) >= END_OF_TIME
+        return self.together.last
 
     def _tracker(self) -> Any:
         pause = threading.Event()
@@ -233,6 +243,11 @@ class Closing:
                 if self.name in java.analyzedPlan().toString():
                     self._found = java
         return self._found
+
+
+def _all_told(doors: list[EndDoor]) -> bool:
+    """Tell whether all of these steps have heard of the end."""
+    return all(told for door in doors for _, _, _, told in door.standing())
 
 
 __all__ = [

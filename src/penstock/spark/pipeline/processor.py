@@ -7,7 +7,6 @@ rows that came before it.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -26,7 +25,6 @@ from penstock.flow import flow as record
 from penstock.spark.egress.microbatch import QuerySource
 from penstock.spark.egress.streams import stream
 from penstock.spark.ingest.frames import frame, retire
-from penstock.spark.ingest.together import Together
 from penstock.spark.pipeline.modes import Closing, chosen, ends_with, watermarked
 from penstock.spark.session.held import HeldSession
 from penstock.spark.wire.gate import Gate
@@ -152,26 +150,25 @@ class ThroughSpark(Source[Any]):
         leg = passage.entrance
         try:
             passage.gate = self.spark.gate
-            closing = Closing(self.spark.session, self.spark.gate, f"penstock_{secrets.token_hex(6)}")
-            together = Together(closing.finish)
-            given = frame(self.spark, passage.entry, self.takes, together=together, **dict(self.options))
+            closing = Closing(self.spark.session, self.spark.gate)
+            given = frame(self.spark, passage.entry, self.takes, together=closing.together, **dict(self.options))
             made = self.transform(given)
             if not isinstance(made, DataFrame):
                 raise TypeError(f"spark.flow: transform must return a DataFrame, got {made!r}")
             _check_columns(self.gives, Schema.of(made.schema))
-            found = self._returned(made, closing, together)
+            found = self._returned(made, closing)
         except Exception as error:  # noqa: BLE001  rule 1.4
             Stream.error(error).subscribe(leg)
             return
         found.subscribe(leg)
         connect(self.upstream, passage.entry)
 
-    def _returned(self, made: DataFrame, closing: Closing, together: Together) -> Stream[Any]:
+    def _returned(self, made: DataFrame, closing: Closing) -> Stream[Any]:
         """Return the rows that come out, those that are held back until the end of the upstream included."""
         rows: Any = self.rows or self.gives.row
         if not made.isStreaming:
             return stream(self.spark, made, rows=rows)
-        ends = ends_with(made, together.doors)
+        ends = ends_with(made, closing.together.doors)
         mode, at_end = chosen(made, None, ends=ends)
         closing.wanted = at_end or (ends and watermarked(made))
         source = stream(self.spark, closing.marked(made), rows=rows, trigger={"availableNow": True})._chain.source

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +21,6 @@ from penstock.spark.egress.draining import stop_after_batch
 from penstock.spark.egress.microbatch import QuerySource, default_trigger
 from penstock.spark.egress.numbering import Numbered
 from penstock.spark.egress.streams import FrameSource
-from penstock.spark.ingest.together import Together
 from penstock.spark.pipeline.build import Built
 from penstock.spark.pipeline.checkpoint import BRANCH, QUERY
 from penstock.spark.pipeline.elements import unwrapped
@@ -48,10 +46,9 @@ class Work:
     ) -> None:
         self._spark = spark
         self._plan = plan
-        self._goes_on = goes_on
         self.folder = checkpoint if checkpoint is None or not number else checkpoint / f"{BRANCH}{number + 1}"
-        self._closing = Closing(spark.session, spark.gate, f"penstock_{secrets.token_hex(6)}")
-        self.together = Together(self._finish, goes_on)
+        self._closing = Closing(spark.session, spark.gate, goes_on)
+        self.together = self._closing.together
         self._exit = Valve()
         self._batches: Batches | None = None
         self._local = True
@@ -126,10 +123,6 @@ class Work:
         ends = [self._plan.ends[number].what for number in self._numbers()]
         found = {place for place, end in enumerate(ends) if isinstance(end, Local) and end.numbered}
         return bool(found) if len(ends) < 2 or not found else frozenset(found)
-
-    def _finish(self) -> str | None:
-        """Let what is held back come out, as all sources have ended; what another run goes on with stays."""
-        return "" if self._goes_on() else self._closing.finish()
 
     # What the run asks for.
 

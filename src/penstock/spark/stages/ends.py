@@ -5,6 +5,7 @@ is read: it has nothing to give until every stream that feeds the DataFrame has 
 its rows, and then one row for each bucket of keys, in the last micro-batch or in one more.
 
 Where one keyed stage follows another, the end of the second waits for that of the first, whose last words are its rows.
+Where there is a watermark before it, it waits for what Spark has held back for that.
 A DataFrame that also reads a source of Spark's has no end that could be known, and gets none.
 
 Where steps wait for a time, the same source tells it: every so many seconds one row for each bucket. The time is part
@@ -72,9 +73,14 @@ class Waking(Protocol):
 class EndDoor:
     """The door that tells whether all streams behind other doors have ended."""
 
-    def __init__(self, gate: Gate, doors: tuple[str, ...]) -> None:
+    def __init__(self, gate: Gate, doors: tuple[str, ...], *, behind: bool = False) -> None:
         self._gate = gate
         self._doors = doors
+        self.behind = behind
+        """Whether rows that a watermark holds back may come after the end of the streams."""
+        self.closed: Callable[[], bool] | None = None
+        """Tells whether none are held back any more; where nothing does, they come in the next micro-batch."""
+        self._waited = False
         self._asked: dict[object, int] = {}
         self._polls = 0
         self._told = False
@@ -88,8 +94,11 @@ class EndDoor:
             return {"over": False, "known": True, "stays": True}
         standing = [one for door in self._watched() for one in door.standing()]
         over = bool(standing) and all(ended for _, _, _, ended in standing)
+        waits = over and self.behind and not (self._waited if self.closed is None else self.closed())
+        self._waited, over = over, over and not waits
         # A stream that Spark has not asked since the last time is asked right after this, and may have no more then.
         known = all(self._asked.get(run, 0) != asked or more or ended for run, asked, more, ended in standing)
+        known = known and not waits
         self._asked = {run: asked for run, asked, _, _ in standing}
         self._polls += 1
         self._told = over  # a query that begins again has its streams begin again, too
@@ -258,7 +267,7 @@ def _end_door(df: DataFrame, ticks: float | None) -> DoorAddress | None:
                 watched = admitted[name]
                 if ticks is not None and isinstance(watched, Waking):
                     watched.wake(ticks, partial(all_read, df.sparkSession, name, _TIMED))
-            return gate.admit(EndDoor(gate, doors))
+            return gate.admit(EndDoor(gate, doors, behind=has_watermark(df)))
     return None
 
 
