@@ -13,6 +13,7 @@ from typing import Any
 
 from penstock.engine.words.dropped import drop
 from penstock.spark.egress.task_failures import report_to
+from penstock.spark.versions.callbacks import answered
 from penstock.spark.wire.gate import DoorAddress
 
 LOOK = 0.05
@@ -53,7 +54,8 @@ class Job:
                 self._context.addJobTag(self._tag)
                 self._context.setJobGroup(self._tag, "penstock: rows of a DataFrame", interruptOnCancel=False)
                 report_to(self._context, self._address)
-                self._work()
+                with answered():
+                    self._work()
         except Exception as raised:  # noqa: BLE001  it is delivered
             error = raised
         with self._lock:

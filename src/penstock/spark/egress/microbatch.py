@@ -28,7 +28,7 @@ from penstock.spark.egress.numbering import NumberedByEnd, numbered_rows
 from penstock.spark.egress.remembering import keep_states, stateful_steps
 from penstock.spark.egress.task_failures import TaskFailures, report_to
 from penstock.spark.versions.active_sessions import be_active
-from penstock.spark.versions.callbacks import STOPPED, BatchCall, CallEndedError
+from penstock.spark.versions.callbacks import STOPPED, BatchCall, CallEndedError, answered
 from penstock.spark.versions.listener_buses import forget_listener
 from penstock.spark.versions.planner_threads import query_ended
 from penstock.spark.versions.query_ends import PREFIX, UNTIL_END, start, streaming_sources
@@ -224,7 +224,8 @@ class _Run:
     def _batch(self, frame: DataFrame, number: int) -> None:
         """Deliver a micro-batch; called by Spark, which waits."""
         try:
-            self._deliver_once(frame, number)
+            with answered():
+                self._deliver_once(frame, number)
         except Exception as error:  # noqa: BLE001  it is delivered
             if not self._over and self._was_stopped():
                 raise CallEndedError(_STOPPED) from None

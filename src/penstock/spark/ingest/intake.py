@@ -30,6 +30,7 @@ from penstock.spark.ingest.pace import Pace
 from penstock.spark.ingest.shelf import Shelf
 from penstock.spark.ingest.spool import Spool
 from penstock.spark.ingest.supply import IngestError, Place, Places, Track
+from penstock.spark.versions.callbacks import answered
 from penstock.spark.wire.failure import StoppedShortError
 from penstock.spark.wire.schema import Schema
 from penstock.spec.interfaces import Publisher, Subscription
@@ -227,9 +228,10 @@ class Intake(Part):
             if not elements or self._let_go:
                 return
             try:
-                for batch, places in self._batching.made(elements, first, arrow=bool(self._arrow)):
-                    if batch.num_rows:
-                        self._add(batch, places)
+                with answered():
+                    for batch, places in self._batching.made(elements, first, arrow=bool(self._arrow)):
+                        if batch.num_rows:
+                            self._add(batch, places)
             except Exception as error:  # noqa: BLE001  a row that does not fit, a disk that is full
                 self._fail(error)
 

@@ -28,6 +28,7 @@ from penstock.spark.pipeline.queries import Query, divided, output
 from penstock.spark.pipeline.work import Work
 from penstock.spark.session.held import HeldSession
 from penstock.spark.versions.active_sessions import be_active
+from penstock.spark.versions.callbacks import answered
 from penstock.spark.wire.failure import without_jvm, without_trace
 from penstock.spark.wire.places import folder, here
 from penstock.spark.wire.storage import Folder
@@ -152,7 +153,8 @@ class OnSpark:
 
     def _begin(self, work: Work, settle: Settle) -> None:
         try:
-            work.start()
+            with answered():
+                work.start()
         except Exception as error:  # noqa: BLE001  it is delivered
             self._settled(settle, work, None, error)
 

@@ -12,10 +12,11 @@ import logging
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pyspark.sql.utils import ForeachBatchFunction
 
+from penstock.engine.grounds.cold_paths import interrupts_told
 from penstock.errors import PenstockError
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ class BatchCall:
             self._query = str(context.getLocalProperty(_QUERY))
             _called[self._query] = self
         try:
-            fn(frame, number)
+            with answered():
+                fn(frame, number)
         except Exception as error:
             self._raised = error
             raise
@@ -84,6 +86,18 @@ class BatchCall:
                 port = line.getpeername()[1]
                 line.shutdown(socket.SHUT_RDWR)  # its thread reads the end, and closes it
                 _close_there(gateway, port)
+
+
+def answered() -> interrupts_told:
+    """Return a block that raises an InterruptionError for a KeyboardInterrupt or its like.
+
+    That would end a thread without the answer for which Spark, or a caller, waits as long as the session lives.
+    """
+    return interrupts_told(_raised)
+
+
+def _raised(error: Exception) -> NoReturn:
+    raise error
 
 
 def _connection_of(context: Any) -> Any:
@@ -134,4 +148,4 @@ def let_go(query: Any) -> None:
         call.let_go()
 
 
-__all__ = ["STOPPED", "BatchCall", "CallEndedError", "let_go", "noticed"]
+__all__ = ["STOPPED", "BatchCall", "CallEndedError", "answered", "let_go", "noticed"]
