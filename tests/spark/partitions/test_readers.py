@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from penstock import Stream
+from penstock.errors import InterruptionError
 from penstock.spark.partitions.lookout import Lookout
 from penstock.spark.partitions.positions import PartError
 from penstock.spark.partitions.readers import Cursor, KeptReaders, PartSight, opened
@@ -207,6 +208,15 @@ def test_what_open_raises_is_the_failure_of_the_part() -> None:
     assert reader.look(1, WAIT) == PartSight(0, failed=True)
     with pytest.raises(PermissionError, match=r"^a$"):
         flat(reader.take(1))
+
+
+def test_a_part_whose_opening_is_interrupted_fails() -> None:
+    def left(part: str, row: int) -> Iterator[Any]:
+        raise SystemExit(3)
+
+    reader = Lookout(left, "a", 0, Told())
+    with pytest.raises(InterruptionError, match=r"^the stream was interrupted by SystemExit\(3\)$"):
+        list(reader.take(1))
 
 
 def test_what_is_no_stream_is_refused() -> None:

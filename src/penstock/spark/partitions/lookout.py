@@ -20,6 +20,7 @@ from penstock.engine.words.dropped import drop
 from penstock.engine.words.part import Part
 from penstock.spark.partitions.positions import PartName
 from penstock.spark.partitions.readers import CHUNK, Open, PartSight, early_end, is_batch, opened
+from penstock.spark.versions.callbacks import answered
 from penstock.spec.interfaces import Subscription
 
 LINGER = 0.03
@@ -57,7 +58,8 @@ class Lookout(Part):
     def _work(self) -> None:
         """Subscribe and make all requests: a publisher may do all its work inside `request`."""
         try:
-            opened(self._open, self._part, self.row).subscribe(self)
+            with answered():
+                opened(self._open, self._part, self.row).subscribe(self)
             while True:
                 with self._changed:
                     self._changed.wait_for(lambda: self._want() or self._over or self._closed)
