@@ -345,6 +345,39 @@ def test_laws_of_groups_that_begin_anew(size: int) -> None:
     )
 
 
+@pytest.mark.parametrize("batch", [1, 8])
+@pytest.mark.parametrize("boundary", [False, True])
+def test_groups_that_are_cancelled_before_their_first_element_come_to_an_end(batch: int, boundary: bool) -> None:
+    """Each goes with the element that it began with, whether that waits for a subscriber or is on its way."""
+    seen: list[int] = []
+
+    def refused(group: GroupedStream[int, int]) -> Stream[int]:
+        assert len(seen) < 8, "a group follows another one for ever"
+        seen.append(group.key)
+        return group.take(0)
+
+    groups = Stream.range(8).map_batches(list, size=batch).group_by(parity)
+    if boundary:
+        groups = groups.publish_on(inline())
+    assert list(groups.flat_map(refused, concurrency=1)) == []
+    assert sorted(seen) == [0, 0, 0, 0, 1, 1, 1, 1]
+
+
+def test_groups_that_cancel_each_other_come_to_an_end() -> None:
+    """While nothing is asked for, each new group ends the one before it, which has given nothing."""
+    seen: list[int] = []
+
+    def counted(group: GroupedStream[int, int]) -> Stream[int]:
+        assert len(seen) < 8, "a group follows another one for ever"
+        seen.append(group.key)
+        return group
+
+    probe = subscribed(Stream.range(8).group_by(parity).switch_map(counted), 1)
+    probe.request(9)
+    assert probe.completed
+    assert probe.elements == [0, 7]
+
+
 def test_the_groups_go_on_when_no_more_are_wanted() -> None:
     assert list(Stream.range(10).group_by(third).take(2).flat_map(with_key, concurrency=2)) == [
         (0, [0, 3, 6, 9]),

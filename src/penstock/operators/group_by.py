@@ -58,12 +58,13 @@ class _ByKey:
 class GroupBy(Joint[T, G]):
     """Emit a stream for each key, which emits the elements of that key in their order.
 
-    Emits a group when an element with a new key comes; the element is the first of the group. After a group was
-    cancelled, the next element of its key begins a new one. Backpressures when neither elements of the groups nor more
-    groups are asked for: at most `size` elements wait, for all groups together, and a slow group holds the others back.
-    Fails when more than `groups` are open, and when all elements that wait are in groups that have no subscriber and
-    get none within `patience` seconds. Completes when upstream and the groups that are read have completed. Cancels
-    upstream when the stream of groups and all groups are cancelled; groups without a subscriber are gone then.
+    Emits a group when an element with a new key comes; the element is the first of the group, and goes with it if it is
+    cancelled before. After a group was cancelled, the next element of its key begins a new one. Backpressures when
+    neither elements of the groups nor more groups are asked for: at most `size` elements wait, for all groups together,
+    and a slow group holds the others back. Fails when more than `groups` are open, and when all elements that wait are
+    in groups that have no subscriber and get none within `patience` seconds. Completes when upstream and the groups
+    that are read have completed. Cancels upstream when the stream of groups and all groups are cancelled; groups
+    without a subscriber are gone then.
     """
 
     results: ClassVar[Results] = Results.AS_MANY
@@ -160,16 +161,21 @@ class _GroupByRun(Trunk):
 
     def _sort(self, key: Hashable, elements: list[Any]) -> None:
         """Give elements to the group of their key, which may be cancelled and follow itself meanwhile."""
-        while not self.done:
-            group = self._groups.get(key) or self._begin(key)
+        while elements and not self.done:
+            group, begins = self._groups.get(key), False
+            if group is None:
+                group, begins = self._begin(key)
             if group is None:
                 self.let_go(elements)
                 return
             if self.put(group, elements):
                 return
+            if begins:  # it was cancelled before its first element came, which goes with it
+                self.let_go(elements[:1], group)
+                elements = elements[1:]
 
-    def _begin(self, key: Hashable) -> Branch | None:
-        """Open a group and send it out, or return the heir that has come since no group was found."""
+    def _begin(self, key: Hashable) -> tuple[Branch | None, bool]:
+        """Open a group and send it out, or return the heir that has come since no group was found; tell which."""
         with self.lock:
             heir = self._groups.get(key)
             full = heir is None and len(self._groups) >= self._step.groups
@@ -185,7 +191,7 @@ class _GroupByRun(Trunk):
             )
         elif group is not None and heir is None:
             self.send(group)
-        return group
+        return group, heir is None
 
     def entered(self, branch: Branch) -> None:
         self._groups[branch.key] = branch
@@ -229,10 +235,12 @@ class _GroupByRun(Trunk):
         heir, branch.heir = branch.heir, None
         if heir is None or heir.left:
             return None
-        heir.queue.extendleft(reversed(rest))
-        heir.held += len(rest)
-        branch.held -= len(rest)
-        self._unclaimed += len(rest)
+        left = rest[0 if branch.gave else 1 :]  # the first goes with its group, or one could follow another for ever
+        del rest[len(rest) - len(left) :]
+        heir.queue.extendleft(reversed(left))
+        heir.held += len(left)
+        branch.held -= len(left)
+        self._unclaimed += len(left)
         if not heir.queue:
             heir.left = True
             self._leave(heir)

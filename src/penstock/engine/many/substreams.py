@@ -152,11 +152,11 @@ class Trunk(Upstream):
             self.ask()
         return True
 
-    def let_go(self, elements: list[Any]) -> None:
-        """Count elements as come that belong to no branch."""
+    def let_go(self, elements: list[Any], branch: Branch | None = None) -> None:
+        """Count elements as come that no branch takes, or not the one that they are for."""
         with self.lock:
             self._came += len(elements)
-        self.drops(None, elements)
+        self.drops(branch, elements)
         self.ask()
 
     def finish(self, branch: Branch) -> None:
@@ -299,7 +299,7 @@ class Trunk(Upstream):
         self._leave(branch)
 
     def _heir_of(self, branch: Branch, rest: list[Any]) -> Branch | None:
-        """Return the branch that takes the place of one that was let go of, with what is left; under the lock."""
+        """Return the branch in the place of one that was let go of, with what it takes of `rest`; under the lock."""
         return None
 
     def _closed(self, branch: Branch) -> None:
@@ -312,8 +312,7 @@ class Trunk(Upstream):
             branch.error = None  # rule 3.13: its frames know a subscriber
         if heir is not None:
             self.send(heir)
-        else:
-            self.drops(branch, rest)
+        self.drops(branch, rest)
         with self.lock:
             self._claimed.discard(branch)
         self._complete_outer()
