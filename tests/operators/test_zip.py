@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import pytest
 from hypothesis import strategies as st
 
-from penstock import Stream, thread
+from penstock import Sink, Stream, thread
 from penstock.testing import ManualPublisher, Tracked, check_joint, check_source, subscribed
 from tests.operators.subjects import failure_of
 
@@ -22,6 +24,46 @@ def test_laws_with_a_thread_among_the_streams() -> None:
     check_joint(
         lambda stream: stream.zip(stream.map(str).publish_on(thread()), prefetch=2), pairs, st.integers(), examples=5
     )
+
+
+def letters(count: int) -> Stream[str]:
+    return Stream.range(count).map(str)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        letters(3),
+        Stream.generate(0, lambda n: (n, n + 1)).take(3).map(str),
+        letters(2).concat(Stream.just("2")),
+        letters(2).end_with("2"),
+        Stream.just(3).flat_map(range).map(str),
+    ],
+    ids=["mapped", "taken", "joined", "added to", "flattened"],
+)
+@pytest.mark.parametrize("take", [list, lambda s: s.to_list().get(), lambda s: (s | Sink.to_list()).run().wait()])
+def test_nothing_is_read_of_one_when_another_knows_its_end(
+    other: Stream[str], take: Callable[[Stream[tuple[int, str]]], list[tuple[int, str]]]
+) -> None:
+    """A source that fails behind the last row, or has nothing more for a long time, is not asked for it."""
+    read: list[int] = []
+
+    def numbers() -> Iterator[int]:
+        for n in range(9):
+            read.append(n)
+            yield n
+
+    assert take(Stream.from_iterable(numbers()).zip(other)) == pairs([0, 1, 2])
+    assert read == [0, 1, 2]
+
+
+def test_a_collection_in_a_pipeline_knows_its_end() -> None:
+    def numbers() -> Iterator[int]:
+        yield from (0, 1)
+        raise AssertionError("the other one has come to its end")
+
+    for other in (Stream.range(2), Stream.just(0, 1), Stream.from_iterable([0, 1])):
+        assert (Stream.from_iterable(numbers()).zip(other) | Sink.count()).run().wait() == 2
 
 
 @pytest.mark.parametrize("signals", [False, True])

@@ -65,21 +65,51 @@ class Zip(Source[tuple[Any, ...]]):
 class _Inputs(opened):
     """The iterators whose items are paired."""
 
-    __slots__ = ("looked_at",)
+    __slots__ = ("near_end",)
 
     def __init__(self, openers: list[Opener[Any]], gate: LoopGate | None) -> None:
-        super().__init__(openers, gate)
-        self.looked_at = False
-        """Whether the end is looked for, which must not read anything."""
+        super().__init__(openers, gate or LoopGate())
+        self.near_end = False
+        """Whether one of them was seen to need no reading to find its end."""
+        if gate is not None:
+            gate.left = self.left_in_all
 
     def left_in_all(self) -> bool:
         """Tell whether something has to be read to know whether another row follows."""
-        self.looked_at = any(self.over())
-        return not self.looked_at
+        return not any(self.over())
 
-    def row(self) -> tuple[Any, ...] | None:
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Pair them; nothing is read in vain of one where another one knows that it has nothing left."""
+        iterators = self.iterators
+        places = sorted(builtins.range(len(iterators)), key=lambda place: type(iterators[place]) not in SIZED)
+        columns: list[Iterator[Any]] = [iterators[place] for place in places]  # those that always know are read first
+        later: list[Any] = [self._inners[place] for place in places if type(iterators[place]) not in SIZED][1:]
+        if later:
+            places.insert(0, -1)
+            columns.insert(0, self._while_left(later))
+        rows = builtins.zip(*columns, strict=False)
+        if places == sorted(places) and not later:
+            return rows
+        in_order = map(itemgetter(*[places.index(place) for place in builtins.range(len(iterators))]), rows)
+        return self._to_the_end(in_order) if later else in_order
+
+    def _while_left(self, gates: list[LoopGate]) -> Iterator[None]:
+        while not self.near_end:
+            yield None
+            for gate in gates:
+                if gate.spent():
+                    self.near_end = True
+
+    def _to_the_end(self, rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+        yield from rows
+        while self.near_end:  # it may still have something that is added at the end
+            last = self._row()
+            if last is None:
+                return
+            yield last
+
+    def _row(self) -> tuple[Any, ...] | None:
         """Return one item of each, of those that need not read for it first; None if one has no more."""
-        self.looked_at = False
         over = self.over()
         places = sorted(builtins.range(len(over)), key=lambda place: not over[place])
         found: dict[int, Any] = {}
@@ -95,49 +125,22 @@ class _Inputs(opened):
 def _side_by_side(openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator[tuple[Any, ...]]:
     inputs = _Inputs(openers, gate)
     iterators = inputs.__enter__()
-    if gate is not None:
-        gate.left = inputs.left_in_all
-    rows = _rows(iterators)
     # Where nothing has to be closed, the built-in alone is the fastest there is.
-    return _closing(rows, inputs, gate) if any(hasattr(each, "close") for each in iterators) else rows
+    return _closing(inputs) if any(hasattr(each, "close") for each in iterators) else inputs.rows()
 
 
-def _rows(iterators: list[Iterator[Any]]) -> Iterator[tuple[Any, ...]]:
-    """Pair them; those that know what they have left are read first, so that nothing is read in vain of the others."""
-    if all(type(iterator) in SIZED for iterator in iterators):
-        return builtins.zip(*iterators, strict=False)
-    places = sorted(builtins.range(len(iterators)), key=lambda place: type(iterators[place]) not in SIZED)
-    rows = builtins.zip(*[iterators[place] for place in places], strict=False)
-    if places == sorted(places):
-        return rows
-    return map(itemgetter(*[places.index(place) for place in builtins.range(len(places))]), rows)
-
-
-def _closing(rows: Iterator[tuple[Any, ...]], inputs: _Inputs, gate: LoopGate | None) -> Iterator[tuple[Any, ...]]:
+def _closing(inputs: _Inputs) -> Iterator[tuple[Any, ...]]:
     try:
-        yield from rows if gate is None else _ending(rows, inputs)
+        yield from inputs.rows()
     finally:
         inputs.__exit__()
-
-
-def _ending(rows: Iterator[tuple[Any, ...]], inputs: _Inputs) -> Iterator[tuple[Any, ...]]:
-    """Pass rows on; where the end is looked for, read those first that need not read for it."""
-    for row in rows:
-        yield row
-        while inputs.looked_at:
-            last = inputs.row()
-            if last is None:
-                return
-            yield last
 
 
 def _looked_through(openers: list[Opener[Any]], gate: LoopGate | None) -> Iterator[tuple[Any, ...]]:
     """Do what `_side_by_side` does, and look for None."""
     inputs = _Inputs(openers, gate)
     with inputs as iterators:
-        if gate is not None:
-            gate.left = inputs.left_in_all
-        rows = _rows(iterators) if gate is None else _ending(_rows(iterators), inputs)
+        rows = inputs.rows()
         if len(iterators) == 2:
             for row in rows:
                 one, other = row

@@ -97,6 +97,8 @@ class Valve:
             return iter(())
         iterator = opener(gate)
         if type(iterator) not in _KNOWN:
+            if gate is not None:
+                gate.opened(iterator)
             return self._watched(iterator)
         with self.lock:  # it knows how far it was read, so nothing is done for each element
             if self.closed:
