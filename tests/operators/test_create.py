@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from penstock import Dropped, EmitResult, Emitter, Overflow, OverflowedError, Stream
+from penstock.errors import InterruptionError
 from penstock.testing import Probe, check_source, subscribed
 from tests.operators.subjects import failure_of, notes, place
 
@@ -260,3 +261,17 @@ def test_demand_for_everything_does_not_lift_the_bound(overflow: Overflow, most:
     probe.wait_for_end()
     assert len(probe.elements) == 1 + most
     assert results.count(FULL) >= 1
+
+
+def test_an_interruption_of_attach_ends_the_stream_and_closes_the_emitter() -> None:
+    emitters: list[Emitter[int]] = []
+
+    def attach(emitter: Emitter[int]) -> None:
+        emitters.append(emitter)
+        raise KeyboardInterrupt
+
+    probe: Probe[int] = Probe(1)
+    with pytest.raises(KeyboardInterrupt):
+        Stream.create(attach).subscribe(probe)
+    assert type(probe.error) is InterruptionError
+    assert emitters[0].emit(1) is EmitResult.TERMINATED

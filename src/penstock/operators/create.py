@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from penstock.engine.grounds.cold_paths import interrupts_told
 from penstock.engine.grounds.seat import Seat
 from penstock.engine.many.emitter import Emitter, Overflow
 from penstock.engine.weaving.blame import blamed
@@ -51,7 +52,8 @@ class Create(Source[T]):
         seat.open()
         if not seat.closed:
             try:
-                made: object = self.attach(emitter)  # type: ignore[func-returns-value]
+                with interrupts_told(emitter.fail):
+                    made: object = self.attach(emitter)  # type: ignore[func-returns-value]
                 if isinstance(made, Generator | AsyncGenerator | Coroutine):  # its body would never run
                     raise TypeError(
                         f"create: attach must call emit and return, got a {type(made).__name__} from it; from_iterable"

@@ -235,7 +235,7 @@ class _GroupByRun(Trunk):
         heir, branch.heir = branch.heir, None
         if heir is None or heir.left:
             return None
-        left = rest[0 if branch.gave else 1 :]  # the first goes with its group, or one could follow another for ever
+        left = rest[0 if branch._taken else 1 :]  # the first goes with its group, or one could follow another for ever
         del rest[len(rest) - len(left) :]
         heir.queue.extendleft(reversed(left))
         heir.held += len(left)

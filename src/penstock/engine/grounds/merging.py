@@ -15,6 +15,7 @@ from penstock.engine.grounds.cold_paths import nobody
 from penstock.engine.grounds.outlet import element_or_raise
 from penstock.engine.grounds.upstream import Filled, Queued
 from penstock.engine.words.part import chunks_of
+from penstock.engine.words.trampoline import run_all
 from penstock.spec.interfaces import Subscriber
 
 
@@ -162,5 +163,4 @@ class Gather(Queued):
             self._over = True
             inputs = list(self._inputs)
             self._inputs.clear()
-        for source in inputs:
-            source.cancel()
+        run_all(deque([source.cancel for source in inputs]))

@@ -204,11 +204,7 @@ class Outlet(Part, Generic[T]):
     def wake(self) -> None:
         """Drain, unless another thread does already."""
         self._stirred = True
-        if self.turn:  # an exception costs more than to look
-            try:
-                self.turn.pop()
-            except IndexError:
-                return
+        if self.turn and self._takes_turn():  # an exception costs more than to look
             self._schedule()
 
     def _has_work(self) -> bool:
@@ -304,15 +300,17 @@ class Outlet(Part, Generic[T]):
         return False
 
     def _end(self) -> None:
-        downstream = self._let_go()
-        error, self._error = self._error, None  # rule 3.13: its frames know the subscriber
-        if self._cancelled:
-            if error is not None:
-                self.unheard(error)
-            error, self._refusal = self._refusal, None
-        if downstream is None or (self._cancelled and error is None):
-            return
-        signal_end(downstream, error)
+        downstream = self._downstream
+        try:
+            self._let_go()
+        finally:
+            error, self._error = self._error, None  # rule 3.13: its frames know the subscriber
+            if self._cancelled:
+                if error is not None:
+                    self.unheard(error)
+                error, self._refusal = self._refusal, None
+            if downstream is not None and not (self._cancelled and error is None):
+                signal_end(downstream, error)
 
     def _interrupted(self) -> None:
         """Tell the subscriber of a KeyboardInterrupt or its like, which passes: who was asked for more raised it."""
@@ -321,9 +319,9 @@ class Outlet(Part, Generic[T]):
 
     def _abandon(self) -> None:
         """Leave nothing open behind a subscriber that raised, or a KeyboardInterrupt and its like, which pass."""
-        downstream = None
+        downstream = self._downstream
         try:
-            downstream = self._let_go()
+            self._let_go()
         finally:
             error, self._error = self._error, None  # which waits behind what was queued
             if error is not None:
@@ -331,14 +329,13 @@ class Outlet(Part, Generic[T]):
             self.on_cancel()
             left_alone(downstream)
 
-    def _let_go(self) -> Subscriber[T] | None:
+    def _let_go(self) -> None:
         """Forget the subscriber and what is queued (rule 3.13)."""
         with self.lock:
             self.closed = True
-            downstream, self._downstream, self._on_chunk = self._downstream, None, None
+            self._downstream = self._on_chunk = None
         self.on_close()
         self.queue.clear()
-        return downstream
 
 
 def element_or_raise(element: Any, signal: str) -> None:

@@ -318,19 +318,23 @@ class Relay(Part, Generic[T]):
             if self._ended and id(error) != self._ended_by and not cancel:
                 too_late(error)
             return
-        if cancel and upstream is not None:
-            upstream.cancel()
-        if not waits:
-            self._signal_end()
+        try:
+            if cancel and upstream is not None:
+                upstream.cancel()
+        finally:
+            if not waits:
+                self._signal_end()
 
     def _signal_end(self) -> None:
         self.start()  # rule 1.9: on_subscribe comes first, whatever happened
         with self._lock:
             downstream, self.downstream = self.downstream, None
             error, self._error = self._error, None  # rule 3.13: its frames know the subscriber
-        self._release()
-        if downstream is not None:
-            signal_end(downstream, error)
+        try:
+            self._release()
+        finally:
+            if downstream is not None:
+                signal_end(downstream, error)
 
     def _release(self) -> None:
         with self._lock:

@@ -230,6 +230,6 @@ class Seat(Outlet[Any]):
         if error is not None and self.word is not None:
             self.word.told(error, heard=True)
 
-    def _let_go(self) -> Subscriber[Any] | None:
+    def _let_go(self) -> None:
         self.pass_on = self.on_next = nobody  # rule 3.13
-        return super()._let_go()
+        super()._let_go()

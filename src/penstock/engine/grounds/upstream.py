@@ -158,8 +158,10 @@ class Queued(Upstream):
 
     def fail(self, error: Exception) -> None:
         """Leave upstream, and end with an error after what waits in the outlet."""
-        self.cancel()
-        self.outlet.complete(error)
+        try:
+            self.cancel()
+        finally:
+            self.outlet.complete(error)
 
 
 class Whole(Protocol):

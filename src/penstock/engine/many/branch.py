@@ -38,11 +38,6 @@ class Branch(Seat):
         """What reads it, for who is told of elements that go to no subscriber."""
         self._claim = claim
 
-    @property
-    def gave(self) -> bool:
-        """Tell whether its subscriber has had an element."""
-        return self._taken > 0
-
     def claim(self, downstream: Subscriber[Any]) -> None:
         """Take the one subscriber."""
         self._claim(self, downstream)

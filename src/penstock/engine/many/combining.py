@@ -24,6 +24,7 @@ from penstock.engine.grounds.upstream import Filled
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.wiring import connect
 from penstock.engine.words.part import Part, height_of
+from penstock.engine.words.trampoline import run_all
 from penstock.spec.interfaces import Subscriber
 
 
@@ -271,8 +272,7 @@ class Lanes(Part):
     def cancel(self) -> None:
         """Cancel the inputs that have not ended."""
         self.over = True
-        for lane in self.lanes:
-            lane.cancel()
+        run_all(deque([lane.cancel for lane in self.lanes]))
 
     def _close(self) -> None:
         """Cancel the inputs, and forget what they brought."""

@@ -217,13 +217,15 @@ class Trunk(Upstream):
                 branch.error = error
                 self._leave(branch)
             self._orphans.clear()
-        self.released()
         return branches
 
     def _end(self, branches: list[Branch], error: Exception | None) -> None:
-        for seat in branches if error is None else (self.outer, *branches):
-            self._complete(seat, error)
-        self._complete_outer()
+        try:
+            self.released()
+        finally:
+            for seat in branches if error is None else (self.outer, *branches):
+                self._complete(seat, error)
+            self._complete_outer()
 
     def _complete(self, seat: Seat, error: Exception | None) -> None:
         """End what a subscriber gets, if there is one; one that is to come is told when it comes."""

@@ -7,6 +7,7 @@ a separate run. `pushed` chooses between it and the plain `PushRun`.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from penstock.engine.runs.drain import DrainRun
 from penstock.engine.runs.pushed_run import PushRun
 from penstock.engine.weaving.segment import Segment
 from penstock.engine.words.demand import UNBOUNDED, add, legal
+from penstock.engine.words.trampoline import run_all
 from penstock.spec.interfaces import Subscriber, Subscription
 from penstock.stage import LoopGate
 
@@ -93,8 +95,7 @@ class CountedRun(PushRun):
     def _go_on(self) -> None:
         """End behind the last element, or ask for more if nothing is owed."""
         if self._last:
-            self._leave()
-            self._finish()
+            run_all(deque([self._leave, self._finish]))
         else:
             self._ask()
 

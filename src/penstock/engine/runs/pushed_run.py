@@ -255,11 +255,12 @@ class PushRun(Part):
                 drop("the source failed after the cancel", error)
             self._rest()
             return
-        upstream = self._upstream
-        subscriber = self._let_go()
-        if upstream is not None:
-            upstream.cancel()
-        signal_end(subscriber, error)
+        upstream, subscriber = self._upstream, self._let_go()
+        try:
+            if upstream is not None:
+                upstream.cancel()
+        finally:
+            signal_end(subscriber, error)
 
     def _abandon(self) -> None:
         """Be over behind a subscriber that raised, or a KeyboardInterrupt and its like, which pass (rule 2.13)."""
