@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock import (
+    EmptyError,
     Observation,
     Reading,
     Recorder,
@@ -911,3 +912,45 @@ def test_a_stream_that_another_observation_sees_is_shared_and_not_seen_twice() -
         [((0,), True, (0, 0, 1))],
         [((0,), True, (0, 0, 1))],
     ]
+
+
+@pytest.mark.parametrize(
+    "behind", [lambda s: s.map(str), lambda s: s.count(), lambda s: s.take(3)], ids=["map", "count", "take"]
+)
+@pytest.mark.parametrize("boundary", [False, True])
+def test_the_last_step_is_counted_whatever_stages_follow_what_is_observed(
+    behind: Callable[[Stream[int]], Stream[Any]], boundary: bool
+) -> None:
+    """They are no part of what is observed, and count nothing in its place."""
+    recorder = Recorder()
+    numbers = Stream.range(3).do_finally(str) if boundary else Stream.from_publisher(Stream.range(3))
+    list(behind(numbers.observed(recorder)))
+    (readings,) = recorder.readings().values()
+    assert readings[-1].delivered == 3
+
+
+def halves(n: int) -> list[int]:
+    return [n, 6 // (2 - n)]
+
+
+@pytest.mark.parametrize("boundary", [False, True])
+@pytest.mark.parametrize(
+    ("use", "delivered"),
+    [
+        (lambda s: s.single().map(str), [2, 0, 0]),
+        (lambda s: s.first(lambda n: n > 9, required=True).map(str), [4, 0, 0, 0]),
+        (lambda s: s.flat_map(halves).map(str), [3, 4, 4]),
+        (lambda s: s.map(halves).map(str), [3, 2, 2]),
+        (lambda s: s.buffer(2).map(lambda pair: halves(pair[0])).map(str), [4, 2, 1, 1]),
+    ],
+    ids=["single", "required", "flat_map", "map", "buffer"],
+)
+def test_a_step_that_fails_has_delivered_what_it_gave(
+    use: Callable[[Stream[int]], Stream[Any]], delivered: list[int], boundary: bool
+) -> None:
+    recorder = Recorder()
+    numbers = Stream.range(4).do_finally(str) if boundary else Stream.range(4)
+    with pytest.raises((ValueError, EmptyError, ZeroDivisionError)):
+        list(use(numbers).observed(recorder))
+    (readings,) = recorder.readings().values()
+    assert [reading.delivered for reading in readings][-len(delivered) :] == delivered

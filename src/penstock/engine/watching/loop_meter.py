@@ -245,8 +245,8 @@ class LoopMeter:
             seconds = self._seconds(index + 1, came) + self._seconds(size + index + 1, added) + self.more[index]
             adds_only = body.each is not None or body.drops_all
             came = added if adds_only else came - dropped + added
-            if index == self._lost:
-                came -= 1
+            if index == self._lost and not adds_only:
+                came = max(0, came - 1)  # none came where it failed at the end
             step = counts[self._first + 1 + index]
             step.delivered += came
             step.seconds += seconds

@@ -56,7 +56,7 @@ class ChainWatch:
             self.iterated = False  # there is a subscriber, so its gauge sees the end
         signals = start == stop or (stop > 0 and isinstance(steps[stop - 1], Joint))
         chunks = signals or (stop < len(steps) and isinstance(steps[stop], Joint))
-        pushed = signals and isinstance(subscriber, PushRun)
+        pushed = signals and stop < len(steps) and isinstance(subscriber, PushRun)  # one of this chain, which counts
         passes = chunks and start != ITERATED and not pushed  # these keep the time of what follows themselves
         gauge = Gauge(self.meter, start, stop, subscriber, counts=signals, passes=passes, chunks=chunks, last=last)
         gauge.delegates = pushed
