@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from hypothesis import strategies as st
 
-from penstock import Sink, Stream, thread
+from penstock import Dropped, Sink, Stream, thread
 from penstock.testing import ManualPublisher, Tracked, check_joint, check_source, subscribed
 from tests.operators.subjects import failure_of
 
@@ -178,3 +178,22 @@ def test_a_stream_that_is_over_at_once_keeps_the_others_from_being_subscribed() 
     assert list(Stream.never().zip(Stream.empty(), late)) == []
     assert late.subscribers == 0
     assert repr(failure_of(Stream.never().zip(Stream.error(ValueError("lost"))))) == "ValueError('lost')"
+
+
+@pytest.mark.parametrize("request_", [0, 1, 9])
+def test_the_answer_is_the_same_whenever_it_is_asked_for(request_: int, dropped: list[Dropped]) -> None:
+    """All streams are subscribed before one is read, also where the first request comes inside of `on_subscribe`."""
+
+    def failing() -> Iterator[int]:
+        raise ValueError("not asked for alone")
+        yield 0
+
+    def empty() -> Iterator[int]:
+        yield from ()
+
+    rows = Stream.defer(lambda: range(3)).zip(Stream.defer(failing), Stream.defer(empty))
+    probe = subscribed(rows, request_)
+    if not request_:
+        probe.request(1)
+    assert probe.completed
+    assert str(dropped.pop().error) == "not asked for alone"

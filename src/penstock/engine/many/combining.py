@@ -158,8 +158,8 @@ class Lanes(Part):
         self.over = False
         """Whether nothing more is made."""
         self.asked = False
-        """Whether the subscriber has asked for anything."""
-        self._begun = False
+        """Whether the lanes are asked: the subscriber has asked for something, and all of them are subscribed."""
+        self._demanded = False
         self._chains: Sequence[Chain] = ()
         self.due: list[Lane] = []
         """The lanes that half a window was taken of; more is asked for when what was made is delivered."""
@@ -202,7 +202,7 @@ class Lanes(Part):
         self.tell()
 
     def _requested(self, _: int) -> None:
-        self.asked = self.outlet.news = True
+        self._demanded = self.outlet.news = True
 
     def _taken(self, _: int) -> None:
         if self.due:
@@ -222,8 +222,8 @@ class Lanes(Part):
         try:
             if self._chains:
                 self._connect_all()
-            if self.asked and not self._begun:
-                self._begun = True
+            if self._demanded and not self.asked:
+                self.asked = True
                 for lane in self.lanes:
                     lane.begin()  # all of them before anything is made
             while len(made) < room and not self.over:
