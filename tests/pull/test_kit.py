@@ -408,7 +408,7 @@ THROUGHS: dict[str, dict[str, Any]] = {
     },
 }
 # A publisher is cancelled without a reason, and confirms nothing.
-NOT_FOR_BRIDGES = {"A7", "A8", "F5"}
+NOT_FOR_BRIDGES = {"A7", "A8", "F2", "F5"}
 
 
 @pytest.mark.parametrize("name", [name for name in THROUGHS if name != "through_flow"])

@@ -35,14 +35,17 @@ class IgnoresCancelWhenUnbounded(SyncRun):
             super().drain()
             return
         self.draining, subscriber, iterator = True, self.subscriber, self.iterator
-        for sent, element in enumerate(chain(self.ahead, iterator)):
-            if self.over and sent % 10_000 == 0:
-                return
-            if self.refused is not None and not self.over:
-                self.fail(self.refusal(self.refused))
-                return
-            subscriber.on_next(element)
-        self.complete()
+        try:
+            for sent, element in enumerate(chain(self.ahead, iterator)):
+                if self.over and sent % 10_000 == 0:
+                    return
+                if self.refused is not None and not self.over:
+                    self.fail(self.refusal(self.refused))
+                    return
+                subscriber.on_next(element)
+            self.complete()
+        except Exception as error:
+            self.fail(error)
 
 
 class HearsCancelOnItsThreadOnly(ThreadRun):

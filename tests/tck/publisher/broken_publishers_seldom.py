@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import threading
 
-from tests.tck.publisher.correct_publishers import UNBOUNDED, Nothing, SyncRun, ThreadRun, UnicastPublisher
+from tests.tck.publisher.correct_publishers import UNBOUNDED, FailsAfter, Nothing, SyncRun, ThreadRun, UnicastPublisher
 
 # 1.7, 1.8, 2.13: the ends that nobody waits for
 
@@ -22,6 +22,75 @@ class FailsIfTheEndRaises(SyncRun):
                 subscriber.on_error(error)
 
         super().end(tell)
+
+
+class CompletesTwiceIfUnbounded(SyncRun):
+    def complete(self):
+        subscriber = self.subscriber
+        super().complete()
+        if self.demand > UNBOUNDED // 2:
+            subscriber.on_complete()
+
+
+# 1.1, 1.4, 1.5: the ends that depend on how was asked
+
+
+class SendsTheLastBeforeAFailureUnasked(SyncRun):
+    """Gives its third element along with the second, where it fails behind it."""
+
+    sent = 0
+
+    def send(self, element):
+        self.sent += 1
+        super().send(element)
+        if self.sent == 2 and isinstance(self.publisher.source, FailsAfter):
+            self.demand += 1
+
+
+class NeverCompletesIfUnbounded(SyncRun):
+    def complete(self):
+        if self.demand > UNBOUNDED // 2:
+            self.cut_off()
+        else:
+            super().complete()
+
+
+class NeverCompletesForTheNext(SyncRun):
+    def begin(self):
+        self.turn = _turn_of(self.publisher)
+        super().begin()
+
+    def complete(self):
+        if self.turn == 0:
+            super().complete()
+        else:
+            self.cut_off()
+
+
+class LosesAnEnd(SyncRun):
+    """Tells no end that it comes to by a request of some kind."""
+
+    lost = False
+
+    def end(self, signal):
+        super().end((lambda subscriber: None) if self.lost else signal)
+
+
+class LosesAFailureThatIsAskedForInside(LosesAnEnd):
+    def request(self, n):
+        self.lost = n > 0 and self.draining and isinstance(self.publisher.source, FailsAfter)
+        super().request(n)
+
+
+class LosesAnEndThatIsAskedForElsewhere(LosesAnEnd):
+    def begin(self):
+        self.here = threading.get_ident()
+        super().begin()
+
+    def request(self, n):
+        fails = isinstance(self.publisher.source, FailsAfter)
+        self.lost = n > 0 and threading.get_ident() != self.here and not fails
+        super().request(n)
 
 
 class LosesWhatTheNextAsksAtFirst(SyncRun):

@@ -72,6 +72,7 @@ BROKEN = [
     Broken(demanding.SendsOneAhead, "1.1", "publisher.demand_never_exceeded"),
     Broken(demanding.SharesUnboundedDemand, "1.1", "publisher.demand_never_exceeded"),
     Broken(demanding.SendsOneMoreWith64, "1.1", "publisher.no_amount_brings_more"),
+    Broken(seldom.SendsTheLastBeforeAFailureUnasked, "1.1", "publisher.demand_never_exceeded"),
     Broken(broken.WaitsForFullDemand, "1.2", "publisher.may_end_early", also=("3.8",)),  # it hears no large request
     Broken(broken.ServesEveryThread, "1.3", "publisher.signals_are_serial"),
     Broken(demanding.IsHelpedLate, "1.3", "publisher.signals_stay_serial", options=THREADED),
@@ -83,7 +84,11 @@ BROKEN = [
     Broken(broken.SwallowsFailure, "1.4", "publisher.failure_is_signalled"),
     Broken(broken.CompletesOnFailure, "1.4", "publisher.failure_is_signalled"),
     Broken(demanding.CompletesOnLateFailure, "1.4", "publisher.failure_is_signalled"),
+    Broken(seldom.LosesAFailureThatIsAskedForInside, "1.4", "publisher.failure_is_signalled"),
     Broken(broken.NeverCompletes, "1.5", "publisher.completion_is_signalled"),
+    Broken(seldom.NeverCompletesIfUnbounded, "1.5", "publisher.completion_is_signalled"),
+    Broken(seldom.NeverCompletesForTheNext, "1.5", "publisher.completion_is_signalled"),
+    Broken(seldom.LosesAnEndThatIsAskedForElsewhere, "1.5", "publisher.completion_is_signalled"),
     Broken(broken.NeverCompletesWhenEmpty, "1.5", "publisher.empty_stream_completes"),
     # an answer after the end is a signal after the end
     Broken(broken.AnswersAfterTheEnd, "1.6", "publisher.end_cancels_subscription", also=("1.7",)),
@@ -92,10 +97,17 @@ BROKEN = [
     Broken(seldom.KeepsTheRefused, "1.6", "publisher.ended_subscriber_is_released", options=UNICAST),
     Broken(broken.CompletesTwice, "1.7", "publisher.silent_after_completion"),
     Broken(broken.CompletesAfterFailure, "1.7", "publisher.silent_after_failure"),
+    Broken(seldom.CompletesTwiceIfUnbounded, "1.7", "publisher.silent_after_completion"),
     Broken(seldom.FailsIfTheEndRaises, "1.7", "publisher.silent_after_completion"),
     Broken(broken.GoesOnAfterRefusal, "1.7", "publisher.silent_after_completion"),
     Broken(broken.CompletesAfterCancelInOnSubscribe, "1.8", "publisher.cancel_in_on_subscribe_brings_silence"),
-    Broken(broken.SendsWhatWasAskedForInOnSubscribe, "1.8", "publisher.cancel_in_on_subscribe_brings_silence"),
+    # nor does a failure stop what was asked for there
+    Broken(
+        broken.SendsWhatWasAskedForInOnSubscribe,
+        "1.8",
+        "publisher.cancel_in_on_subscribe_brings_silence",
+        also=("1.7",),
+    ),
     Broken(broken.CompletesAfterCancelInLast, "1.8", "publisher.cancel_in_last_on_next_brings_silence"),
     Broken(seldom.FailsAfterCancelInLast, "1.8", "publisher.cancel_in_last_on_next_brings_silence"),
     Broken(broken.FailsWithCancel, "1.8", "publisher.cancel_brings_no_end"),
@@ -141,7 +153,8 @@ BROKEN = [
     Broken(broken.LosesRequestInsideOnSubscribe, "3.2", "publisher.request_inside_on_subscribe"),
     Broken(demanding.HoldsTwentyRequests, "3.2", "publisher.request_inside_on_next", options={"limits": HANGING}),
     Broken(broken.Deadlocks, "3.2", "publisher.request_inside_on_next", options={"limits": HANGING}),
-    Broken(broken.Recurses, "3.3", "publisher.recursion_is_bounded"),
+    # the end is found by the innermost call, before the outer ones have told the failure
+    Broken(broken.Recurses, "3.3", "publisher.recursion_is_bounded", also=("1.4",)),
     Broken(demanding.RecursesForMoreThanOne, "3.3", "publisher.recursion_is_bounded"),
     Broken(demanding.SendsAllAtOnceWhenUnbounded, "3.3", "publisher.recursion_is_bounded"),
     Broken(SyncRun, "3.4", "publisher.request_returns", options={"asynchronous": True, "limits": HANGING}),
@@ -161,7 +174,8 @@ BROKEN = [
     Broken(demanding.KeepsTheLastInsideOnNext, "3.8", "publisher.requests_inside_signals_add_up", also=("3.17",)),
     Broken(demanding.KeepsTheLargestInsideOnNext, "3.8", "publisher.requests_inside_signals_add_up"),
     Broken(demanding.KeepsTheLastInsideOnSubscribe, "3.8", "publisher.requests_inside_signals_add_up"),
-    Broken(demanding.BeginsAnewWithEachRequest, "3.8", "publisher.elements_are_additional"),
+    # asked one by one it never comes to the end
+    Broken(demanding.BeginsAnewWithEachRequest, "3.8", "publisher.elements_are_additional", also=("1.5",)),
     Broken(demanding.LosesRequestsWhileSending, "3.8", "publisher.requests_race_emission", options=THREADED),
     Broken(seldom.RefusalStopsTheFirst, "3.8", "publisher.one_request_for_many", options=UNICAST),
     Broken(broken.IgnoresZero, "3.9", "publisher.zero_request_is_an_error"),
@@ -207,7 +221,8 @@ BROKEN = [
     Broken(broken.FirstCancelRaises, "3.15", "publisher.cancel_never_raises"),
     Broken(broken.CancelRaisesAfterTheEnd, "3.15", "publisher.cancel_never_raises"),
     Broken(broken.RaisesAfterTheEnd, "3.16", "publisher.request_never_raises"),
-    Broken(broken.RaisesWithTheSource, "3.16", "publisher.request_never_raises"),
+    # a request inside on_subscribe raises out of subscribe
+    Broken(broken.RaisesWithTheSource, "3.16", "publisher.request_never_raises", also=("1.9",)),
     Broken(seldom.RefusedRequestRaises, "3.16", "publisher.request_never_raises", options=UNICAST),
     Broken(broken.RefusesUnbounded, "3.17", "publisher.demand_of_two_to_the_63_minus_1"),
     Broken(broken.Overflows, "3.17", "publisher.demand_past_two_to_the_63_minus_1"),

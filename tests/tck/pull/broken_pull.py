@@ -121,6 +121,14 @@ class SkipsAValueForWhoAsksInside(Sound):
         super().value(value + self.skipped)
 
 
+class SkipsAValueWhereManyAskInside(SkipsAValueForWhoAsksInside):
+    """Skips one for each that waits behind the third."""
+
+    def asked(self, answer):
+        self.skipped += self.giving and len(self.waiting) > 2
+        Sound.asked(self, answer)
+
+
 class TurnsAwayWhoAsksInside(Sound):
     giving = False
 
@@ -709,6 +717,11 @@ class AnswersWithAnotherError(Sound):
         super().confirmed(end, value)
 
 
+class AbortsWithoutTheReason(Sound):
+    def __init__(self, upstream):
+        super().__init__(lambda abort, answer: upstream(abort if asks(abort) else True, answer))
+
+
 class IgnoresAnErrorWithoutAnswer(Sound):
     def aborted(self, why, answer):
         if answer is not None or why is True or self.end is not None or self.waiting:
@@ -881,6 +894,12 @@ class TellsTheEndTwice(Drain):
     def tell(self, error):
         super().tell(error)
         super().tell(error)
+
+
+class TellsNoEndOfNothing(Drain):
+    def tell(self, error):
+        if self.seen:
+            super().tell(error)
 
 
 class KeepsErrorsToItself(Drain):

@@ -207,6 +207,7 @@ BROKEN = [
     *both(broken.ChangesItsEnd, "B8", "the_end_stays"),
     *both(broken.ChangesValuesWhenManyWait, "B9", "values_do_not_depend_on_asking"),
     *both(broken.SkipsAValueForWhoAsksInside, "B9", "values_do_not_depend_on_asking"),
+    *both(broken.SkipsAValueWhereManyAskInside, "B9", "values_do_not_depend_on_asking"),
     *both(broken.EndsWithAValue, "B10", "an_end_carries_no_value"),
     Broken(broken.TakesTheValueOfAnEnd, "B10", "pull_through.an_end_of_upstream_carries_no_value"),
     Broken(broken.ClosesTwice, "B11", "pull_source.cleans_up_once"),
@@ -243,6 +244,7 @@ BROKEN = [
     Broken(broken.AnswersWithAnotherError, "F2", "pull_source.an_error_aborts", (), LATE),
     # nor is another error the first reason
     Broken(broken.AnswersWithAnotherError, "F2", "pull_through.an_error_aborts", ("F4",)),
+    Broken(broken.AbortsWithoutTheReason, "F2", "pull_through.an_error_aborts"),
     *both(broken.IgnoresAnErrorWithoutAnswer, "F3", "an_error_aborts_unanswered"),
     *both(broken.TakesTheLaterError, "F4", "the_first_reason_stays"),
     Broken(broken.HidesAFailedClose, "F4", "pull_through.the_first_reason_stays"),
@@ -268,6 +270,7 @@ BROKEN = [
     Broken(broken.AbortsWhatHasEnded, "A7", "pull_sink.aborts_once"),
     Broken(broken.AsksOnceMore, "A9", "pull_sink.no_ask_after_the_end"),
     Broken(broken.TellsTheEndTwice, "F9", "pull_sink.end_is_told_once"),
+    Broken(broken.TellsNoEndOfNothing, "F9", "pull_sink.end_is_told_once"),
     Broken(broken.KeepsErrorsToItself, "F9", "pull_sink.end_is_told_once"),
     Broken(broken.ReportsItsStop, "F9", "pull_sink.own_stop_is_a_good_end"),
     Broken(broken.LeavesWithoutAbort, "F9", "pull_sink.own_stop_is_a_good_end"),

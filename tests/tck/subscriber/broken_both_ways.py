@@ -91,6 +91,18 @@ BOTH_WAYS = [
     ),
     Broken(
         "2.13",
+        late.TakesNoneLater,
+        ("none_element_refused", "none_error_refused"),
+        "on_next(None) returned normally instead of raising TypeError",
+    ),
+    Broken(
+        "2.13",
+        late.TakesNoneForASecondSubscription,
+        ("none_subscription_refused",),
+        "on_subscribe(None) returned normally instead of raising TypeError",
+    ),
+    Broken(
+        "2.13",
         broken.RaisesWhenReentered,
         ("signals_return_normally",),
         "on_next raised TypeError('an element came inside request')",

@@ -142,3 +142,23 @@ class CancelsInALateOnError(Counting):
         if self.count > LATE and self.subscription is not None:
             self.subscription.cancel()
         super().on_error(error)
+
+
+class TakesNoneLater(StopAndWait):
+    """Looks for None in what comes before the first element only."""
+
+    begun = False
+
+    def refuse_none(self, argument: object) -> None:
+        if not self.begun:
+            super().refuse_none(argument)
+
+    def work(self, element: Any) -> None:
+        self.begun = True
+        super().work(element)
+
+
+class TakesNoneForASecondSubscription(StopAndWait):
+    def on_subscribe(self, subscription: Subscription | None, /) -> None:
+        if subscription is not None or self.subscription is None:
+            super().on_subscribe(subscription)  # type: ignore[arg-type]

@@ -20,8 +20,8 @@ FAULT_PROPERTIES: Final = (
         id="F2",
         layer=Layer.FAULT,
         level=Level.MUST,
-        sentence="An abort with an error is an abort; it is confirmed with that error or as done.",
-        hint="Look for a request that is taken for an ask because it is not just True.",
+        sentence="An abort with an error is an abort, passed on with that error and confirmed with it or as done.",
+        hint="Look for a request taken for an ask because it is not just True, and for the error sent on as True.",
         tests=("pull_source.an_error_aborts", "pull_through.an_error_aborts"),
     ),
     Property(

@@ -17,7 +17,7 @@ from penstock.spec.shown import shown
 from penstock.tck.elements import alike
 from penstock.tck.environment import Environment, NotApplicable
 from penstock.tck.outcome import Limits
-from penstock.tck.probe import TrialProbe
+from penstock.tck.probe import UNBOUNDED, TrialProbe
 from penstock.tck.publisher.sources import CountedSource
 
 Factory = Callable[[int | None], Any]
@@ -192,6 +192,12 @@ class PublisherCase:
         """See that a request inside on_subscribe counts, which a trial takes for granted."""
         probe = self.subscribe(self.running()[0], on_subscribe=lambda probe: probe.request(1))
         self.needs(lambda: bool(probe.elements), "3.2", "request(1) inside on_subscribe was lost")
+
+    def unbounded_works(self) -> None:
+        """See that a request without bound brings elements, which a trial takes for granted."""
+        probe = self.subscribe(self.running()[0], on_next=lambda probe, _: probe.cancel())
+        probe.request(UNBOUNDED)
+        self.needs(lambda: bool(probe.elements), "3.17", f"request({UNBOUNDED}) brought no element")
 
     def run_out(self, publisher: Publisher[Any], count: int) -> TrialProbe:
         """Subscribe a fresh probe and take all `count` elements, to the end."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import weakref
+from functools import partial
 from typing import Any
 
 from penstock.spec.interfaces import Publisher, Subscription
 from penstock.spec.shown import shown
 from penstock.tck.planned import PlannedFailure
 from penstock.tck.probe import TrialProbe
+from penstock.tck.publisher.asking import asked, asked_in_every_way
 from penstock.tck.publisher.case import PublisherCase
 from penstock.tck.publisher.trials import publisher_trials
 from penstock.tck.trial import Steps
@@ -29,31 +31,28 @@ def may_end_early(case: PublisherCase) -> None:
 
 
 @publisher_trials.add("1.4")
-def failure_is_signalled(case: PublisherCase) -> None:
-    """See a publisher that fails, at once, after some elements and after many, say so by on_error."""
-    for after in (0, 3):
-        _fails(case, after, after + 10)
+def failure_is_signalled(case: PublisherCase) -> Steps:
+    """See a publisher that fails, at once, after some elements and after many, say so by on_error, however asked."""
     many = case.environment.most(case.environment.limits.elements)
-    _fails(case, many, 10 * many)  # one that tries again has more elements than it was told
+    for after, demand in ((0, 10), (many, 10 * many)):  # one that tries again has more elements than it was told
+        _fails(case, asked(case, case.subscribe(case.failing(after)), (demand,), after))
+    for probe in asked_in_every_way(case, partial(case.failing, 3), 3, 10):
+        _fails(case, probe)
+    yield
 
 
-def _fails(case: PublisherCase, after: int, demand: int) -> None:
-    probe = case.subscribe(case.failing(after))
-    if not probe.ended:
-        probe.request(demand)
-    came = f"request({demand}) brought fewer than {after} elements"
-    case.needs(lambda: probe.ended or len(probe.elements) >= after, "3.8", came)
+def _fails(case: PublisherCase, probe: TrialProbe) -> None:
     case.environment.wait_until(lambda: probe.ended, "the failing publisher sent no on_error")
     case.environment.check(probe.error is not None, "the failing publisher sent on_complete instead of on_error")
 
 
 @publisher_trials.add("1.5")
-def completion_is_signalled(case: PublisherCase) -> None:
-    """See a finite stream end with on_complete."""
-    publisher, count = case.some(3)
-    probe = case.subscribe(publisher)
-    case.take(probe, count)
-    _completes(case, probe, "the last element")
+def completion_is_signalled(case: PublisherCase) -> Steps:
+    """See a finite stream end with on_complete, however its elements are asked for."""
+    _, count = case.some(3)
+    for probe in asked_in_every_way(case, lambda: case.some(3)[0], count, 1):
+        _completes(case, probe, "the last element")
+    yield
 
 
 @publisher_trials.add("1.5")

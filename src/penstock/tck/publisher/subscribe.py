@@ -122,23 +122,25 @@ def _subscribe_again(case: PublisherCase, publisher: Publisher[Any], turn: str) 
 
 @publisher_trials.add("1.11")
 def several_subscribers_one_by_one(case: PublisherCase) -> None:
-    """Let three subscribers ask for one element at a time, in turn: all see the same."""
+    """Let three subscribers ask for one element at a time, in turn: all see the same, and the end."""
     probes, count = _several(case)
     for due in range(1, count + 1):
         for probe in probes:
             probe.request(1)
         _all_get(case, probes, due)
     _see_the_same(case, probes)
+    _all_end(case, probes)
 
 
 @publisher_trials.add("1.11")
 def several_subscribers_up_front(case: PublisherCase) -> None:
-    """Let three subscribers ask for everything at once: all see the same."""
+    """Let three subscribers ask for everything at once: all see the same, and the end."""
     probes, count = _several(case)
     for probe in probes:
         probe.request(count)
     _all_get(case, probes, count)
     _see_the_same(case, probes)
+    _all_end(case, probes)
 
 
 def _several(case: PublisherCase) -> tuple[list[TrialProbe], int]:
@@ -167,6 +169,14 @@ def _see_the_same(case: PublisherCase, probes: list[TrialProbe]) -> None:
             if case.differs(len(first)):
                 raise NotApplicable("its elements differ from run to run")
             raise AssertionError(f"one subscriber saw {shown(first)}, another {shown(probe.elements)}")
+
+
+def _all_end(case: PublisherCase, probes: list[TrialProbe]) -> None:
+    for probe in probes:
+        if not probe.ended:
+            probe.request(1)  # one that is behind may hold the others up
+    for probe in probes:
+        case.complete(probe)
 
 
 @publisher_trials.add("C++ 1.11")

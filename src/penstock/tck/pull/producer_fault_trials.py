@@ -38,15 +38,19 @@ def a_failure_stays(case: Producer) -> None:
 
 @producer_trial("F2")
 def an_error_aborts(case: Producer) -> None:
-    """Abort with an error at every moment."""
+    """Abort with an error at every moment, which a through passes on."""
     for setting in case.settings:
         for moment, joint in at_any_time(case, setting):
             error, ended = PlannedFailure("planned to abort"), joint.asker.ends[:1]
+            told = len(joint.feed.aborts) if joint.feed is not None else 0
             number = joint.asker.abort(error)
             case.answered(joint, "F11" if moment == "while asks wait" else "F2", f"aborted with an error {moment}")
             reply = joint.asker.reply_to(number)
             fits = reply is not None and ends_with(reply.end, True, error, *ended)
             case.check(fits, setting, f"an abort with {error!r} {moment} brought {shown(reply)}")
+            aborts = joint.feed.aborts[told:] if joint.feed is not None else []
+            passed = all(reason is error for reason in aborts)
+            case.check(passed, setting, f"an abort with {error!r} {moment} was passed on as {aborts}")
             joint.asker.ask()
             blame = "B8" if moment == "after the end" else "F2"
             case.answered(joint, blame, f"asked after an abort with an error {moment}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 from penstock.tck.environment import NotApplicable
@@ -112,10 +113,10 @@ def no_ask_after_the_end(case: SinkCase) -> Steps:
 
 @sink_trials.add("F9")
 def end_is_told_once(case: SinkCase) -> Steps:
-    """See a good end and a failure told, each once."""
+    """See a good end and a failure told, each once, after values and without any."""
     for setting in case.settings:
-        for end in (True, PlannedFailure("planned to fail upstream")):
-            feed = case.feed(setting, list(range(3)), end=end)
+        for end, count in product((True, PlannedFailure("planned to fail upstream")), (0, 3)):
+            feed = case.feed(setting, list(range(count)), end=end)
             told = case.run(feed)
             _ended(case, feed, told)
             yield

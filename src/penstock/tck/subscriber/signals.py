@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import product
 
 from penstock.spec.shown import shown
@@ -12,6 +13,7 @@ from penstock.tck.subscriber.upstream import ENDS, THIS_TRIAL
 from penstock.tck.trial import Steps
 
 _MORE = 8
+_SOME = 2
 
 
 @whitebox.add("2.5")
@@ -61,26 +63,36 @@ def unneeded_subscription_is_cancelled(case: SubscriberCase) -> None:
 @whitebox.add("2.13")
 @blackbox.add("2.13")
 def none_subscription_refused(case: SubscriberCase) -> None:
-    """Give on_subscribe None: it must raise TypeError."""
-    subject = case.seat(subscribed=False).subject
-    _refuses_none("on_subscribe", lambda: subject.on_subscribe(None))  # type: ignore[arg-type]
+    """Give on_subscribe None, at first and when it has a subscription: it must raise TypeError."""
+    for subscribed in (False, True):
+        subject = case.seat(subscribed=subscribed).subject
+        _refuses_none("on_subscribe", partial(subject.on_subscribe, None))  # type: ignore[arg-type]
 
 
 @whitebox.add("2.13")
 @blackbox.add("2.13")
 def none_element_refused(case: SubscriberCase) -> None:
-    """Give on_next None: it must raise TypeError."""
-    seat = case.seat()
-    seat.demanded()
-    _refuses_none("on_next", lambda: seat.subject.on_next(None))
+    """Give on_next None, at first and after elements: it must raise TypeError."""
+    for seat in _at_first_and_later(case):
+        seat.demanded()
+        _refuses_none("on_next", partial(seat.subject.on_next, None))
 
 
 @whitebox.add("2.13")
 @blackbox.add("2.13")
 def none_error_refused(case: SubscriberCase) -> None:
-    """Give on_error None: it must raise TypeError."""
+    """Give on_error None, at first and after elements: it must raise TypeError."""
+    for seat in _at_first_and_later(case):
+        _refuses_none("on_error", partial(seat.subject.on_error, None))  # type: ignore[arg-type]
+
+
+def _at_first_and_later(case: SubscriberCase) -> Iterator[SubjectSeat]:
+    yield case.seat()
     seat = case.seat()
-    _refuses_none("on_error", lambda: seat.subject.on_error(None))  # type: ignore[arg-type]
+    seat.feed(_SOME)
+    seat.takes_all()
+    if not seat.upstream.cancelled:
+        yield seat
 
 
 def _refuses_none(name: str, call: Callable[[], object]) -> None:
