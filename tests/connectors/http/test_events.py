@@ -168,6 +168,7 @@ def test_a_refusal_that_does_not_end_is_not_waited_for(endless: bool) -> None:
     ("status", "kind", "message"),
     [
         ("403 Forbidden", "text/plain", "http: {url} is refused with status 403 Forbidden: 'x'"),
+        ("403 Forbidden", "text/plain; charset=hex", "http: {url} is refused with status 403 Forbidden: 'x'"),
         ("200 OK", "text/html", "events: {url} must answer with text/event-stream, got 'text/html'"),
     ],
 )
@@ -181,6 +182,30 @@ def test_what_is_no_stream_of_events_is_named(status: str, kind: str, message: s
             list(http.events(server.url, retry=QUICK))
         assert str(caught.value) == message.format(url=server.url)
         assert len(server.requests) == 1
+
+
+def test_a_server_that_encodes_what_it_was_not_asked_to_is_named() -> None:
+    async def handle(request: Request, writer: asyncio.StreamWriter) -> None:
+        answer(writer, b"x", content_type="text/event-stream", content_encoding="gzip")
+
+    with http_server(handle) as server:
+        with pytest.raises(http.HttpError) as caught:
+            list(http.events(server.url, retry=QUICK))
+        assert str(caught.value) == (
+            f"events: {server.url} must answer with text/event-stream, got 'text/event-stream' encoded as 'gzip', "
+            "which was not asked for"
+        )
+
+
+def test_the_kind_of_an_answer_may_be_written_in_capitals() -> None:
+    async def handle(request: Request, writer: asyncio.StreamWriter) -> None:
+        if len(server.requests) > 1:
+            writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+        else:
+            answer(writer, b"retry: 0\ndata: a\n\n", content_type="Text/Event-Stream; charset=UTF-8")
+
+    with http_server(handle) as server:
+        assert [event.data for event in http.events(server.url, retry=QUICK)] == ["a"]
 
 
 @pytest.mark.proves("http.events", "a consumer that stops asking", "the server has to wait")

@@ -212,6 +212,41 @@ def test_an_answer_that_is_damaged_each_time_is_named() -> None:
             list(http.pages(server.url, retry=QUICK))
 
 
+def test_a_server_may_send_any_header_while_it_is_busy() -> None:
+    async def busy(request: Request, writer: asyncio.StreamWriter) -> None:
+        if len(server.requests) == 1:
+            answer(writer, b"", "503 Service Unavailable", x_reason="größer")
+        else:
+            answer(writer, b"[1]")
+
+    with http_server(busy) as server:
+        assert list(http.pages(server.url, retry=QUICK)) == [1]
+
+
+@pytest.mark.parametrize("cursor", ["\\ud800", "x" * 70_000], ids=["surrogate", "long"])
+def test_a_cursor_that_no_address_can_have_is_told_behind_its_page(cursor: str) -> None:
+    async def handle(request: Request, writer: asyncio.StreamWriter) -> None:
+        answer(writer, f'{{"items": [1, 2], "next": "{cursor}"}}'.encode())
+
+    with http_server(handle) as server:
+        found: list[int] = []
+        message = rf"^pages: {server.url}: 'next' gives a cursor that no address can have, '"
+        with pytest.raises(http.HttpError, match=message):
+            http.pages(server.url, next=http.ByCursor("next"), items="items").for_each(found.append).get()
+        assert found == [1, 2]
+
+
+def test_an_address_that_cannot_be_followed_is_told_behind_its_page() -> None:
+    async def handle(request: Request, writer: asyncio.StreamWriter) -> None:
+        answer(writer, b"[1, 2]", link="</>; rel=next")
+
+    with http_server(handle) as server:
+        found: list[int] = []
+        with pytest.raises(http.HttpError, match=r"is that page again"):
+            http.pages(f"{server.url}/").for_each(found.append).get()
+        assert found == [1, 2]
+
+
 def test_tries_have_an_end() -> None:
     async def broken(request: Request, writer: asyncio.StreamWriter) -> None:
         answer(writer, b"no", "500 Internal Server Error")
@@ -244,6 +279,10 @@ Answers = Callable[[asyncio.StreamWriter], None]
     [
         (lambda w: answer(w, b"who?", "401 Unauthorized"),
          "http: {url} is refused with status 401 Unauthorized: 'who?'"),
+        (lambda w: answer(w, b"no", "400 Bad Request", content_type="text/plain; charset=hex"),
+         "http: {url} is refused with status 400 Bad Request: 'no'"),
+        (lambda w: answer(w, b"no", "400 Bad Request", content_type="text/plain; charset=undefined", x_a="größer"),
+         "http: {url} is refused with status 400 Bad Request: 'no'"),
         (lambda w: answer(w, b"", "404 Not Found"),
          "http: {url} is refused with status 404 Not Found: ''"),
         (lambda w: answer(w, b"", "302 Found", location="/b"),

@@ -123,7 +123,7 @@ class HttpAnswer:
     @property
     def text(self) -> str:
         """Return the content as text, whatever it is."""
-        return _whole(self.response, self.content).text
+        return as_text(self.response, self.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class HttpCaller:
             else:
                 if response.is_success:
                     return HttpAnswer(response, content)
-                refuse_for_good(str(at), _whole(response, content))
+                refuse_for_good(str(at), response, content)
                 reason, status = f"status {response.status_code} {response.reason_phrase}", response.status_code
                 said = retry_after(response.headers, datetime.now(UTC))
             await self.pause(str(at), tries, reason, status, said)
@@ -184,18 +184,16 @@ class HttpCaller:
             return response, b"".join(chunks)
 
 
-def _whole(response: httpx.Response, content: bytes) -> httpx.Response:
-    """Return an answer that was read piece by piece as one that has its content."""
-    left_out = ("content-encoding", "content-length")
-    return httpx.Response(
-        response.status_code, headers=[pair for pair in response.headers.multi_items() if pair[0] not in left_out],
-        content=content, request=response.request,
-        extensions={"reason_phrase": response.extensions.get("reason_phrase", b"")},
-    )  # fmt: skip
+def as_text(response: httpx.Response, content: bytes) -> str:
+    """Return the content of an answer as text, whatever it is and whatever the server calls it."""
+    try:
+        return content.decode(response.charset_encoding or "utf-8", "replace")
+    except (LookupError, ValueError):  # no encoding at all, or one that is not for texts
+        return content.decode("utf-8", "replace")
 
 
-async def with_what_is_said(response: httpx.Response, seconds: float) -> httpx.Response:
-    """Return a refusal with what the server says to it: the beginning, as far as it comes in so many seconds."""
+async def what_is_said(response: httpx.Response, seconds: float) -> bytes:
+    """Return what the server says to a refusal: the beginning, as far as it comes in so many seconds."""
     content = b""
     try:
         async with asyncio.timeout(seconds):
@@ -205,10 +203,10 @@ async def with_what_is_said(response: httpx.Response, seconds: float) -> httpx.R
                     break
     except (*BROKEN, TimeoutError):
         pass  # the status says enough
-    return _whole(response, content)
+    return content
 
 
-def refuse_for_good(url: str, response: httpx.Response) -> None:
+def refuse_for_good(url: str, response: httpx.Response, content: bytes) -> None:
     """Raise what will not get better by asking again: 4xx but for 408 and 429, and 3xx."""
     status = response.status_code
     if status >= 500 or status in (408, 429):
@@ -216,11 +214,11 @@ def refuse_for_good(url: str, response: httpx.Response) -> None:
     if status in (301, 302, 303, 307, 308):
         to = response.headers.get("location", "")
         raise HttpError(f"http: {url} has moved to {to!r} (status {status}); give that address", url, status)
-    said = response.text.strip()[:200]
+    said = as_text(response, content).strip()[:200]
     raise HttpError(f"http: {url} is refused with status {status} {response.reason_phrase}: {said!r}", url, status)
 
 
 __all__ = [
-    "BROKEN", "HttpAnswer", "HttpCaller", "HttpError", "Tries", "refuse_for_good", "retry_after", "with_what_is_said",
+    "BROKEN", "HttpAnswer", "HttpCaller", "HttpError", "Tries", "refuse_for_good", "retry_after", "what_is_said",
     "without_secrets",
 ]  # fmt: skip

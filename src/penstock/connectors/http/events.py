@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from penstock.connectors.http.asking import HttpCaller, HttpError, refuse_for_good, retry_after, with_what_is_said
+from penstock.connectors.http.asking import HttpCaller, HttpError, refuse_for_good, retry_after, what_is_said
 from penstock.connectors.http.event_lines import EventParser, ServerEvent
 
 Place = list[Any]
@@ -106,15 +106,16 @@ class EventReader:
                 return False
             if response.is_success:
                 break
-            refuse_for_good(url, await with_what_is_said(response, caller.timeout))
+            refuse_for_good(url, response, await what_is_said(response, caller.timeout))
             said = retry_after(response.headers, datetime.now(UTC))
             reason = f"status {response.status_code} {response.reason_phrase}"
             await self._answer.aclose()
             await caller.pause(url, self._tries, reason, response.status_code, said)
-        kind = response.headers.get("content-type", "").partition(";")[0].strip()
-        if kind != "text/event-stream":
+        kind, encoding = _media_type(response), response.headers.get("content-encoding", "identity").lower()
+        if kind != "text/event-stream" or encoding != "identity":
+            so = "" if encoding == "identity" else f" encoded as {encoding!r}, which was not asked for"
             raise HttpError(
-                f"events: {url} must answer with text/event-stream, got {kind!r}", url, response.status_code
+                f"events: {url} must answer with text/event-stream, got {kind!r}{so}", url, response.status_code
             )
         self._parser = EventParser()
         self._parser.last_id = self._last_id
@@ -141,6 +142,10 @@ class EventReader:
             await self._answer.aclose()
         finally:
             await self._client.aclose()
+
+
+def _media_type(response: httpx.Response) -> str:
+    return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()
 
 
 __all__ = ["EventReader", "OpenEvents"]

@@ -8,6 +8,8 @@ from typing import Any
 
 import httpx
 
+from penstock.connectors.http.asking import HttpError
+
 _LINK = re.compile(r"<([^>]*)>([^<]*)")
 _NEXT = re.compile(r';\s*rel="?(?:[^";,]*\s)?next(?:\s[^";,]*)?"?\s*(?:[;,]|$)', re.IGNORECASE)
 
@@ -55,7 +57,11 @@ class ByCursor:
         cursor = found_at(page.body, self.path)
         if cursor is None or cursor == "" or cursor is False:
             return None
-        return str(httpx.URL(page.url).copy_set_param(self.parameter, cursor))
+        try:
+            return str(httpx.URL(page.url).copy_set_param(self.parameter, cursor))
+        except (ValueError, httpx.InvalidURL) as error:
+            said = f"pages: {page.url}: {self.path!r} gives a cursor that no address can have, {cursor!r:.100}: {error}"
+            raise HttpError(said, page.url) from error
 
 
 def found_at(body: Any, path: str) -> Any:

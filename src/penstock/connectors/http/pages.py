@@ -63,8 +63,8 @@ class PageReader:
         self._options = options
         self._client = client
         self._origin = origin(httpx.URL(options.first))
-        self._following: tuple[httpx.URL, str] | None = (at, url)
-        """The address of the next page, and how it is written in positions."""
+        self._following: tuple[httpx.URL, str] | Exception | None = (at, url)
+        """The address of the next page, and how it is written in positions; or why there is none."""
         self._skip = count
         self._page: Sequence[tuple[Place, Any]] = ()
         self._at = 0
@@ -72,9 +72,12 @@ class PageReader:
     async def fetch(self, most: int, /) -> Sequence[tuple[Place, Any]] | None:
         """Give of the page that is here, or ask for the next."""
         while self._at >= len(self._page):
-            if self._following is None:
+            following = self._following
+            if following is None:
                 return None
-            await self._turn(*self._following)
+            if isinstance(following, Exception):
+                raise following
+            await self._turn(*following)
         at, page = self._at, self._page
         self._at = min(at + most, len(page))
         if self._at == len(page):
@@ -88,7 +91,10 @@ class PageReader:
         except (ValueError, RecursionError) as error:
             raise HttpError(f"pages: {url} is no JSON: {error}: {answer.text[:100]!r}", url) from error
         elements = self._options.elements(page)
-        self._following = self._behind(page)
+        try:
+            self._following = self._behind(page)
+        except Exception as error:  # noqa: BLE001  told behind the elements of this page
+            self._following = error
         self._page = Positioned(elements, MadeWhenRead(partial(_place, url), range(1, len(elements) + 1)))
         self._at, self._skip = min(self._skip, len(elements)), 0
 
