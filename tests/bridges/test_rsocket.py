@@ -220,6 +220,28 @@ class Odd(Numbers):
     mime = "ä"
 
 
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+class MuteAtOne(Numbers):
+    def decode(self, data: bytes, /) -> int:
+        if data == b"1":
+            raise Mute
+        return super().decode(data)
+
+
+def test_a_codec_whose_error_cannot_say_what_it_is_fails_the_stream() -> None:
+    probe: Probe[int] = Probe(3)
+    with serve({"elements": Stream.range(3)}, codec=Numbers()) as server:
+        remote(server.address, "elements", token=server.token, codec=MuteAtOne()).subscribe(probe)
+        probe.wait_for_end()
+    assert probe.elements == [0]
+    assert isinstance(probe.error, FrameError)
+    assert isinstance(probe.error.__cause__, Mute)
+
+
 def test_a_codec_of_ones_own() -> None:
     with serve({"elements": Stream.range(3)}, codec=Numbers()) as server:
         assert list(remote(server.address, "elements", token=server.token, codec=Numbers())) == [0, 1, 2]

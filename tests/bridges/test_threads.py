@@ -264,6 +264,21 @@ def test_an_error_that_does_not_pickle_reaches_another_process_by_name(between_p
         run.wait(PATIENCE)
 
 
+class Mute(Unpicklable):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def test_an_error_that_cannot_say_what_it_is_ends_the_reader_in_another_process(between_processes: Any) -> None:
+    run = (Stream.error(Mute(threading.Lock(), "")) | to_queue(between_processes)).run()
+    probe: Probe[int] = Probe(1)
+    from_queue(between_processes, poll=0.005).subscribe(probe)
+    probe.wait_for_end()
+    assert (type(probe.error), str(probe.error)) == (PenstockError, "Mute: <exception str() failed>")
+    with pytest.raises(Mute):
+        run.wait(PATIENCE)
+
+
 def test_an_element_that_does_not_pickle_fails_the_sink_and_is_not_lost(between_processes: Any) -> None:
     filling = (Stream.just(1, threading.Lock(), 3) | to_queue(between_processes)).run()
     with pytest.raises(TypeError, match=r"^cannot pickle '_thread.lock' object"):

@@ -26,6 +26,7 @@ from penstock.engine.places.executors import thread
 from penstock.engine.runs.chain import Chain
 from penstock.engine.runs.given import Items
 from penstock.engine.runs.wiring import connect
+from penstock.engine.weaving.blame import text_of
 from penstock.engine.words.arguments import of_class
 from penstock.engine.words.signals import Completed, Failed
 from penstock.errors import PenstockError
@@ -273,7 +274,7 @@ def _picklable(error: Exception) -> Exception:
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:  # noqa: BLE001  whatever an exception's own methods raise
-        return PenstockError(f"{type(error).__name__}: {error}")
+        return PenstockError(f"{type(error).__name__}: {text_of(error)}")
     return error
 
 

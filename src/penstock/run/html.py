@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from html import escape
 
+from penstock.engine.weaving.blame import text_of
 from penstock.plan import Plan
 from penstock.run.display import cells
 from penstock.run.progress import Progress
@@ -39,7 +40,7 @@ def shown(report: Progress, failure: Exception | None, plan: Plan, *, follows: b
 
 def refused(pipeline: object, error: Exception) -> str:
     """Return a pipeline that cannot be planned as HTML: what it is, and why."""
-    return f"<pre>{escape(repr(pipeline))}\n{escape(f'{type(error).__name__}: {error}')}</pre>"
+    return f"<pre>{escape(repr(pipeline))}\n{escape(f'{type(error).__name__}: {text_of(error)}')}</pre>"
 
 
 __all__ = ["refused", "shown"]

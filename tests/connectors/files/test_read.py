@@ -194,6 +194,23 @@ def test_a_bad_line_is_named_or_put_aside(tmp_path: Path, form: Any, data: bytes
     assert pickle.loads(pickle.dumps(caught.value)).bad == caught.value.bad
 
 
+def test_a_reader_of_ones_own_whose_error_cannot_say_what_it_is_puts_the_line_aside(tmp_path: Path) -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    def loads(text: str) -> int:
+        if text == "2":
+            raise Mute
+        return int(text)
+
+    path = tmp_path / "lines"
+    path.write_bytes(b"1\n2\n3\n")
+    dead: list[files.BadLine] = []
+    assert list(files.read(path, files.JsonLines(loads=loads), dead=dead.append)) == [1, 3]
+    assert [bad.reason for bad in dead] == ["Mute: <exception str() failed>"]
+
+
 def test_a_line_without_end_is_refused_before_it_fills_the_memory(tmp_path: Path) -> None:
     path = tmp_path / "zeros"
     path.write_bytes(b"ok\n" + bytes(LONGEST + 2 * CHUNK))

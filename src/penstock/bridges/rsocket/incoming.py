@@ -16,6 +16,7 @@ from penstock.bridges.rsocket.codecs import Codec
 from penstock.bridges.rsocket.errors import FrameError
 from penstock.bridges.rsocket.settings import Settings
 from penstock.engine.grounds.outlet import Outlet, Submit
+from penstock.engine.weaving.blame import text_of
 from penstock.engine.words.credit import Credit
 from penstock.engine.words.demand import UNBOUNDED, add
 from penstock.engine.words.dropped import drop
@@ -43,7 +44,8 @@ class _Decoding:
             if element is None:
                 raise TypeError("None is not an element (rule 2.13)")
         except Exception as error:  # noqa: BLE001  the codec is the user's, and the bytes are a stranger's
-            failure = FrameError(f"rsocket: the other side sent an element that is not {self._codec.mime}: {error}")
+            said = text_of(error)
+            failure = FrameError(f"rsocket: the other side sent an element that is not {self._codec.mime}: {said}")
             failure.__cause__ = error
             self.refuse(failure)
             return

@@ -14,6 +14,7 @@ from penstock.connectors.files.bad_lines import Dead
 from penstock.connectors.files.compression import compressing
 from penstock.connectors.files.forms import Blocks, LineParser, Parsed, Place
 from penstock.connectors.files.line_file import LineBlocks
+from penstock.engine.weaving.blame import text_of
 
 Parse = Callable[[str], Any]
 
@@ -60,7 +61,7 @@ class EachLine:
                 if element is None:
                     raise ValueError("None is not an element (rule 2.13)")
             except Exception as error:  # noqa: BLE001  whatever the parser says of it
-                bad.append((number, number + 1, f"{type(error).__name__}: {error}"))
+                bad.append((number, number + 1, f"{type(error).__name__}: {text_of(error)}"))
             else:
                 elements.append(element)
                 behind.append(number + 1)
