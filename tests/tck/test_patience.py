@@ -43,6 +43,7 @@ class Machine:
         (lambda seconds: seconds / 1000, 0.0, 20),  # that is what waiting takes
         (lambda seconds: seconds, 0.0, 20),  # it never stops
         (lambda seconds: seconds / 4, 0.0, 80),  # three others are as busy
+        (lambda seconds: seconds / 30, 0.0, 200),  # it looks now and then whether it may go on
         (lambda seconds: seconds / 1000, 1.0, 200),  # a hundred others are as busy
         (lambda seconds: 100.0, 100.0, 200),  # it is held up
     ],

@@ -2,8 +2,9 @@
 
 A subject that gets a tenth of a busy machine has ten times as long, and one that is held up together with the whole
 process, by a collection of many objects or a suspended computer, is not blamed for it: who waits does so in turns, and
-a turn counts for as long as the process ran in it, but for no more than a turn. One in which it hardly ran counts in
-full, for then everybody waits; unless even who waits was woken late, and all had to stand in line.
+a turn counts for as long as the process ran in it, but for no more than a turn, and no less than a tenth of it: a
+subject that looks now and then whether it may go on runs a little, for ever. One in which it hardly ran counts in full,
+for then everybody waits; unless even who waits was woken late, and all had to stand in line.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable
 _TURNS = 20
 _SHORTEST = 0.001
 _AT_REST = 0.0003  # seconds in a turn that waiting itself may take
-_LATE = 0.1  # of a turn that took twice as long as it should
+_LEAST = 0.1  # of a turn that it counts for
 
 
 class Patience:
@@ -38,7 +39,7 @@ class Patience:
                 return True
             ran = time.process_time() - before
             if max(turn / 50, _AT_REST) < ran < turn:
-                self._passed += ran
+                self._passed += max(ran, turn * _LEAST)
             else:
-                self._passed += turn if time.monotonic() - began < 2 * turn else turn * _LATE
+                self._passed += turn if time.monotonic() - began < 2 * turn else turn * _LEAST
         return wait(0)
