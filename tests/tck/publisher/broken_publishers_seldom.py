@@ -263,6 +263,35 @@ class IgnoresNegativeInsideOnSubscribe(SyncRun):
             super().request(n)
 
 
+# 3.4: who is held up
+
+
+class RequestWaitsForOnNext(ThreadRun):
+    """Lets nobody ask on another thread while an element is under way."""
+
+    def __init__(self, publisher, subscriber):
+        self.sending = threading.RLock()
+        super().__init__(publisher, subscriber)
+
+    def request(self, n):
+        with self.sending:
+            super().request(n)
+
+    def serve(self, subscriber):
+        super().serve(_Held(subscriber, self.sending))
+
+
+class _Held:
+    def __init__(self, subscriber, sending):
+        self.sending = sending
+        self.on_subscribe, self.on_error = subscriber.on_subscribe, subscriber.on_error
+        self.on_complete, self.to = subscriber.on_complete, subscriber
+
+    def on_next(self, element):
+        with self.sending:
+            self.to.on_next(element)
+
+
 # 3.13: who is kept
 
 

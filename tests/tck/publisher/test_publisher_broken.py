@@ -158,6 +158,12 @@ BROKEN = [
     Broken(demanding.RecursesForMoreThanOne, "3.3", "publisher.recursion_is_bounded"),
     Broken(demanding.SendsAllAtOnceWhenUnbounded, "3.3", "publisher.recursion_is_bounded"),
     Broken(SyncRun, "3.4", "publisher.request_returns", options={"asynchronous": True, "limits": HANGING}),
+    Broken(
+        seldom.RequestWaitsForOnNext,
+        "3.4",
+        "publisher.request_returns",
+        options={**THREADED, "asynchronous": True, "limits": Limits(elements=50, timeout=1, quiet=0.05)},
+    ),
     Broken(broken.CancelWaitsForOnNext, "3.5", "publisher.cancel_returns", options={"settle": None, "limits": HANGING}),
     Broken(broken.CancelDrainsTheSource, "3.5", "publisher.cancel_returns"),
     Broken(broken.CancelIsForOneThread, "3.5", "publisher.cancel_from_many_threads"),

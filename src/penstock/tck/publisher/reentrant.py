@@ -116,7 +116,7 @@ def _does_not_nest(case: PublisherCase, asked: tuple[int, ...], wanted: int, rul
 
 @publisher_trials.add("3.4")
 def request_returns(case: PublisherCase) -> None:
-    """Hold the subscriber at a gate: request of an asynchronous publisher returns all the same."""
+    """Hold the subscriber at a gate: requests before and behind it return, if the publisher is asynchronous."""
     if not case.subject.asynchronous:
         raise NotApplicable("it does not claim to be asynchronous")
     gate = threading.Event()
@@ -124,6 +124,8 @@ def request_returns(case: PublisherCase) -> None:
     probe = case.subscribe(publisher, on_next=lambda probe, element: gate.wait())
     try:
         case.environment.returns(lambda: probe.request(2), "request(2) while on_next was running")
+        if case.environment.comes(lambda: bool(probe.elements)):
+            case.environment.returns(lambda: probe.request(1), "request(1) while on_next was running")
     finally:
         gate.set()
     case.elements(probe, 1)
