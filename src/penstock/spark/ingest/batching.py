@@ -29,7 +29,8 @@ class Batching:
 
     def made(self, elements: list[Any], first: int, *, arrow: bool) -> Made:
         """Make batches of elements, which are record batches themselves or rows; the first row has the given number."""
-        return self._of_batches(elements) if arrow else self._of_rows(elements, first)
+        found = self._of_batches(elements) if arrow else self._of_rows(elements, first)
+        return (made for made in found if made[0].num_rows)
 
     def _of_batches(self, elements: list[Any]) -> Made:
         track = self.track

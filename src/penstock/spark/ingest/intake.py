@@ -77,8 +77,7 @@ class Intake(Part):
         self._ask = 0
         self._arrow: bool | None = None
         """Whether elements are record batches; unknown before the first."""
-        self._hungry = False
-        self._over = self._done = self._closed = self._let_go = False
+        self._hungry = self._over = self._done = self._closed = self._let_go = False
         self._asking = False  # the publisher is being asked, and may do all its work inside of that call
         self.left = False
         """Whether it was let go of with its query; that is no end of the stream, at which anything would be final."""
@@ -230,8 +229,7 @@ class Intake(Part):
             try:
                 with answered():
                     for batch, places in self._batching.made(elements, first, arrow=bool(self._arrow)):
-                        if batch.num_rows:
-                            self._add(batch, places)
+                        self._add(batch, places)
             except Exception as error:  # noqa: BLE001  a row that does not fit, a disk that is full
                 self._fail(error)
 
