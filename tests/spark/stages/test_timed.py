@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,19 @@ def test_a_key_that_has_said_all_is_forgotten_and_wakes_no_more() -> None:
     found = list(in_pieces(made, ROWS, MADE, ["k"], rows, times=[1, 4], states=states, ends=False))
     assert sorted(int(row.text) for row in found[1]) == list(range(20))
     assert not any(held for name, held in states.items() if not isinstance(name, tuple) or name[0] == "dues")
+
+
+def test_a_key_is_forgotten_after_a_silence_whatever_its_steps_remember() -> None:
+    def steps(stream: Stream[Any]) -> Stream[Any]:
+        return stream.window(gap=5).concat_map(lambda numbers: numbers.distinct().scan(add, 0).take(2))
+
+    states: dict[Any, dict[Any, Any]] = {}
+    made = flow(lambda rows: steps(rows.map(lambda row: row.n)).map(lambda one: (0, 0, repr(one))))
+    rows = [[Given(key, 0, n) for key in range(20) for n in (1, 1, 2, 4)], []]
+    found = list(in_pieces(made, ROWS, MADE, ["k"], rows, times=[1, 6], states=states, ends=False))
+    assert [sorted(row.text for row in piece) for piece in found] == [["1"] * 20 + ["3"] * 20, []]
+    assert not any(held for name, held in states.items() if not isinstance(name, tuple) or name[0] == "dues")
+    assert in_batches(steps, (1, [1, 1, 2, 4]), (6, [4, 2]), (7, [])) == [["1", "3"], ["4", "6"], []]
 
 
 def test_a_timeout_fails_with_its_step_and_key() -> None:
