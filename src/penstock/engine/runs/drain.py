@@ -140,7 +140,7 @@ class DrainRun(Part):
                 if gate.over:
                     break
                 demand = self._demand
-                if not demand and not self._near_end():
+                if not demand and (self._held or not gate.spent()):  # else the end is found without reading
                     self._draining = False
                     gate.rested = True
                     return
@@ -176,9 +176,7 @@ class DrainRun(Part):
                 try:
                     on_next(element)
                 except Exception as error:  # noqa: BLE001  rule 2.13
-                    self._abandon()
-                    rejected("on_next", error)
-                    return True
+                    return self._rejected(error)
                 todo -= 1
                 if gate.over or not todo:
                     return False
@@ -231,9 +229,7 @@ class DrainRun(Part):
                 try:
                     on_next(element)
                 except Exception as error:  # noqa: BLE001  rule 2.13
-                    self._abandon()
-                    rejected("on_next", error)
-                    return True
+                    return self._rejected(error)
                 todo -= 1
         return False
 
@@ -255,10 +251,14 @@ class DrainRun(Part):
             try:
                 on_chunk(elements)
             except Exception as error:  # noqa: BLE001  rule 2.13
-                self._abandon()
-                rejected("on_next", error)
-                return True
+                return self._rejected(error)
         return False
+
+    def _rejected(self, error: Exception) -> bool:
+        """Be over, since the subscriber has raised; tell that."""
+        self._abandon()
+        rejected("on_next", error)
+        return True
 
     def _open(self) -> Iterator[Any]:
         """Open the loop over the source on its first use."""
@@ -281,10 +281,6 @@ class DrainRun(Part):
             self._gate.opened(source)
             self._segment.ready(source)
         return partial(_given, source)
-
-    def _near_end(self) -> bool:
-        """Tell whether the end can be looked for without asking the source for an element."""
-        return not self._held and self._gate.spent()
 
     def _look_for_end(self) -> bool:
         """Resume the loop once: it ends, or a stage's tail comes first and is held for later demand."""

@@ -211,7 +211,7 @@ class Observation:
                 that, also if the subscriber, as that of a pipeline, then lets go of it before it is told.
         """
         self.begin()
-        whole = whole or (error is None and self._has_given_its_result())
+        whole = whole or (error is None and self._parts[-1].read()[-1].delivered > 0 and one_result(self._chain))
         with self._lock:
             if self.state is not RunState.RUNNING:
                 return
@@ -221,9 +221,6 @@ class Observation:
             self.state = RunState.FAILED if error is not None else done
         self._tell("ended", self._observers)
         self.error = None  # rule 3.13: the frames of its traceback know the subscriber
-
-    def _has_given_its_result(self) -> bool:
-        return self._parts[-1].read()[-1].delivered > 0 and one_result(self._chain)
 
     def _tell(self, what: str, observers: Sequence[Observer]) -> None:
         for each in observers:  # what is observed must not suffer from it
